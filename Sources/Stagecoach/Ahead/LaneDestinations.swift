@@ -2,14 +2,14 @@ import Diagnostics
 import ManagedModel
 import Rows
 
-/// The destination's objects for the lane: those that it has made itself, with attributes; everything else waits for its
-/// turn.
+/// The destination's objects as the lane sees them. It may use the attributes of objects that it has made itself; all other
+/// calls wait for the lane's turn.
 final class LaneDestinations: ManagedObjectContext.Backing {
     private unowned let lane: PolicyLane
     private let objects: DestinationObjects
     private let results: LaneResults
     private let properties: ObjectProperties
-    /// Stored defaults by entity index.
+    /// The stored defaults, by entity index.
     private var defaults: [Int: [(column: Int, value: StoredValue)]] = [:]
 
     init(lane: PolicyLane, objects: DestinationObjects, results: LaneResults) {
@@ -19,13 +19,13 @@ final class LaneDestinations: ManagedObjectContext.Backing {
         properties = ObjectProperties(schema: objects.schema, stores: nil)
     }
 
-    /// The destination's objects when all calls before are done; objects made ahead have their places then.
+    /// The destination's objects once all earlier calls are done. Objects that were made ahead have their final places then.
     private var settled: DestinationObjects {
         lane.takeTurn()
         return objects
     }
 
-    /// An attribute of an object made ahead, and its row; nil for everything else.
+    /// Returns an attribute of an object that was made ahead, and its row. Returns nil for everything else.
     private func attribute(
         _ key: String, of place: ObjectPlace
     ) -> (property: ObjectProperties.Property, table: LaneResults.Table, row: Int)? {
@@ -54,10 +54,10 @@ final class LaneDestinations: ManagedObjectContext.Backing {
             try ValueBridge.store(
                 value, type: property.type, isExternal: false, in: &table.batch, row: row, slot: column)
         } catch {
-            // Refused again, with the object's key.
+            // The shared objects refuse the value again, in an error with the object's final key.
             return try settled.setValue(value, of: object, key: key)
         }
-        // Bytes that took the place of others stay in the batch.
+        // Replaced bytes stay in the batch.
         if table.batch.arenaCount > 2 * table.batch.byteTarget { lane.takeTurn() }
     }
 
@@ -96,8 +96,8 @@ final class LaneDestinations: ManagedObjectContext.Backing {
 
     func delete(_ object: ManagedObject) throws { try settled.delete(object) }
 
-    // Nothing that was made ahead is deleted ahead, nor was there before. What a place says that was asked for by its key is
-    // answered for the object that has it when the turn has come.
+    // Objects that were made ahead are never deleted ahead and never existed before. A place that was obtained by its key
+    // stands for the object that has the key once the turn has come.
 
     func exists(_ place: ObjectPlace) throws -> Bool {
         results.row(of: place) != nil ? true : try settled.exists(place)

@@ -1,9 +1,10 @@
 import Foundation
 import Synchronization
 
-/// Where two threads wait for each other: one gives the other a part of a round, does its own part, and takes the results.
+/// The meeting point of two threads. The giver gives the lane a part of a round, does its own part, and takes the results.
 ///
-/// Between ``give(_:)`` and ``waitForLane()`` the lane works; what either writes before it passes the gate the other sees after.
+/// The lane works between ``give(_:)`` and ``waitForLane()``. Writes of either thread before it passes the gate are visible to
+/// the other thread after it.
 final class LaneGate: @unchecked Sendable {
     private let condition = NSCondition()
     private var part: Range<Int>?
@@ -12,7 +13,7 @@ final class LaneGate: @unchecked Sendable {
     private var isGiverDone = false
     private let isGivenUp = Atomic(false)
 
-    // MARK: - Who gives
+    // MARK: - The giver
 
     /// Gives the lane rows to work on.
     func give(_ rows: Range<Int>) {
@@ -24,9 +25,9 @@ final class LaneGate: @unchecked Sendable {
         }
     }
 
-    /// The giver has done its own part.
+    /// Records that the giver has done its own part.
     ///
-    /// - Parameter failed: whether it ended with an error: nobody needs the rest of the lane's.
+    /// - Parameter failed: true if it ended with an error; the rest of the lane's part is not needed then.
     func finishOwn(failed: Bool) {
         condition.withLock {
             isGiverDone = true
@@ -37,7 +38,7 @@ final class LaneGate: @unchecked Sendable {
 
     /// Waits until the lane has done its part.
     ///
-    /// - Returns: whether it was done already.
+    /// - Returns: true if it was already done.
     @discardableResult
     func waitForLane() -> Bool {
         condition.withLock {
@@ -47,7 +48,7 @@ final class LaneGate: @unchecked Sendable {
         }
     }
 
-    /// Lets the lane's thread end, and waits for that.
+    /// Ends the lane's thread and waits for its end.
     func end() {
         condition.withLock {
             isOver = true
@@ -59,7 +60,7 @@ final class LaneGate: @unchecked Sendable {
 
     // MARK: - The lane
 
-    /// Waits for rows; nil at the end.
+    /// Waits for rows. Returns nil at the end.
     func next() -> Range<Int>? {
         condition.withLock {
             while part == nil, !isOver { condition.wait() }
@@ -68,7 +69,7 @@ final class LaneGate: @unchecked Sendable {
         }
     }
 
-    /// The lane has done its part, or its thread ends.
+    /// Records that the lane has done its part, or that its thread ends.
     func finishLane() {
         condition.withLock {
             isLaneDone = true
@@ -81,6 +82,6 @@ final class LaneGate: @unchecked Sendable {
         condition.withLock { while !isGiverDone { condition.wait() } }
     }
 
-    /// Whether nobody needs the rest of the lane's part.
+    /// True if the rest of the lane's part is not needed.
     var isLost: Bool { isGivenUp.load(ordering: .relaxed) }
 }

@@ -4,14 +4,15 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// What calls of a policy have made ahead: rows without keys and associations, until those before them are done.
+/// The results of a policy's calls ahead of their turn: rows without keys, and associations, held until all earlier calls are
+/// done.
 ///
-/// Memory: a batch for each of a few tables, a share of the memory of batches together; 64 bytes an association.
+/// Memory: a batch for each of a few tables, which together take a share of the memory for batches; 64 bytes per association.
 final class LaneResults {
-    /// Rows of one table, in the order in which they were made.
+    /// The rows of one table, in the order in which they were made.
     final class Table {
         let index: Int
-        /// Rows whose keys count from ``LaneResults/firstKey``.
+        /// The rows. Their provisional keys count from ``LaneResults/firstKey``.
         @exclusivity(unchecked) var batch: RowBatch
 
         init(index: Int, batch: consuming RowBatch) {
@@ -20,27 +21,27 @@ final class LaneResults {
         }
     }
 
-    /// An association of the mapping at work.
+    /// An association of the current mapping.
     struct Pair {
         let sourceTable: Int
         let sourceKey: Int64
         let destination: ObjectPlace
-        /// The source object whose call it was made in.
+        /// The source object in whose call the association was made.
         let call: Int64
     }
 
-    /// A key no object has: the place of a row that was made ahead.
+    /// The first provisional key of rows that were made ahead. No object has such a key.
     static let firstKey = Int64.min / 2
-    /// Tables that rows are made for ahead; a policy that makes more waits for its turn.
+    /// The maximum number of tables with rows made ahead. A policy that makes rows of more tables waits for its turn.
     private static let mostTables = 8
     private static let mostRows = 1024
 
     private let session: MigrationSession
     private var tables: [Table] = []
     @exclusivity(unchecked) private(set) var pairs: [Pair] = []
-    /// Rows by entity index.
+    /// The numbers of rows, by entity index.
     @exclusivity(unchecked) private(set) var made: [Int: Int] = [:]
-    /// Rows that were made ahead so far, those with keys included.
+    /// The number of rows made ahead so far, including those that have got their keys.
     @exclusivity(unchecked) private(set) var total = 0
     @exclusivity(unchecked) private var last: Table?
 
@@ -48,7 +49,7 @@ final class LaneResults {
 
     var isEmpty: Bool { pairs.isEmpty && made.isEmpty }
 
-    /// A table that takes one more row; nil where the memory for rows made ahead is used up.
+    /// Returns a table with room for one more row. Returns nil if the memory for rows made ahead is used up.
     func room(inTable index: Int) -> Table? {
         if let last, last.index == index { return last.batch.isFull ? nil : last }
         if let known = tables.first(where: { $0.index == index }) {
@@ -68,7 +69,7 @@ final class LaneResults {
         return table
     }
 
-    /// Adds a row of an entity; every cell is null but Z_ENT and Z_OPT.
+    /// Appends a row of an entity. Every cell is null except Z_ENT and Z_OPT.
     func append(_ entity: EntityDescription, to table: Table) -> Int {
         let row = table.batch.appendRow(key: Self.firstKey + Int64(table.batch.count))
         table.batch[row, EntityTable.entityColumn] = .integer(Int64(session.destinationSchema.number(of: entity)))
@@ -78,7 +79,7 @@ final class LaneResults {
         return row
     }
 
-    /// Takes the row back that was added last.
+    /// Removes the row that was appended last.
     func removeLast(_ entity: EntityDescription, from table: Table) {
         table.batch.removeLastRow()
         made[entity.index, default: 1] -= 1
@@ -89,7 +90,7 @@ final class LaneResults {
         ObjectPlace(entity: entity, key: Self.firstKey + Int64(row), table: table.index)
     }
 
-    /// Where the row of an object is that was made ahead; nil for any other object.
+    /// Returns the row of an object that was made ahead. Returns nil for any other object.
     func row(of place: ObjectPlace) -> (table: Table, row: Int)? {
         let (row, overflow) = place.key.subtractingReportingOverflow(Self.firstKey)
         guard !overflow, row >= 0, row < Int64(Self.mostRows) else { return nil }
@@ -100,7 +101,7 @@ final class LaneResults {
 
     func add(_ pair: Pair) { pairs.append(pair) }
 
-    /// Gives the rows their keys, in the order in which they were made, and puts them where those before them are.
+    /// Gives the rows their keys, in the order in which they were made, and appends them to the destination's rows.
     ///
     /// - Returns: the key of the first row, by table.
     func settle(into objects: DestinationObjects) throws(MigrationError) -> [Int: Int64] {
@@ -114,7 +115,7 @@ final class LaneResults {
         return first
     }
 
-    /// Gives the associations up.
+    /// Returns the associations and removes them.
     func takePairs() -> [Pair] {
         defer { pairs.removeAll(keepingCapacity: true) }
         return pairs

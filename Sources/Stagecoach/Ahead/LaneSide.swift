@@ -1,8 +1,8 @@
-/// What the lane's thread sees of a context while it works ahead.
+/// A context as the lane's thread sees it while it works ahead.
 final class LaneSide {
     unowned let lane: PolicyLane
     let backing: any ManagedObjectContext.Backing
-    /// Objects that its calls hold.
+    /// The objects that the lane's calls hold.
     @exclusivity(unchecked) var live = LiveObjects()
 
     init(lane: PolicyLane, backing: any ManagedObjectContext.Backing) {

@@ -1,7 +1,8 @@
 import Diagnostics
 import ManagedModel
 
-/// The source's objects for the lane: attributes of the batch at hand; everything else waits for its turn.
+/// The source's objects as the lane sees them. It may read attributes of the current batch; all other calls wait for the lane's
+/// turn.
 final class LaneSources: ManagedObjectContext.Backing {
     private unowned let lane: PolicyLane
     private let sources: SourceObjects
@@ -13,7 +14,7 @@ final class LaneSources: ManagedObjectContext.Backing {
         properties = ObjectProperties(schema: sources.schema, stores: nil)
     }
 
-    /// The source's objects when all calls before are done.
+    /// The source's objects once all earlier calls are done.
     private var settled: SourceObjects {
         lane.takeTurn()
         return sources

@@ -4,22 +4,22 @@ import Glibc
 import ManagedModel
 import Mapping
 
-/// A second thread that calls a policy for the next source objects of a batch, while the first one calls it for those before
-/// them.
+/// A second thread that calls a policy for later source objects of a batch while the first thread calls it for earlier ones.
 ///
-/// Ahead it reads attributes of the batch and makes objects of its own, which have no keys yet. Where a call asks for
-/// anything else, its thread waits until all calls before are done, its objects get the keys that they would have had, and
-/// from there to the end of its part it works as the first thread does. So what comes of it never depends on the threads.
+/// Ahead of its turn, the lane reads attributes of the batch and makes objects of its own, which have no keys yet. If a call
+/// asks for anything else, the lane waits until all earlier calls are done. Then its objects get the keys that they would have
+/// had without the lane, and for the rest of its part it works as the first thread does. So the result never depends on the
+/// threads.
 ///
 /// Memory: ``LaneResults``, and the thread's stack.
 final class PolicyLane {
-    /// How the lane's part of a round ended.
+    /// The result of the lane's part of a round.
     struct Outcome {
         var migrated = 0
         var dropped = 0
         var unassociated = 0
         var filtered = 0
-        /// Rows that were done before the turn was taken.
+        /// The number of rows that were done before the lane took its turn.
         var ahead = 0
         var error: (any Error)?
     }
@@ -30,29 +30,30 @@ final class PolicyLane {
     private let table: Int
     private let results: LaneResults
     private let gate = LaneGate()
-    /// Of the mappings' expressions, when the lane's program was compiled.
+    /// The version of the mappings' expressions when the lane's program was compiled.
     private let version = PropertyMapping.changes
     @exclusivity(unchecked) private var thread = pthread_self()
-    /// Whether the lane's thread works ahead; it alone may ask.
+    /// True while the lane works ahead of its turn; used by the lane's thread only.
     @exclusivity(unchecked) private var isWorkingAhead = false
     @exclusivity(unchecked) private var outcome = Outcome()
-    /// The rows of the batch that are the lane's in this round.
+    /// The rows of the batch that the lane processes in this round.
     @exclusivity(unchecked) private var part = 0..<0
-    /// The source object whose call is running, and the first association of that call.
+    /// The source object of the current call, and the numbers of associations and rows when the call began.
     @exclusivity(unchecked) private var current: (key: Int64, firstPair: Int, firstRow: Int) = (0, 0, 0)
-    /// Whether objects may have been associated outside of their own calls: lookups do not find all in the call's own.
+    /// True if objects may have been associated outside their own calls. Then a call's own associations do not answer its
+    /// lookups.
     private var hasLatePairs = false
     private let sourceSide: ManagedObjectContext
     private let destinationSide: ManagedObjectContext
 
-    /// Whether it is the lane's thread that asks, and it works ahead.
+    /// True if the caller is the lane's thread and works ahead of its turn.
     var isAhead: Bool { pthread_equal(pthread_self(), thread) != 0 && isWorkingAhead }
 
-    /// Starts the thread. ``end()`` has to be called.
+    /// Starts the thread. ``end()`` must be called.
     ///
     /// - Parameters:
-    ///   - creation: what the first thread creates with.
-    ///   - table: that of the source objects.
+    ///   - creation: the creation that the first thread uses.
+    ///   - table: the table of the source objects.
     init(creation: ObjectCreation, table: Int) {
         self.creation = creation
         self.table = table
@@ -65,14 +66,14 @@ final class PolicyLane {
             lane: self, backing: LaneDestinations(lane: self, objects: runtime.objects, results: results))
         runtime.lane = self
         let ready = DispatchSemaphore(value: 0)
-        // The threads work in turns, or on what is each one's own.
+        // The threads work in turns, or on data of their own.
         nonisolated(unsafe) let lane = self
         let work = Thread {
             lane.thread = pthread_self()
             ready.signal()
             lane.serve()
         }
-        // As much as the first thread has: policies may nest deeply.
+        // The same size as the first thread's stack, because policies may nest deeply.
         work.stackSize = 8 << 20
         work.start()
         ready.wait()
@@ -88,17 +89,17 @@ final class PolicyLane {
 
     // MARK: - The first thread
 
-    /// Lets the lane work on rows of the batch at hand.
+    /// Lets the lane work on rows of the current batch.
     func begin(_ rows: Range<Int>) {
         hasLatePairs = runtime.associations[creation.mapping.index].hasLatePairs
         gate.give(rows)
     }
 
-    /// Takes what the lane has done, after the first thread's own part.
+    /// Takes the lane's results, after the first thread's own part.
     ///
-    /// - Parameter failed: whether that ended with an error: the lane's results are of no use.
-    /// - Returns: how it ended, and whether it had been done already.
-    /// - Throws: what writing rows and associations throws.
+    /// - Parameter failed: true if that part ended with an error; the lane's results are discarded then.
+    /// - Returns: the outcome of the lane's part, and whether it was already done.
+    /// - Throws: the errors of writing rows and associations.
     func finish(failed: Bool) throws -> (outcome: Outcome, wasDone: Bool) {
         gate.finishOwn(failed: failed)
         let wasDone = gate.waitForLane()
@@ -172,12 +173,12 @@ final class PolicyLane {
         }
     }
 
-    /// Whether the source object whose call is running was associated in it.
+    /// True if the source object of the current call was associated in that call.
     private var isAssociatedHere: Bool {
         results.pairs[current.firstPair...].contains { $0.sourceKey == current.key && $0.sourceTable == table }
     }
 
-    /// Waits until all calls before this one are done; from then on the lane's thread works on what they have made.
+    /// Waits until all earlier calls are done. From then on the lane's thread works on the shared objects.
     ///
     /// - Precondition: ``isAhead``.
     func takeTurn() {
@@ -195,7 +196,7 @@ final class PolicyLane {
         runtime.beginCreating(creation.mapping.index, from: current.key, isAssociated: isAssociated, made: made)
     }
 
-    /// Gives what was made ahead its keys.
+    /// Gives the rows that were made ahead their keys, and moves objects and associations to the shared structures.
     private func settle() throws {
         let first = try results.settle(into: runtime.objects)
         func settled(_ place: ObjectPlace) -> ObjectPlace {
@@ -221,11 +222,11 @@ final class PolicyLane {
         }
     }
 
-    // MARK: - What calls ask for
+    // MARK: - Requests of calls
 
-    /// What the default creation method does, ahead.
+    /// Performs the default creation method ahead of the lane's turn.
     ///
-    /// - Returns: false where it has to wait for its turn.
+    /// - Returns: false if the call has to wait for its turn.
     func createDefault(for source: ManagedObject, in mapping: EntityMapping) throws -> Bool {
         guard mapping === creation.mapping.mapping, version == PropertyMapping.changes,
             source.context === sourceSide, source.place.table == table,
@@ -238,7 +239,7 @@ final class PolicyLane {
             try creation.program.attributes.run(
                 runtime.sources.window, row: row, into: &rows.batch, destinationRow: target)
         } catch {
-            // It is refused again, with the object's key.
+            // The object is refused again in its turn, in an error with its final key.
             results.removeLast(entity, from: rows)
             return false
         }
@@ -249,9 +250,9 @@ final class PolicyLane {
         return true
     }
 
-    /// Associates, ahead.
+    /// Associates two objects ahead of the lane's turn.
     ///
-    /// - Returns: false where it has to wait for its turn.
+    /// - Returns: false if the call has to wait for its turn.
     func associate(_ source: ManagedObject, _ destination: ManagedObject, _ mapping: EntityMapping) -> Bool {
         guard mapping === creation.mapping.mapping, source.context === sourceSide,
             destination.context === destinationSide, results.row(of: destination.place) != nil
@@ -263,7 +264,8 @@ final class PolicyLane {
         return true
     }
 
-    /// The objects that the call at work has associated with its own source object; nil where it asks for others.
+    /// Returns the objects that the current call has associated with its own source object. Returns nil if the call asks for
+    /// others.
     func destinationInstances(_ name: String, _ sources: [ManagedObject]?) -> [ManagedObject]? {
         guard !hasLatePairs, name == creation.mapping.name, let sources, sources.count == 1,
             sources[0].context === sourceSide, sources[0].place.table == table, sources[0].place.key == current.key

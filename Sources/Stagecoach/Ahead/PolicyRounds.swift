@@ -1,24 +1,24 @@
 import Diagnostics
 
-/// Divides the rows of a batch between two threads: rounds in which the first one has the rows that come first.
+/// The division of a batch's rows between two threads, in rounds. In each round the first thread has the first rows.
 ///
-/// How many rows each gets follows from how long the rounds before took; what comes of it does not depend on that.
+/// The shares follow from the time that earlier rounds took. The result does not depend on them.
 struct PolicyRounds {
     private let lane: PolicyLane
-    /// Rows of a round.
+    /// The number of rows in a round.
     private var size = 32
-    /// The lane's part of it.
+    /// The lane's share of a round.
     private var share = 0.5
-    /// Rounds in which the lane was of no use, one after the other.
+    /// The number of consecutive rounds in which the lane was of no use.
     private var waits = 0
-    /// Whether it is used all the same where calls take no time.
+    /// True to use the lane even if calls take no time.
     private let isForced: Bool
 
-    /// The most rows of a round: a policy's results wait for its end.
+    /// The maximum number of rows in a round. The results of a policy wait for the round's end.
     private static let mostRows = 512
-    /// Rounds without use after which the lane is given up.
+    /// The number of useless rounds after which the lane is given up.
     private static let mostWaits = 16
-    /// What a call takes at least for which another thread is worth its while: results are copied once more.
+    /// The shortest call for which another thread pays off, because results are copied once more.
     private static let leastTime = Duration.microseconds(5)
 
     init(lane: PolicyLane, isForced: Bool) {
@@ -26,15 +26,15 @@ struct PolicyRounds {
         self.isForced = isForced
     }
 
-    /// Whether the lane has not been of use: its calls ask for what only calls before them know, or take next to no time.
+    /// True if the lane was of no use: its calls need the results of earlier calls, or take next to no time.
     var isOfNoUse: Bool { waits >= Self.mostWaits }
 
     /// Runs a round.
     ///
     /// - Parameters:
-    ///   - rows: what is left of the batch, at least one.
-    ///   - create: what the first thread does for rows.
-    /// - Returns: how many of the rows are done, and what the lane did.
+    ///   - rows: the remaining rows of the batch, at least one.
+    ///   - create: processes the first thread's rows.
+    /// - Returns: the number of rows done, and the lane's outcome.
     mutating func run(
         _ rows: Range<Int>, create: (Range<Int>) throws -> Void
     ) throws -> (count: Int, lane: PolicyLane.Outcome) {
@@ -58,7 +58,7 @@ struct PolicyRounds {
         if let failure { throw failure }
         if let error = outcome.error { throw error }
         let time = ContinuousClock.now - start
-        // The part of who was waited for becomes smaller.
+        // The share of the thread for which the other waited becomes smaller.
         share = min(0.6, max(0.2, share * (wasDone ? 1.05 : 0.95)))
         if count == size {
             if time < .milliseconds(4) { size = min(size * 2, Self.mostRows) }

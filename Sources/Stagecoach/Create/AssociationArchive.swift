@@ -1,33 +1,34 @@
 import Diagnostics
 import SpillStorage
 
-/// The associations of the mapping models that ran before, for the lookups of later ones.
+/// The associations of mapping models that ran before, for the lookups of later ones.
 ///
-/// Several mapping models of one run share one; a ``MigrationManager`` keeps one over its calls until it is reset.
-/// Memory: what the tables hold, 64 KiB each at most once they are parked; the rest lies in the directory.
+/// The mapping models of one run share an archive. A ``MigrationManager`` keeps one across its calls until it is reset. Memory:
+/// the memory of the tables, at most 64 KiB each once they are parked; the rest is in the directory.
 final class AssociationArchive {
-    /// Where association tables lie that outlive their mapping model.
+    /// The directory of association tables that outlive their mapping model.
     let directory: WorkDirectory
-    /// All mappings that ran, each at its index.
+    /// All mappings that have run, each at its index.
     private(set) var mappings: [PlannedMapping] = []
-    /// Their association tables, by the same index.
+    /// The association tables of ``mappings``, by the same index.
     private(set) var tables: [MappingAssociations] = []
-    /// Whether an associated object may have no row: policies deleted some.
+    /// True if an associated object may have no row because a policy deleted it.
     var hasDeletions = false
-    /// Destination tables in which objects were rejected: their keys are not given again, though the table be empty.
+    /// The destination tables in which objects were rejected. The keys of rejected objects are not given again, even if the
+    /// table is empty.
     var rejectingTables: Set<Int> = []
 
     init(directory: WorkDirectory) { self.directory = directory }
 
-    /// Key indices of the mappings that made rows without user code, by mapping index.
+    /// The keys of the mappings that made rows without user code, by mapping index.
     var keys: [Int: MappingKeys] {
         Dictionary(
             uniqueKeysWithValues: tables.compactMap { table in table.keys.map { (table.mapping.index, $0) } })
     }
 
-    /// Takes in a mapping model that has run.
+    /// Appends the mappings of a finished mapping model.
     ///
-    /// - Parameter tables: of its mappings, in order.
+    /// - Parameter tables: the association tables of its mappings, in order.
     func append(_ tables: [MappingAssociations]) {
         for table in tables {
             precondition(table.mapping.index == mappings.count, "mappings are archived in order")
@@ -37,23 +38,23 @@ final class AssociationArchive {
         }
     }
 
-    /// Puts the tables on disk, between two calls that both have a memory limit to hold.
+    /// Moves the tables to disk between two calls, each of which has its own memory limit.
     func park() throws(MigrationError) {
         for table in tables { try table.park() }
     }
 
-    /// What there was at a moment, to go back to.
+    /// The contents at one moment, to which the archive can be reset.
     struct Mark {
-        /// Mappings that had run.
+        /// The number of mappings that had run.
         let count: Int
         fileprivate let hasDeletions: Bool
         fileprivate let rejectingTables: Set<Int>
     }
 
-    /// What there is now.
+    /// The present contents.
     var mark: Mark { Mark(count: mappings.count, hasDeletions: hasDeletions, rejectingTables: rejectingTables) }
 
-    /// Forgets the mappings that ran since a moment: what they made was given up.
+    /// Removes the mappings that ran since a mark, because their results were discarded.
     func goBack(to mark: Mark) {
         for mapping in mappings.dropFirst(mark.count) { mapping.revive() }
         mappings.removeLast(mappings.count - mark.count)

@@ -3,16 +3,16 @@ import Foundation
 import Glibc
 import SpillStorage
 
-/// The associations that a migration manager keeps from call to call, in a work directory of its own that goes with it.
+/// The associations that a migration manager keeps between calls, in a work directory of its own that is removed with it.
 final class AssociationMemory {
     let archive: AssociationArchive
     private let directory: WorkDirectory
     private let source: FileIdentity
     private let destinationPath: String
-    /// The destination as the last call left it; nil before.
+    /// The identity of the destination after the last call; nil before.
     private var destination: FileIdentity?
 
-    /// What tells whether a file is the one it was.
+    /// The attributes that tell whether a file is unchanged.
     private struct FileIdentity: Equatable {
         let device: UInt
         let inode: UInt
@@ -39,16 +39,16 @@ final class AssociationMemory {
     }
 
     deinit {
-        // What stays behind is cleared with the folder for temporary files.
+        // If removal fails, the directory is removed with the folder for temporary files.
         try? directory.remove()
     }
 
-    /// What a call may look up: the associations so far where it goes from the same source to the same destination, which
-    /// still stands there; else nothing.
+    /// Returns the associations that a call may look up. These are the previous ones if the call has the same source and
+    /// destination and the destination still exists; otherwise the result is empty.
     ///
-    /// - Parameter workDirectory: folder for the association tables; nil: that for temporary files.
-    /// - Throws: `manager.destinationChanged` (65) where another wrote the destination since: its objects may not be those
-    ///   that were associated; `work.create` (73).
+    /// - Parameter workDirectory: the folder for the association tables; nil for the folder for temporary files.
+    /// - Throws: `manager.destinationChanged` (65) if another process has written the destination since, because its objects
+    ///   may not be the associated ones; `work.create` (73).
     static func forCall(
         after last: AssociationMemory?, from source: String, to destination: String, workDirectory: String?
     ) throws(MigrationError) -> AssociationMemory {
@@ -72,7 +72,7 @@ final class AssociationMemory {
             folder: workDirectory ?? FileManager.default.temporaryDirectory.path)
     }
 
-    /// A call has succeeded: its associations go to disk.
+    /// Ends a successful call and moves its associations to disk.
     func endCall() throws(MigrationError) {
         destination = try FileIdentity(destinationPath)
         try archive.park()

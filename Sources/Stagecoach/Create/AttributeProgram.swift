@@ -4,24 +4,24 @@ import Mapping
 import PersistentStore
 import Rows
 
-/// Computes the attributes of a mapping's destination rows: compiled once, then slots only.
+/// A program that computes the attributes of a mapping's destination rows. It is compiled once and then works on slots only.
 ///
-/// A class: whoever computes row by row copies nothing.
+/// It is a class, so that callers that compute row by row copy nothing.
 final class AttributeProgram {
-    /// A cell as it is stored.
+    /// A copy of a cell as it is stored.
     private struct Copy {
         let from: Int
         let to: Int
-        /// How many of the other steps come before it.
+        /// The number of other steps that come before the copy.
         let order: Int
     }
 
-    /// A class: going through the steps row by row copies nothing.
+    /// A class, so that iterating over the steps for each row copies nothing.
     private final class Computation {
         let program: ExpressionProgram
         let column: Int
         let attribute: String
-        /// Whether its values are numbers, which no arena holds.
+        /// True if the values are numbers, which need no space in an arena.
         let makesNumbers: Bool
 
         init(_ program: ExpressionProgram, to column: Int, attribute: AttributeDescription) {
@@ -39,41 +39,42 @@ final class AttributeProgram {
     private enum Step {
         case value(StoredValue, to: Int)
         case compute(Computation)
-        /// A binary value that gains the marker byte of inline external storage.
+        /// A binary value that gets the marker byte of inline external storage.
         case addMarker(from: Int, to: Int)
         /// A binary value that loses its marker byte.
         case stripMarker(from: Int, to: Int, attribute: String)
-        /// Automatic mapping to a required attribute: nil becomes the model's default.
+        /// An automatic mapping to a required attribute: nil becomes the model's default.
         case fillNull(StoredValue, at: Int)
-        /// An expression that does not fit, of a mapping that was taken to have no source objects.
+        /// An expression of the wrong type, in a mapping that was expected to have no source objects.
         case refuse(MigrationError, attribute: String)
     }
 
     private let mapping: PlannedMapping
-    /// What reads external files; nil where there are none.
+    /// The reader of external files; nil if there are none.
     private let external: ExternalFiles?
-    /// Whether what takes the rows can stream huge values.
+    /// True if the receiver of the rows can stream huge values.
     private let streams: Bool
-    /// What most attributes are, before all other steps: each column is the work of its own steps only.
+    /// The copies, which are the most common step. They can run before all other steps, because the steps of a column touch no
+    /// other column.
     @exclusivity(unchecked) private var copies: [Copy] = []
-    /// The copies again, for loops over rows.
+    /// The same copies, in the form for loops over rows.
     @exclusivity(unchecked) private var moves = CellMoves([])
     @exclusivity(unchecked) private var steps: [Step] = []
-    /// Whether rows can be filled step by step: no step reads a file, and none makes bytes whose number a row decides.
+    /// True if rows can be filled step by step: no step reads a file, and none makes bytes whose number depends on the row.
     private(set) var fillsRowsTogether = true
-    /// Whether values of external storage change their form.
+    /// True if values of external storage change their form.
     private(set) var handlesFiles = false
-    /// Attributes that are plain copies of a source attribute, by destination column: what a rule check may excuse.
+    /// The attributes that are plain copies of a source attribute, by destination column. A rule check may excuse their values.
     private(set) var copiedAttributes: [Int: AttributeDescription] = [:]
 
     /// Compiles the mapping's attribute expressions.
     ///
     /// - Parameters:
-    ///   - slots: collects the source columns that the program reads, and says which of them it only copies.
-    ///   - indexed: destination columns whose values are needed as a whole, whatever copies them.
-    ///   - external: what reads external files.
-    ///   - streams: whether what takes the rows can stream huge values.
-    /// - Throws: `expression.…` for what does not resolve, type-check or compile.
+    ///   - slots: collects the source columns that the program reads, and marks those that it only copies.
+    ///   - indexed: the destination columns whose values are needed as a whole, even if they are copied.
+    ///   - external: the reader of external files.
+    ///   - streams: true if the receiver of the rows can stream huge values.
+    /// - Throws: `expression.…` if an expression does not resolve, type-check or compile.
     init(
         mapping: PlannedMapping, slots: inout SourceSlots, indexed: Set<Int> = [], external: ExternalFiles? = nil,
         streams: Bool = false
@@ -86,7 +87,7 @@ final class AttributeProgram {
                 if let initial = planned.defaultValue { steps.append(.value(initial, to: planned.column)) }
                 continue
             }
-            // Objects evaluate those, after the row is made.
+            // Expressions over objects are evaluated after the row is made.
             if planned.needsObjects { continue }
             if let refusal = planned.refusal {
                 steps.append(.refuse(refusal, attribute: planned.attribute.name))
@@ -119,8 +120,8 @@ final class AttributeProgram {
         }
     }
 
-    /// What the attributes that are plain copies take their values from: column and place among the other steps, by slot. Those
-    /// whose column another step looks at, or whose slot is copied twice, are left out.
+    /// The destination column and the place among the other steps of each plain copy, by source slot. Copies are left out if
+    /// another step uses their column or if their slot is copied twice.
     var plainCopies: [Int: (column: Int, order: Int)] {
         let touched = Set(
             steps.compactMap { step -> Int? in
@@ -146,14 +147,14 @@ final class AttributeProgram {
         return found.filter { !twice.contains($0.key) }
     }
 
-    /// The columns that every row gets a value or NULL for from ``run(_:rows:into:from:)``.
+    /// The columns to which ``run(_:rows:into:from:)`` gives a value or NULL in every row.
     var filledColumns: Set<Int> {
         var columns = Set(copies.map(\.to))
         for case .value(_, let column) in steps { columns.insert(column) }
         return columns
     }
 
-    /// The columns that hold values as the source has them, whatever their kind.
+    /// The columns that hold values as the source has them, of any kind.
     var copiedColumns: Set<Int> {
         var columns = Set(copies.map(\.to))
         for case .addMarker(_, let column) in steps { columns.insert(column) }
@@ -161,7 +162,7 @@ final class AttributeProgram {
         return columns
     }
 
-    /// Lets the values of some slots come together: of each of them all are copied, to columns that follow each other.
+    /// Copies the values of each run of slots in one move. All slots of a run must be copied, to consecutive columns.
     func copyTogether(_ runs: [[Int]]) {
         let grouped = Set(runs.joined())
         let bySlot = Dictionary(copies.map { ($0.from, $0) }, uniquingKeysWith: { first, _ in first })
@@ -170,7 +171,7 @@ final class AttributeProgram {
         moves = CellMoves((together + copies.filter { !grouped.contains($0.from) }).map { ($0.from, $0.to) })
     }
 
-    /// The slot from which a column is filled with another marker; nil where it is not.
+    /// Returns the slot from which a column is filled with a changed marker. Returns nil if there is none.
     private func markedSlot(for column: Int) -> Int? {
         for case .addMarker(let slot, column) in steps { return slot }
         for case .stripMarker(let slot, column, _) in steps { return slot }
@@ -204,7 +205,7 @@ final class AttributeProgram {
         }
     }
 
-    /// The attribute that an expression copies, and whether it is the source object's own.
+    /// Returns the attribute that an expression copies, and whether it belongs to the source object itself.
     private func sourceAttribute(
         of expression: ValueExpression, _ slots: SourceSlots
     ) -> (attribute: AttributeDescription?, isDirect: Bool) {
@@ -216,9 +217,9 @@ final class AttributeProgram {
 
     /// Fills the attribute columns of one destination row.
     ///
-    /// - Parameter borrows: whether copied bytes stay in the source batch, which then has to stay as it is until the
+    /// - Parameter borrows: true to leave copied bytes in the source batch, which must then stay unchanged until the
     ///   destination batch is cleared.
-    /// - Throws: `value.…` with the mapping, object and property named.
+    /// - Throws: `value.…` that names the mapping, object and property.
     func run(
         _ source: borrowing RowBatch, row: Int, into destination: inout RowBatch, destinationRow: Int,
         borrows: Bool = false
@@ -267,9 +268,9 @@ final class AttributeProgram {
     ///
     /// - Precondition: ``fillsRowsTogether``.
     /// - Parameters:
-    ///   - rows: the source rows that they come from; they stay as they are until the destination batch is cleared.
+    ///   - rows: the source rows; they must stay unchanged until the destination batch is cleared.
     ///   - first: the first destination row.
-    /// - Returns: false where a value cannot be computed: what the rows hold then is worth nothing.
+    /// - Returns: false if a value cannot be computed. The contents of the rows are then undefined.
     func run(
         _ source: borrowing RowBatch, rows: Range<Int>, into destination: inout RowBatch, from first: Int
     ) -> Bool {
@@ -304,7 +305,7 @@ final class AttributeProgram {
         return true
     }
 
-    /// Takes copies back that come after a step that failed: its object has no values from there on.
+    /// Clears the copies that come after a failed step, because the object has no values from that step on.
     private func clear(after step: Int, _ destination: inout RowBatch, _ row: Int) {
         for copy in copies where copy.order > step { destination[row, copy.to] = .null }
     }

@@ -1,18 +1,18 @@
 import PersistentStore
 import Rows
 
-/// Finds neighbouring columns of a source table that every mapping of a scan copies to neighbouring columns, and that nobody
-/// looks into on the way: their values go from page to page as they are stored.
+/// The search for neighbouring columns of a source table that every mapping of a scan copies to neighbouring columns and that
+/// nothing reads on the way. Their values are copied from page to page in their stored form.
 struct CopiedRuns {
-    /// What a mapping copies: column and place among its other steps, by slot. Without columns that rules look at.
+    /// The copies of each mapping: column and place among its other steps, by slot. Columns that rules check are left out.
     let copies: [[Int: (column: Int, order: Int)]]
     let slots: SourceSlots
     let source: EntityTable
     let destination: EntityTable
-    /// Columns of the destination that are looked at when its rows are written.
+    /// The columns of the destination that are read when its rows are written.
     let watched: Set<Int>
 
-    /// The runs, of two columns at least.
+    /// Returns the runs of two or more columns.
     ///
     /// - Complexity: O(columns × mappings).
     func find() -> [RowSelection.Run] {
@@ -39,7 +39,8 @@ struct CopiedRuns {
         return runs
     }
 
-    /// The declared type of the columns that a slot is copied to; nil where its values do not go there as they are.
+    /// Returns the declared type of the columns to which a slot is copied. Returns nil if its values cannot be copied as they
+    /// are.
     private func type(of slot: Int, from column: Int) -> String? {
         var type: String?
         for mapping in copies {
@@ -50,7 +51,7 @@ struct CopiedRuns {
         return type
     }
 
-    /// Whether all mappings copy two slots to columns that follow each other, at the same place among their steps.
+    /// Tells whether all mappings copy two slots to consecutive columns, at the same place among their steps.
     private func follow(_ first: Int, _ second: Int) -> Bool {
         copies.allSatisfy { mapping in
             guard let first = mapping[first], let second = mapping[second] else { return false }

@@ -1,10 +1,10 @@
-/// What became of a source object in the call of its policy's creation method.
+/// The result of a call of a policy's creation method for a source object.
 enum CreationOutcome {
-    /// Something was associated with it.
+    /// An object was associated with the source object.
     case migrated
-    /// Objects were made, and none was associated with it.
+    /// Objects were made, but none was associated with the source object.
     case unassociated
-    /// Nothing was made.
+    /// No object was made.
     case dropped
 
     init(isAssociated: Bool, hasMade: Bool) {
@@ -22,10 +22,10 @@ extension MigrationCounts.Mapping {
         }
     }
 
-    /// Takes over how many source objects have an association in the end: those that policies associate later were made
-    /// something of before.
+    /// Corrects the counts at the end of the stages. Source objects that a policy associated late were counted as unassociated
+    /// before.
     ///
-    /// - Parameter associated: source objects with an association, those of rejected objects included.
+    /// - Parameter associated: the number of source objects with an association, including those of rejected objects.
     mutating func settle(associated: Int) {
         let without = max(0, sourceObjects - filtered - associated)
         let later = max(0, associated - migrated - rejected)

@@ -4,25 +4,25 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// The rows of one open destination table on the staged path: made in stage 1, patched until the last policy's end,
-/// loaded once.
+/// The rows of one open destination table on the staged path: made in stage 1, patched until the last policy's end, and loaded
+/// once.
 ///
-/// Rows made at last stand in an open batch, where a change costs nothing; older ones lie in the spill, where a
-/// change is a patch. A table with sequential keys has one run of rows; with kept keys each entity mapping has its own,
-/// because mappings come one after the other, and a last one has the objects that policies insert.
+/// The latest rows are in an open batch, where a change costs nothing. Older rows are in the spill, where a change is a patch.
+/// A table with sequential keys has one run of rows. With kept keys each entity mapping has its own run, because mappings come
+/// one after the other, and a last run has the objects that policies insert.
 ///
-/// Memory: one batch for each run that is being filled, and a share of what the spills of all tables have together. A
-/// run that is sealed gives its batch back, so that tables and mappings cost no batch each.
+/// Memory: one batch for each run that is being filled, and a share of the memory of all tables' spills. A sealed run gives its
+/// batch back, so that idle tables and mappings cost no batch.
 final class DestinationRows {
-    /// Rows in ascending key order.
+    /// A sequence of rows in ascending key order.
     final class Run {
         let spill: RowSpill
         @exclusivity(unchecked) var open: RowBatch
-        /// Whether the open batch was given back; the next row takes a new one.
+        /// True if the open batch was given back. The next row takes a new one.
         fileprivate(set) var isSealed = true
-        /// Keys of the run's rows, by mapping, where several runs share a table; none for the last run.
+        /// The keys of the run's rows, by mapping, if several runs share a table; empty for the last run.
         let keys: [MappingKeys]
-        /// The greatest key of the run's rows, deleted ones included; nil where there is none.
+        /// The greatest key of the run's rows, deleted ones included; nil if there is none.
         var lastKey: Int64? { open.isEmpty ? spill.lastKey : open.key(open.count - 1) }
 
         init(spill: RowSpill, open: consuming RowBatch, keys: [MappingKeys]) {
@@ -36,27 +36,27 @@ final class DestinationRows {
     let columns: Int
     private let session: MigrationSession
     private let memory: RowMemory
-    /// Rows without a mapping of their own come last.
+    /// The runs. The run for rows without a mapping of their own is last.
     @exclusivity(unchecked) private var allRuns: [Run] = []
-    /// The rows that were taken of those prepared, and are not put down yet: the last ones of the last run.
+    /// The prepared rows that were taken but not stored yet. They are the last rows of the last run.
     @exclusivity(unchecked) private var prepared: PreparedRows?
-    /// The key that the next inserted object gets.
+    /// The key of the next inserted object.
     @exclusivity(unchecked) private(set) var nextKey: Int64
     @exclusivity(unchecked) private var scratch: RowBatch
     @exclusivity(unchecked) private var scratchKey: Int64?
-    /// Takes the keys of rows that change, while an index of fetches needs them.
+    /// The collector of the keys of changed rows, while an index of fetches needs them.
     var changes: ChangedRows?
-    /// The rows that were in the table before; nil where there are none.
+    /// The rows that the table had before; nil if there are none.
     private var stored: StoredRows?
     private var touched: TouchedRows?
-    /// A row that was there before as it is, while it is changed.
+    /// The unchanged copy of an existing row while it is being changed.
     private var present: RowBatch
-    /// Whether a row that was there before was deleted.
+    /// True if an existing row was deleted.
     private(set) var hasDeletedStored = false
 
     /// - Parameters:
-    ///   - firstKey: the key of the first object that is inserted.
-    ///   - memory: what the rows of all tables share.
+    ///   - firstKey: the key of the first inserted object.
+    ///   - memory: the memory that the rows of all tables share.
     init(table: Int, firstKey: Int64, session: MigrationSession, memory: RowMemory) {
         self.table = table
         self.session = session
@@ -68,7 +68,7 @@ final class DestinationRows {
         allRuns.append(makeRun(keys: []))
     }
 
-    /// The runs with all their rows; that of rows without a mapping of their own comes last.
+    /// The runs with all their rows. The run for rows without a mapping of their own is last.
     var runs: [Run] {
         get throws(MigrationError) {
             try putTaken()
@@ -76,37 +76,37 @@ final class DestinationRows {
         }
     }
 
-    /// Lays the table on the rows that it has already.
+    /// Lays the table over its existing rows.
     func begin(on destination: DestinationStore, touched: TouchedRows) {
         guard session.hasRows[table] else { return }
         stored = StoredRows(destination, table: table)
         self.touched = touched
     }
 
-    /// Lets the statements on the destination go.
+    /// Releases the statements on the destination.
     func end() {
         stored = nil
         touched = nil
     }
 
-    /// Whether a row was in the table before the mapping model.
+    /// Returns the store of existing rows if the row existed before the mapping model. Returns nil otherwise.
     private func earlier(_ key: Int64) -> StoredRows? {
         guard let stored, session.isExisting(key, table: table) else { return nil }
         return stored
     }
 
-    /// Whether a row was in the table before the mapping model: it is no new one.
+    /// Tells whether a row existed before the mapping model.
     func isStored(_ key: Int64) -> Bool { stored != nil && session.isExisting(key, table: table) }
 
-    /// The rows that were there before, from a key on; nil where there are none.
+    /// Returns a scan of the existing rows from a key on. Returns nil if there are none.
     ///
-    /// - Parameter columns: those to read.
+    /// - Parameter columns: the columns to read.
     func storedScan(from key: Int64, columns: [Int]) throws(MigrationError) -> StoredRowScan? {
         guard let stored, key <= session.highestKeys[table] else { return nil }
         return try stored.scan(columns: columns, from: key, through: session.highestKeys[table])
     }
 
-    /// The rows that were there before and still are, by Z_ENT.
+    /// Returns the numbers of existing rows that are not deleted, by Z_ENT.
     ///
     /// - Complexity: O(rows).
     func storedCounts() throws(MigrationError) -> [Int64: Int] {
@@ -119,10 +119,10 @@ final class DestinationRows {
             open: closedBatch(), keys: keys)
     }
 
-    /// What stands for the batch of a run that is not being filled.
+    /// Returns the placeholder batch of a run that is not being filled.
     private func closedBatch() -> RowBatch { RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096) }
 
-    /// A run for the rows of a mapping that keeps its keys.
+    /// Adds a run for the rows of a mapping that keeps its keys.
     func addRun(for keys: MappingKeys) -> Run {
         let run = makeRun(keys: [keys])
         allRuns.insert(run, at: allRuns.count - 1)
@@ -130,10 +130,10 @@ final class DestinationRows {
         return run
     }
 
-    /// The run that inserted objects and sequential rows go to.
+    /// The run for inserted objects and sequential rows.
     private var lastRun: Run { allRuns[allRuns.count - 1] }
 
-    /// The last run, ready for rows.
+    /// Returns the last run, ready for rows.
     func openLastRun() -> Run {
         assert(prepared == nil, "rows come in the order of their keys")
         let run = lastRun
@@ -147,9 +147,9 @@ final class DestinationRows {
         run.isSealed = false
     }
 
-    /// Takes keys for rows that a mapping makes at once.
+    /// Reserves keys for rows that a mapping makes at once.
     ///
-    /// - Returns: the key before the first one.
+    /// - Returns: the key before the first reserved one.
     func reserveKeys(_ count: Int) throws(MigrationError) -> Int64 {
         let base = nextKey - 1
         let (next, overflow) = nextKey.addingReportingOverflow(Int64(count))
@@ -168,7 +168,7 @@ final class DestinationRows {
 
     /// Makes a row in the last run, lets a body fill it, and returns its key.
     ///
-    /// - Parameter fill: gets the batch, the row and the key. Every cell is null but Z_ENT and Z_OPT.
+    /// - Parameter fill: receives the batch, the row and the key. Every cell is null except Z_ENT and Z_OPT.
     func insert(
         entityNumber: Int, _ fill: (inout RowBatch, Int, Int64) throws(MigrationError) -> Void
     ) throws(MigrationError) -> Int64 {
@@ -184,9 +184,9 @@ final class DestinationRows {
         return key
     }
 
-    /// Puts rows into the last run, with the next keys.
+    /// Appends rows to the last run, with the next keys.
     ///
-    /// - Returns: the first one's key.
+    /// - Returns: the key of the first row.
     func append(_ batch: borrowing RowBatch) throws(MigrationError) -> Int64 {
         try putTaken()
         let base = try reserveKeys(batch.count)
@@ -200,16 +200,16 @@ final class DestinationRows {
         return base + 1
     }
 
-    // MARK: - Rows that were prepared
+    // MARK: - Prepared rows
 
-    /// Gives the next key to one of the rows that were prepared, which is put down later.
+    /// Gives the next key to one of the prepared rows. The row is stored later.
     func take(_ rows: PreparedRows) throws(MigrationError) {
         let key = try reserveKeys(1) + 1
         try changes?.note(key)
         if prepared == nil { prepared = rows }
     }
 
-    /// Copies the rows that were taken to the last run's open batch: somebody asks for them.
+    /// Copies the taken rows to the last run's open batch, because the rows of the table are about to be read.
     func putTaken() throws(MigrationError) {
         guard let prepared else { return }
         self.prepared = nil
@@ -222,7 +222,7 @@ final class DestinationRows {
         }
     }
 
-    /// Spills the rows that were taken as they are: nobody asked for them.
+    /// Spills the taken rows directly, because nothing has read them.
     func spillTaken() throws(MigrationError) {
         guard let prepared else { return }
         self.prepared = nil
@@ -231,7 +231,7 @@ final class DestinationRows {
         try prepared.put { batch, rows throws(MigrationError) in try run.spill.append(rows: rows, of: batch) }
     }
 
-    /// Forgets the rows that were taken: the run has failed.
+    /// Drops the taken rows after the run has failed.
     func dropTaken() { prepared = nil }
 
     /// Spills the rows of a run's open batch.
@@ -251,10 +251,10 @@ final class DestinationRows {
         }
     }
 
-    /// Whether the rows can be saved: a value that is read from the source again cannot.
+    /// True if the rows can be saved. Values that are read from the source again cannot.
     var canBeSaved: Bool { memory.canBeSaved }
 
-    /// Writes the rows in memory to the spills, and the table's state.
+    /// Flushes the rows in memory to the spills, and encodes the table.
     func save(to state: inout StateWriter) throws(MigrationError) {
         let runs = try runs
         state.write(nextKey)
@@ -267,9 +267,9 @@ final class DestinationRows {
         }
     }
 
-    /// Takes over the rows of a table that was written; this one has none.
+    /// Restores the rows of an encoded table. This table must be empty.
     ///
-    /// - Parameter keys: those of mappings without policy, by index.
+    /// - Parameter keys: the keys of mappings without a policy, by index.
     func restore(from state: inout StateReader, keys: [Int: MappingKeys]) throws(MigrationError) {
         nextKey = try state.integer()
         hasDeletedStored = try state.flag()
@@ -282,7 +282,7 @@ final class DestinationRows {
         guard !allRuns.isEmpty else { throw StateReader.damaged("rows without a run") }
     }
 
-    /// The run of the rows that one mapping makes, ready for more.
+    /// Returns the run of the rows that one mapping makes, ready for more.
     func reopenRun(for keys: MappingKeys) -> Run {
         guard keys.mode == .kept, let run = allRuns.dropLast().first(where: { $0.keys.contains { $0 === keys } }) else {
             return openLastRun()
@@ -291,19 +291,19 @@ final class DestinationRows {
         return run
     }
 
-    /// Makes few runs of many, for reading them side by side.
+    /// Merges runs until few enough are left to read them in parallel.
     ///
-    /// - Parameter most: runs that may be left, 2 or more.
-    /// - Complexity: nothing where they are few enough, else the rows are written once more for each factor of `most`.
+    /// - Parameter most: the maximum number of runs that may be left, at least 2.
+    /// - Complexity: O(1) if there are few enough; otherwise the rows are written once more for each factor of `most`.
     func joinRuns(most: Int) throws {
         precondition(most > 1)
         try seal()
         while allRuns.count > most {
-            // The earliest runs go first; the last one stays the last.
+            // The first runs are merged first. The last run stays last.
             let number = min(most, allRuns.count - most + 1)
             let joined = makeRun(keys: allRuns[..<number].flatMap(\.keys))
             var batch = session.destinationBatch(slots: columns)
-            // The runs that were joined are dropped: nothing reads them again.
+            // The merged runs are dropped: they are not read again.
             try forEachRow(of: Array(allRuns[..<number]), isLast: true) { row in
                 if batch.isFull {
                     for row in 0..<batch.count { try joined.spill.append(row: row, of: batch) }
@@ -315,18 +315,18 @@ final class DestinationRows {
             try joined.spill.seal()
             allRuns.removeFirst(number)
             allRuns.append(joined)
-            // In one go over all runs, then again: each row is written as often.
+            // The merged run goes behind the others, so that runs are merged in rounds and each row is written equally often.
             allRuns.swapAt(allRuns.count - 1, allRuns.count - 2)
         }
     }
 
     /// Shows the rows of some runs in ascending order of their keys.
     ///
-    /// Memory: a batch, which the runs share, and what each reads from its spill.
+    /// Memory: a batch, which the runs share, and the memory of each spill reader.
     ///
     /// - Parameters:
-    ///   - key: rows before it are left out.
-    ///   - isLast: no row is read again: the disk gets back what was read.
+    ///   - key: rows with a lower key are left out.
+    ///   - isLast: true if no row is read again, so that the disk space is freed while reading.
     func forEachRow(
         of runs: [Run], from key: Int64 = .min, isLast: Bool = false, _ body: (RowHead) throws -> Void
     ) throws {
@@ -347,15 +347,15 @@ final class DestinationRows {
         }
     }
 
-    /// Shows the rows in ascending order of their keys, batch by batch, without copying them, where one run has them all.
+    /// Shows the rows in ascending order of their keys, batch by batch and without copying them, if one run has them all.
     ///
     /// Memory: a batch, and a block of the spill.
     ///
     /// - Parameters:
-    ///   - key: rows before it are left out.
-    ///   - isLast: no row is read again: the disk gets back what was read.
-    ///   - body: gets a batch that has a row at least, and may change it.
-    /// - Returns: false where several runs have rows; nothing was shown then.
+    ///   - key: rows with a lower key are left out.
+    ///   - isLast: true if no row is read again, so that the disk space is freed while reading.
+    ///   - body: receives a batch with at least one row, and may change it.
+    /// - Returns: false if several runs have rows; nothing was shown then.
     func forEachBatch(
         from key: Int64 = .min, isLast: Bool, _ body: (inout RowBatch) throws -> Void
     ) throws -> Bool {
@@ -425,7 +425,7 @@ final class DestinationRows {
 
     /// Reads a row.
     ///
-    /// - Returns: nil where there is no such row.
+    /// - Returns: nil if there is no such row.
     func read<Value>(
         _ key: Int64, _ body: (borrowing RowBatch, Int) throws(MigrationError) -> Value
     ) throws(MigrationError) -> Value? {
@@ -449,8 +449,8 @@ final class DestinationRows {
         return try body(scratch, 0)
     }
 
-    /// Changes cells of a row: `body` sets slots of the row it is given; where the row is spilled, slots that it leaves
-    /// absent are not touched.
+    /// Changes cells of a row. `body` sets slots of the row it receives. If the row is spilled, slots that it leaves absent do
+    /// not change.
     func write(
         _ key: Int64, _ body: (inout RowBatch, Int) throws(MigrationError) -> Void
     ) throws(MigrationError) {
@@ -459,7 +459,7 @@ final class DestinationRows {
         let run = try run(of: key)
         if let row = openRow(run, key) {
             try body(&run.open, row)
-            // Bytes that took the place of others stay in the arena until the batch is written.
+            // Replaced bytes stay in the arena until the batch is written.
             if run.open.arenaCount > 2 * run.open.byteTarget { try flush(run) }
             return
         }
@@ -469,7 +469,7 @@ final class DestinationRows {
         }
     }
 
-    /// Changes cells of a row that was there before. What gets the value that it has is no change.
+    /// Changes cells of an existing row. A cell that gets its present value does not count as changed.
     private func write(
         _ key: Int64, _ earlier: StoredRows, _ body: (inout RowBatch, Int) throws(MigrationError) -> Void
     ) throws(MigrationError) {
@@ -492,7 +492,7 @@ final class DestinationRows {
         }
     }
 
-    /// Runs `body` on a row without cells.
+    /// Runs `body` on a row whose cells are all absent.
     private func change(
         _ key: Int64, _ body: (inout RowBatch, Int) throws(MigrationError) -> Void
     ) throws(MigrationError) {

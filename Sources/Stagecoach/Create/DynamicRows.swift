@@ -3,8 +3,8 @@ import ManagedModel
 import PersistentStore
 import Rows
 
-/// Stage 1 of a mapping without policy whose attributes only objects can evaluate: rows in batches, as for every such
-/// mapping, and an evaluation for each row once it is made.
+/// Stage 1 of a mapping without a policy that has attributes with expressions over objects. Rows are made in batches, as for
+/// every mapping without a policy; the expressions are evaluated for each row once it is made.
 struct DynamicRows {
     let session: MigrationSession
     let runtime: StagedRuntime
@@ -49,12 +49,12 @@ struct DynamicRows {
 }
 
 extension StagedRuntime {
-    /// Shows the source rows of a mapping one after the other, with a window of them open: what their objects are asked
-    /// is read for many at once.
+    /// Shows the source rows of a mapping one by one, with a window of them open, so that the data their objects need is read
+    /// for many rows at once.
     ///
     /// - Parameters:
-    ///   - slots: the window's slots: all own columns of the table first.
-    ///   - body: gets the row's key and its place in the window.
+    ///   - slots: the window's slots, beginning with all own columns of the table.
+    ///   - body: receives the row's key and its place in the window.
     func scan(
         _ mapping: PlannedMapping, _ slots: SourceSlots, _ body: (Int64, Int) throws -> Void
     ) throws {

@@ -2,9 +2,9 @@ import Diagnostics
 import Foundation
 import Mapping
 
-/// Evaluates what no compiled program can: calls of user code, sets and lists as values, messages.
+/// The evaluator of expressions that no compiled program can evaluate: calls of user code, sets and lists as values, messages.
 ///
-/// One evaluation an object, over objects that the contexts keep once: what they read of other rows is read for the
+/// Each object needs one evaluation, over objects that the contexts keep once. The other rows that they read are read for the
 /// whole window of source rows, not for each object.
 final class DynamicValues {
     private unowned let runtime: StagedRuntime
@@ -17,9 +17,9 @@ final class DynamicValues {
         self.policies = policies
     }
 
-    /// The value of a property's expression.
+    /// Returns the value of a property's expression.
     ///
-    /// - Throws: the evaluation's error, and what user code throws, with mapping, object and property.
+    /// - Throws: the error of the evaluation or of user code, with mapping, object and property.
     func value(
         of expression: ValueExpression, property: PropertyMapping?, in mapping: PlannedMapping,
         source: ManagedObject?, destination: ManagedObject
@@ -88,7 +88,7 @@ final class DynamicValues {
         try runtime.scan(mapping, slots) { key, _ in try body(key) }
     }
 
-    /// The destination objects that a relationship's expression gives, as far as they fit the relationship.
+    /// Returns the destination objects that a relationship's expression gives, if they fit the relationship.
     func members(
         of expression: ValueExpression, _ relationship: PlannedRelationship, in mapping: PlannedMapping,
         source: ManagedObject?, destination: ManagedObject
@@ -117,7 +117,7 @@ final class DynamicValues {
 }
 
 extension MigrationError {
-    /// An expression's misfit as an error of the row that evaluates it.
+    /// The type error of an expression, as an error of the row that evaluates it.
     var ofRow: MigrationError {
         MigrationError(
             "value.type", .data, message,

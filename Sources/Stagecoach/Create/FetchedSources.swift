@@ -4,7 +4,7 @@ import Mapping
 import PersistentStore
 import SpillStorage
 
-/// Failures of expressions that are to give the source objects of an entity mapping.
+/// The errors of expressions that should give the source objects of an entity mapping.
 enum SourceExpressionFailure {
     static func noObjects(_ reason: String) -> MigrationError {
         MigrationError(
@@ -21,21 +21,21 @@ enum SourceExpressionFailure {
     }
 }
 
-/// The source objects that an expression gives, in its order: those of a FETCH with subentities, sort and limit, or of
-/// any other expression. A set has ascending order; an object counts once.
+/// The source objects that an expression gives, in its order. The expression is a FETCH with subentities, sort and limit, or
+/// any other expression. A set is shown in ascending key order; an object counts once.
 ///
-/// Objects of a FETCH are shown one by one, wherever it stands under TERNARY, SUBQUERY, UNION, INTERSECT and MINUS.
-/// Memory: 24 bytes an object, which go to a log with the session's share for sorts; the sides of set operations are
-/// sorted within theirs. What other forms give is held while the log is written, and is bounded.
+/// The objects of a FETCH are shown one by one, also if it is nested in TERNARY, SUBQUERY, UNION, INTERSECT and MINUS. Memory:
+/// 24 bytes per object, which go to a log with a share of the memory for sorts; the sides of set operations are sorted in that
+/// memory. The result of any other form is held while the log is written, and its size is bounded.
 struct FetchedSources {
     let session: MigrationSession
     let runtime: StagedRuntime
     let mapping: PlannedMapping
 
-    /// Evaluates the expression, once, when the mapping's stage 1 begins.
+    /// Evaluates the expression once, when the mapping's stage 1 begins.
     ///
-    /// - Throws: `mapping.sourceExpression` (78) where it gives no objects, those of another context or entity, or too
-    ///   many at once; what fetches and evaluations throw.
+    /// - Throws: `mapping.sourceExpression` (78) if it gives no objects, objects of another context or entity, or too many at
+    ///   once; the errors of fetches and evaluations.
     func evaluate(_ expression: ValueExpression, _ variables: [String: Any?]) throws -> SourcePlaces {
         let places = SourcePlaces(session: session, runtime: runtime, mapping: mapping)
         do {
@@ -54,14 +54,14 @@ struct FetchedSources {
         return places
     }
 
-    /// Objects that a form of which nothing is known may give: each takes some 300 bytes.
+    /// The maximum number of objects that a form other than these may give. Each takes about 300 bytes.
     private var most: Int { max(10_000, session.budget.sorts / 300) }
 
     private func value(_ node: ExpressionNode, _ variables: [String: Any?]) throws -> Any? {
         try ValueExpression(node: node).evaluate(with: nil, variables: variables)
     }
 
-    /// Shows the objects that an expression gives: in its order, each once; those of a set ascending by key.
+    /// Shows the objects that an expression gives, in its order and without duplicates; the objects of a set ascend by key.
     private func forEachObject(
         of node: ExpressionNode, _ variables: [String: Any?], _ body: (ManagedObject) throws -> Void
     ) throws {
@@ -111,7 +111,7 @@ struct FetchedSources {
 
     // MARK: - Set operations
 
-    /// The objects of one side, as keys and entities in ascending order.
+    /// Returns the objects of one side as keys and entities in ascending order.
     private func sorted(_ node: ExpressionNode, _ variables: [String: Any?]) throws -> SortedRecords {
         let sorter = session.sorter(width: 2)
         try forEachObject(of: node, variables) { object in
@@ -136,7 +136,7 @@ struct FetchedSources {
         try withRecords(2) { one, other in
             var hasOne = try left.next(into: one)
             var hasOther = try right.next(into: other)
-            // A key may come again: the objects of a side need not be distinct.
+            // The objects of a side need not be distinct, so a key may occur again.
             func pass(_ key: UInt64, _ entity: UInt64) throws {
                 while hasOne, one[0] == key, one[1] == entity { hasOne = try left.next(into: one) }
                 while hasOther, other[0] == key, other[1] == entity { hasOther = try right.next(into: other) }
@@ -157,7 +157,7 @@ struct FetchedSources {
 }
 
 extension ExpressionNode {
-    /// Whether the objects of a FETCH are among what the expression gives.
+    /// True if the expression gives the objects of a FETCH.
     fileprivate var holdsFetch: Bool {
         switch self {
         case .fetch(_, _, let countOnly): !countOnly
@@ -169,14 +169,14 @@ extension ExpressionNode {
     }
 }
 
-/// Places of source objects in an order of their own, on disk above the memory that they may use.
+/// The places of source objects in a given order, on disk above their share of memory.
 final class SourcePlaces {
     private let session: MigrationSession
     private let runtime: StagedRuntime
     private let mapping: PlannedMapping
     private let log: RecordLog
     private(set) var count = 0
-    /// Those of the mapping's source entity itself.
+    /// The number of objects of the mapping's source entity itself, without subentities.
     private(set) var own = 0
     private var others: [Int: Int] = [:]
 
@@ -188,9 +188,9 @@ final class SourcePlaces {
             directory: session.work, name: "sources", width: 3, indexWords: 1, memory: session.budget.sorts / 8)
     }
 
-    /// Adds an object behind the others.
+    /// Appends an object.
     ///
-    /// - Throws: `mapping.sourceExpression` for an object of the destination or of an entity that is no subentity of the
+    /// - Throws: `mapping.sourceExpression` for an object of the destination, or of an entity that is no subentity of the
     ///   mapping's source entity; `spill.…`.
     func append(_ object: ManagedObject) throws(MigrationError) {
         guard object.context === runtime.sourceContext, mapping.reads(object.entity) else {
@@ -205,7 +205,7 @@ final class SourcePlaces {
         if object.entity == mapping.source { own += 1 } else { others[object.entity.index, default: 0] += 1 }
     }
 
-    /// Takes objects of subentities that no mapping reads out of the count of objects without mapping.
+    /// Subtracts the objects of subentities without a mapping of their own from the count of objects without a mapping.
     func account() throws(MigrationError) {
         let model = session.layout.schema.model
         for (entity, found) in others {
@@ -215,9 +215,9 @@ final class SourcePlaces {
         }
     }
 
-    /// Shows the places in order, a window of their rows open at a time.
+    /// Shows the places in order, with a window of their rows open at a time.
     ///
-    /// - Parameter slots: those of the window, all own columns first.
+    /// - Parameter slots: the slots of the window, beginning with all own columns.
     func forEachBatch(_ slots: SourceSlots, _ body: ([ObjectPlace]) throws -> Void) throws {
         guard let table = mapping.sourceTable else { return }
         let folds = try SourceFolds(session: session, slots: slots, isScan: false)
@@ -247,7 +247,7 @@ final class SourcePlaces {
             }
             guard let first = places.first else { return }
             try read(places.map(\.key).sorted())
-            // What did not fit beside large values comes with the next window.
+            // Rows that did not fit beside large values come with the next window.
             var fitting = places.prefix { sources.rowInWindow(table: table, key: $0.key) != nil }.count
             if fitting == 0 {
                 try read([first.key])
@@ -260,7 +260,7 @@ final class SourcePlaces {
 }
 
 extension RecordCursor {
-    /// The next record of three words; nil at the end.
+    /// Returns the next record of three words. Returns nil at the end.
     fileprivate func nextThree() throws(MigrationError) -> (UInt64, UInt64, UInt64)? {
         var found = false
         var failure: MigrationError?

@@ -5,25 +5,26 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// Keys before rows: reads the keys of every source table once and fills the association tables of all mappings
-/// that need no user code, for the whole plan, so that a reference to a later pass is an ordinary lookup.
+/// The scan of keys before any rows: reads the keys of every source table once and fills the association tables of all mappings
+/// that need no user code, for the whole plan. A reference to a later pass is then an ordinary lookup.
 struct KeyScan {
     let session: MigrationSession
     let mappings: [PlannedMapping]
     let tables: [PlannedTable]
-    /// What `$manager` is in filters.
+    /// The value of `$manager` in filters.
     let manager: MigrationManager
-    /// Source tables whose keys need no scan.
+    /// The source tables whose keys need no scan.
     var unasked = UnaskedKeys.Tables()
-    /// Source tables whose keys are noted when objects are made of their rows, and by which mapping: see ``StagedMigration``.
+    /// The source tables whose keys are collected while objects are made of their rows, each with the mapping that makes them;
+    /// see ``StagedMigration``.
     var awaited: [Int: Int] = [:]
 
     /// Reads the keys.
     ///
-    /// - Returns: the keys of every declarative mapping, by mapping index, and every source table's keys, by table; those of
-    ///   tables that wait for their objects apart, empty.
-    /// - Complexity: one pass over the tables' keys, and one more for each mapping with a filter; memory is the
-    ///   session's share for keys, whatever the number of rows.
+    /// - Returns: the keys of every declarative mapping, by mapping index; the keys of every source table, by table; and the
+    ///   still empty indices of the tables in ``awaited``.
+    /// - Complexity: one pass over the tables' keys, and one more for each mapping with a filter; memory is the session's share
+    ///   for keys, whatever the number of rows.
     func run() throws -> (byMapping: [Int: MappingKeys], byTable: [Int: KeyIndex], waiting: [Int: KeyIndex]) {
         var waiting: [Int: KeyIndex] = [:]
         var byMapping: [Int: MappingKeys] = [:]
@@ -31,11 +32,11 @@ struct KeyScan {
         let modeByMapping = Dictionary(
             tables.flatMap { table in table.mappings.map { ($0, table.keys) } }, uniquingKeysWith: { first, _ in first }
         )
-        // Tables that are only looked into are scanned too: what is not there is counted as dangling.
+        // Tables that are only looked up are scanned too, so that references to missing rows are counted as dangling.
         let scanned = Set(mappings.filter { !$0.isEarlier }.compactMap(\.sourceTable)).union(argumentTables)
         let allowances = allowances(of: scanned)
         for table in scanned.sorted() {
-            // Those that need no scan too: nothing has been written yet.
+            // Cancellation is checked for tables without a scan too. Nothing has been written yet.
             try session.checkCancelled()
             let allowance = allowances[table] ?? KeyScan.leastAllowance
             var all = KeyIndex(directory: session.work, name: "keys", memory: allowance)
@@ -59,7 +60,8 @@ struct KeyScan {
             }
             if let first = unasked.noting[table], let only = plain.values.first {
                 byMapping[first]?.isFilledByLoad = true
-                // Counted here and not with the load: what a run had done is the same whoever notes the keys.
+                // The progress counts these rows here and not in the load, so that it is the same whether the scan or the load
+                // collects the keys.
                 session.progress.advance(rows: session.counts.mappings[first].sourceObjects)
                 byTable[table] = only
                 continue
@@ -77,7 +79,7 @@ struct KeyScan {
                 continue
             }
             try scan(table: table, all: all, byEntity: plain)
-            // Rows of one entity only: its index is the table's.
+            // If the table has rows of one entity only, that entity's index serves as the table's.
             if plain.count == 1, let only = plain.values.first, only.count == all.count { all = only }
             byTable[table] = all
         }
@@ -99,7 +101,7 @@ struct KeyScan {
         return (byMapping, byTable, waiting)
     }
 
-    /// The tables that relationship mappings look objects up in.
+    /// The tables in which relationship mappings look objects up.
     private var argumentTables: [Int] {
         mappings.filter { !$0.isEarlier }.flatMap(\.relationships).compactMap { planned in
             if case .lookup(let argument, _)? = planned.value { argument.table } else { nil }
@@ -108,7 +110,7 @@ struct KeyScan {
 
     private static let leastAllowance = 64 << 10
 
-    /// Cuts memory into shares: who needs little gets it, the others share what is left.
+    /// Divides memory into shares. Small needs are met first; the others share the rest.
     static func shares(of room: Int, needs: [Int]) -> [Int] {
         var shares = Array(repeating: leastAllowance, count: needs.count)
         var (left, count) = (room, needs.count)
@@ -120,10 +122,10 @@ struct KeyScan {
         return shares
     }
 
-    /// Bytes for each index of a table.
+    /// Returns the size in bytes of each index of a table.
     ///
-    /// Keys that rows are looked up by in any order get what they need as long as there is room: reading an index again and
-    /// again costs more than all else. The others are gone through in order, block by block.
+    /// Keys that are looked up in any order get the memory they need if there is room, because reading an index from disk again
+    /// and again costs more than all else. The other indices are read in order, block by block.
     private func allowances(of scanned: Set<Int>) -> [Int: Int] {
         let own = mappings.filter { !$0.isEarlier && $0.isDeclarative }
         func indices(of table: Int) -> Int {
@@ -145,7 +147,7 @@ struct KeyScan {
         let ordered = scanned.sorted {
             (referenced.contains($0) ? 0 : 1, need($0), $0) < (referenced.contains($1) ? 0 : 1, need($1), $1)
         }
-        // Indices of mappings stay for the lookups of later mapping models: each model has its share.
+        // Indices of mappings stay for the lookups of later mapping models, so each model has its share.
         let indexCount = session.mappingCount + scanned.count
         var room = session.budget.keys / max(1, indexCount) * (own.count + scanned.count)
         var left = scanned.reduce(0) { $0 + indices(of: $1) }
@@ -166,7 +168,7 @@ struct KeyScan {
         let reader = try session.source.rows(
             RowSelection(table: table, columns: [.own(EntityTable.entityColumn)]), in: session.layout)
         var batch = session.sourceBatch(slots: 1)
-        // Neighbouring rows are mostly of one entity: its indices are looked up when the number changes.
+        // Neighbouring rows are mostly of one entity, so the index is looked up only if the entity number changes.
         var number: Int64 = -1
         var index: KeyIndex?
         while try reader.next(into: &batch) {
@@ -238,7 +240,8 @@ struct KeyScan {
 }
 
 extension MigrationSession {
-    /// Bytes that an index of all keys of a source table takes at the most: a bit a key, and a little for their ranks.
+    /// Returns the maximum size in bytes of an index of all keys of a source table: a bit per key, and a little for their
+    /// ranks.
     func keyBytes(ofTable table: Int) -> Int {
         Int(clamping: layout.tables[table].maximumKey / 8) / 32 * 33 + (64 << 10)
     }

@@ -3,14 +3,15 @@ import ManagedModel
 import PersistentStore
 
 extension LeftBehindPlan {
-    /// Counts what is left behind: what readers have counted meanwhile, and the rest by passes of its own.
+    /// Counts the data that is left behind. It uses the counts that readers have collected meanwhile and reads the remaining
+    /// tables.
     ///
     /// - Parameters:
     ///   - source: counts the values of ``columns``.
-    ///   - checkCancelled: called now and then.
-    /// - Returns: nil where nothing is left.
-    /// - Throws: `store.damaged`, `store.io`; what the check throws.
-    /// - Complexity: O(pages of the tables that nobody has read).
+    ///   - checkCancelled: called from time to time.
+    /// - Returns: nil if nothing is left behind.
+    /// - Throws: `store.damaged`, `store.io`; the error of the check.
+    /// - Complexity: O(pages of the tables that no reader has read).
     func count(in source: SourceStore, checkCancelled: () throws -> Void = {}) throws -> LeftBehind? {
         var values: [Int: ValueCounts] = [:]
         for table in columns.keys.sorted() {
@@ -40,7 +41,7 @@ extension LeftBehindPlan {
         return account(counts)
     }
 
-    /// The account of a source that does not stand yet: nothing is counted.
+    /// Returns the account for a source that does not exist yet. It has no counts.
     func uncounted() -> LeftBehind? {
         let keys = items.map(\.line) + gone.map { Key(entity: $0.key, property: nil, reason: $0.value) }
         return account(
@@ -63,7 +64,7 @@ extension LeftBehindPlan {
 
     /// Counts links by the entities of their ends.
     ///
-    /// - Complexity: O(links), a row of both ends each.
+    /// - Complexity: O(links); for each link the rows of both ends are read.
     private func pairs(
         _ ends: CountedLinks, _ wanted: Set<CountedLinks.Ends>, in source: SourceStore,
         checkCancelled: () throws -> Void

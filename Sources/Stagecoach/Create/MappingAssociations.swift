@@ -2,19 +2,19 @@ import Diagnostics
 import ManagedModel
 import SpillStorage
 
-/// The association table of one entity mapping on the staged path: its rows' keys where no user code makes them, and
-/// whatever policies associate.
+/// The association table of one entity mapping on the staged path: the keys of its own rows if no user code makes them, and the
+/// pairs that policies associate.
 final class MappingAssociations {
     let mapping: PlannedMapping
-    /// Not nil where the mapping has no policy.
+    /// The keys of the mapping's rows; nil if the mapping has a policy.
     let keys: MappingKeys?
-    /// Whether the mapping's turn in stage 1 has come: before it, nothing is associated.
+    /// True once stage 1 has reached the mapping. Before that, nothing is associated.
     var isCreated = false
     private let table: AssociationTable
-    /// What was taken of rows that were prepared is associated when somebody looks.
+    /// The prepared rows. Rows that were taken from them are associated when the pairs are next read.
     @exclusivity(unchecked) var prepared: PreparedRows?
 
-    /// Pairs that policies associated. A source's `entity` is its table, a destination's its entity index.
+    /// The pairs that policies associated. A source's `entity` is its table, a destination's `entity` its entity index.
     var pairs: AssociationTable {
         get throws(MigrationError) {
             if let prepared { try prepared.rows.putTaken() }
@@ -30,25 +30,25 @@ final class MappingAssociations {
         table = AssociationTable(directory: directory, name: "pairs-\(mapping.index)", memory: memory, logs: logs)
     }
 
-    /// Puts the keys and pairs on disk.
+    /// Moves the keys and pairs to disk.
     func park() throws(MigrationError) {
         try keys?.index.park()
         try pairs.park()
     }
 
     private var probe: [ObjectReference] = []
-    /// Whether policies associated anything for the mapping.
+    /// True if policies associated anything for the mapping.
     @exclusivity(unchecked) private(set) var hasPairs = false
 
-    /// Whether a source object was associated at another time than in its own creation call.
+    /// True if a source object was associated outside its own creation call.
     var hasLatePairs = false
-    /// Whether an object may be among the mapping's own rows and among the pairs.
+    /// True if an object may be both among the mapping's own rows and among the pairs.
     var isMixed: Bool { keys != nil && hasPairs }
 
-    /// How often policies have associated something for the mapping, in this process.
+    /// The number of pairs that policies have associated for the mapping in this process.
     @exclusivity(unchecked) private(set) var additions = 0
 
-    /// Writes the table's state; what is in memory goes to its files.
+    /// Encodes the table. Flushes its in-memory part to its files.
     func save(to state: inout StateWriter) throws(MigrationError) {
         state.write(isCreated)
         state.write(hasPairs)
@@ -57,7 +57,7 @@ final class MappingAssociations {
         try pairs.save(to: &state)
     }
 
-    /// Takes over a table that was written; this one is empty.
+    /// Restores an encoded table. This table must be empty.
     func restore(from state: inout StateReader) throws(MigrationError) {
         isCreated = try state.flag()
         hasPairs = try state.flag()
@@ -67,20 +67,20 @@ final class MappingAssociations {
         try pairs.restore(from: &state)
     }
 
-    /// Associates by hand.
+    /// Associates a pair for a policy.
     func add(source: ObjectReference, destination: ObjectReference) throws(MigrationError) {
         noteAddition()
         try pairs.add(source: source, destination: destination)
     }
 
-    /// A pair is to be added.
+    /// Records that a pair is about to be added.
     func noteAddition() {
         hasPairs = true
         additions += 1
     }
 
-    /// Adds pairs that were noted: the source objects of a table, in ascending order, and destination objects whose keys follow
-    /// each other.
+    /// Adds pairs that were announced with ``noteAddition()``: source objects of a table, in ascending order, and destination
+    /// objects with consecutive keys.
     func addNoted(
         _ sources: UnsafeBufferPointer<Int64>, table source: Int, destinations first: Int64,
         of entity: EntityDescription
@@ -88,13 +88,13 @@ final class MappingAssociations {
         try table.add(sources: sources, of: UInt32(source), destinations: first, of: UInt32(entity.index))
     }
 
-    /// The key of the row that the mapping itself made of a source row.
+    /// Returns the key of the row that the mapping itself made of a source row.
     func ownDestination(ofKey key: Int64, table: Int) throws(MigrationError) -> Int64? {
         guard let keys, isCreated, mapping.sourceTable == table else { return nil }
         return try keys.destinationKey(of: key)
     }
 
-    /// Shows what policies associated with a source object, in order of association, without the mapping's own row.
+    /// Shows the objects that policies associated with a source object, in order of association, without the mapping's own row.
     func forEachPair(ofKey key: Int64, table: Int, _ body: (ObjectReference) throws -> Void) throws {
         var found = probe
         probe = []
@@ -109,7 +109,7 @@ final class MappingAssociations {
         }
     }
 
-    /// The destination objects of a source object, in order of association.
+    /// Appends the destination objects of a source object, in order of association.
     func destinations(ofKey key: Int64, table: Int, into found: inout [ObjectReference]) throws(MigrationError) {
         if let entity = mapping.destination, let made = try ownDestination(ofKey: key, table: table) {
             found.append(ObjectReference(entity: UInt32(entity.index), key: made))
@@ -124,7 +124,7 @@ final class MappingAssociations {
         for reference in more where !found.contains(reference) { found.append(reference) }
     }
 
-    /// The source objects of a destination object, in order of association; their `entity` is their table.
+    /// Appends the source objects of a destination object, in order of association. Their `entity` is their table.
     func sources(of destination: ObjectReference, into found: inout [ObjectReference]) throws(MigrationError) {
         if let keys, isCreated, let entity = mapping.destination, Int(destination.entity) == entity.index,
             let table = mapping.sourceTable, let source = try keys.sourceKey(of: destination.key)
@@ -141,8 +141,8 @@ final class MappingAssociations {
         for reference in more where !found.contains(reference) { found.append(reference) }
     }
 
-    /// All destination objects: those of the mapping's own rows by source key, then those that policies associated, in
-    /// order of first association.
+    /// Shows all destination objects: first those of the mapping's own rows by source key, then those that policies associated,
+    /// in order of first association.
     func forEachDestination(_ body: (ObjectReference) throws -> Void) throws {
         if let keys, isCreated, let entity = mapping.destination {
             try keys.forEachPair { _, key in try body(ObjectReference(entity: UInt32(entity.index), key: key)) }
@@ -151,7 +151,7 @@ final class MappingAssociations {
         while let pair = try cursor.next() { try body(pair.destination) }
     }
 
-    /// How many distinct destination objects there are, that still exist or not.
+    /// Returns the number of distinct destination objects, deleted ones included.
     func countOfDestinations() throws -> Int {
         if let known = try pairs.countOfDestinations { return known }
         var count = 0
@@ -160,8 +160,8 @@ final class MappingAssociations {
         return count
     }
 
-    /// All source objects: those of the mapping's own rows, then those that policies associated, in order of
-    /// association, each as often as it was associated; their `entity` is their table.
+    /// Shows all source objects: first those of the mapping's own rows, then those that policies associated, in order of
+    /// association and as often as they were associated. Their `entity` is their table.
     func forEachSource(_ body: (ObjectReference) throws -> Void) throws {
         if let keys, isCreated, let table = mapping.sourceTable {
             try keys.forEachPair { key, _ in try body(ObjectReference(entity: UInt32(table), key: key)) }
@@ -169,7 +169,7 @@ final class MappingAssociations {
         try pairs.forEachSourceInOrderOfAssociation(body)
     }
 
-    /// The distinct source objects of a table that policies associated with an object that still exists, ascending.
+    /// Shows the distinct source objects of a table that policies associated with an object that still exists, ascending.
     func forEachSource(
         inTable table: Int, whereExists exists: (ObjectReference) throws -> Bool, _ body: (Int64) throws -> Void
     ) throws {
@@ -186,7 +186,7 @@ final class MappingAssociations {
 }
 
 extension MappingKeys {
-    /// All pairs of source and destination key, ascending.
+    /// Shows all pairs of source and destination key, ascending.
     func forEachPair(_ body: (Int64, Int64) throws -> Void) throws {
         var rank: Int64 = 0
         try index.forEachKey { key in
@@ -195,7 +195,7 @@ extension MappingKeys {
         }
     }
 
-    /// The source key of a destination row; nil where the mapping did not make it.
+    /// Returns the source key of a destination row. Returns nil if the mapping did not make it.
     func sourceKey(of destination: Int64) throws(MigrationError) -> Int64? {
         switch mode {
         case .kept: return try index.contains(destination) ? destination : nil

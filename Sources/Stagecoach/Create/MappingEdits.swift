@@ -2,10 +2,10 @@ import Diagnostics
 import Mapping
 import PersistentStore
 
-/// Entity mappings whose expressions policies change while the run goes on, and copies of mappings made in code: what the
-/// default methods then evaluate.
+/// The current plans of entity mappings whose expressions policies change during the run, and of mappings that are copied in
+/// code. The default methods evaluate these plans.
 ///
-/// Asked for every object, so the usual answer costs one comparison of numbers.
+/// It is queried for every object, so the usual answer costs one comparison of numbers.
 final class MappingEdits {
     private let mappings: [PlannedMapping]
     private let resolution: MappingResolution
@@ -13,7 +13,7 @@ final class MappingEdits {
     private var known: [ObjectIdentifier: Known] = [:]
 
     private struct Known {
-        /// Kept, so that no other mapping gets its identity.
+        /// Retained, so that no other mapping gets the same identity.
         let mapping: EntityMapping
         let planned: PlannedMapping
         let version: Int
@@ -26,10 +26,10 @@ final class MappingEdits {
         resolution = MappingResolution(model: model, source: source, destination: destination)
     }
 
-    /// The mapping as it is now.
+    /// Returns the plan of the mapping as it is now.
     ///
-    /// - Parameter original: the mapping of the same name as it was when the run began.
-    /// - Throws: as for a mapping model when it is loaded: `expression.…`, `mapping.…` (78).
+    /// - Parameter original: the plan of the mapping of the same name as it was when the run began.
+    /// - Throws: the errors of loading a mapping model: `expression.…`, `mapping.…` (78).
     func current(_ mapping: EntityMapping, _ original: PlannedMapping) throws(MigrationError) -> PlannedMapping {
         let version = PropertyMapping.changes
         if version == firstVersion, mapping === original.mapping { return original }
@@ -49,12 +49,12 @@ final class MappingEdits {
 }
 
 extension PlannedMapping {
-    /// Whether a mapping's expressions are those that this one was planned with.
+    /// Tells whether a mapping's expressions are those with which this plan was made.
     fileprivate func saysTheSame(as mapping: EntityMapping) -> Bool {
         expressions == PlannedMapping.expressions(of: mapping)
     }
 
-    /// The expressions of a mapping's properties, by name.
+    /// Returns the expressions of a mapping's properties, by name.
     static func expressions(of mapping: EntityMapping) -> [String: ValueExpression] {
         let properties = (mapping.attributeMappings ?? []) + (mapping.relationshipMappings ?? [])
         return Dictionary(

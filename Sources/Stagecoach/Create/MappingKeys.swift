@@ -1,22 +1,22 @@
 import Diagnostics
 import SpillStorage
 
-/// The association table of a mapping that needs no user code: which source rows it migrates, and to which keys.
+/// The association table of a mapping that needs no user code: the source rows that it migrates, and their destination keys.
 ///
-/// Kept keys are the identity over a set of keys; sequential ones are a rank in that set. Both cost about 0.14 bytes a
-/// row; above the index's allowance they lie in the work directory.
+/// Kept keys are the identity over a set of keys; a sequential key is a rank in that set. Both cost about 0.14 bytes per row.
+/// Above the index's allowance they are in the work directory.
 final class MappingKeys {
     let mapping: PlannedMapping
     let mode: KeyMode
     /// The source keys of the mapping's rows, ascending.
     let index: KeyIndex
-    /// For sequential keys: the key before the first one.
+    /// The key before the first one; for sequential keys.
     var base: Int64 = 0
-    /// Whether the index has every row of the mapping's source entity: a scan of them has no need to look each up.
+    /// True if the index has every row of the mapping's source entity. A scan of these rows then needs no lookups.
     var holdsEveryRow = false
-    /// Whether the load notes the keys as it reads the rows: see ``UnaskedKeys``.
+    /// True if the load collects the keys as it reads the rows; see ``UnaskedKeys``.
     var isFilledByLoad = false
-    /// Whether the keys are not known, nor of use any more: in a run that goes on, of rows that were read before.
+    /// True if the keys are unknown and no longer needed, because an interrupted run has already read the rows.
     var isLeftOut = false
 
     init(mapping: PlannedMapping, mode: KeyMode, index: KeyIndex) {
@@ -25,7 +25,7 @@ final class MappingKeys {
         self.index = index
     }
 
-    /// The destination key of a source row; nil where the mapping does not migrate it.
+    /// Returns the destination key of a source row. Returns nil if the mapping does not migrate it.
     ///
     /// - Complexity: O(1) while the index is in memory; else at most one block read.
     func destinationKey(of source: Int64) throws(MigrationError) -> Int64? {
@@ -38,7 +38,7 @@ final class MappingKeys {
     }
 }
 
-/// The keys of one mapping, for loops over many rows: what ``MappingKeys`` refers to is counted once.
+/// The keys of one mapping, for loops over many rows. The index is retained once, not for each row as through ``MappingKeys``.
 struct OneMappingsKeys {
     private let index: KeyIndex
     private let isKept: Bool
@@ -50,7 +50,7 @@ struct OneMappingsKeys {
         base = keys.base
     }
 
-    /// The source key of the row with a destination key, or of one before it; nil where none is known.
+    /// Returns the source key of the row with a destination key, or of the nearest row before it. Returns nil if none is known.
     func sourceKey(atOrBefore destination: Int64) throws(MigrationError) -> Int64? {
         if isKept { return destination }
         let (rank, overflow) = destination.subtractingReportingOverflow(base)
@@ -58,7 +58,7 @@ struct OneMappingsKeys {
         return try index.key(atRank: Int(min(rank, Int64(index.count))) - 1)
     }
 
-    /// The destination key of a source row; nil where the mapping does not migrate it.
+    /// Returns the destination key of a source row. Returns nil if the mapping does not migrate it.
     @inline(__always)
     func destinationKey(of source: Int64) throws(MigrationError) -> Int64? {
         if isKept { return try index.contains(source) ? source : nil }
@@ -66,17 +66,17 @@ struct OneMappingsKeys {
         return base + Int64(rank) + 1
     }
 
-    /// The destination keys of source rows.
+    /// Replaces source keys with the destination keys of their rows.
     ///
     /// - Parameters:
-    ///   - keys: get the rows' destination keys, where there are such.
-    ///   - found: room for as many; whether the mapping migrates each.
+    ///   - keys: source keys, which are replaced with destination keys if the mapping migrates the rows.
+    ///   - found: receives for each key whether the mapping migrates its row; has room for all of them.
     func findDestinationKeys(
         _ keys: UnsafeMutableBufferPointer<Int64>, found: UnsafeMutablePointer<Bool>
     ) throws(MigrationError) {
         if isKept { return try index.contains(UnsafeBufferPointer(keys), into: found) }
         guard let start = keys.baseAddress else { return }
-        // In place: a rank is written when its key was read.
+        // In place: a rank is written after its key was read.
         try index.ranks(of: UnsafeBufferPointer(keys), into: start)
         for place in keys.indices {
             found[place] = keys[place] >= 0

@@ -2,7 +2,7 @@ import Diagnostics
 import ManagedModel
 import Mapping
 
-/// Stage 1 of an entity mapping with a policy: calls it for one source object after the other, and counts.
+/// Stage 1 of an entity mapping with a policy: calls the policy for each source object, and counts the results.
 final class ObjectCreation {
     let mapping: PlannedMapping
     let runtime: StagedRuntime
@@ -15,12 +15,13 @@ final class ObjectCreation {
     private let failure: (any Error, ManagedObject) -> any Error
     /// The mapping's counts.
     @exclusivity(unchecked) var line: MigrationCounts.Mapping
-    /// What the default method takes rows from; nil where it makes its own.
+    /// The source of rows for the default method; nil if it makes its own.
     @exclusivity(unchecked) private var prepared: PreparedRows?
-    /// The source object at work.
+    /// The current source object.
     @exclusivity(unchecked) private var held: ManagedObject?
 
-    /// - Parameter failure: the error that ends the run, for one of the policy's creation method and its source object.
+    /// - Parameter failure: makes the error that ends the run from an error of the policy's creation method and its source
+    ///   object.
     init(
         mapping: PlannedMapping, source: EntityDescription, policy: EntityMigrationPolicy, manager: MigrationManager,
         runtime: StagedRuntime, program: StagedRuntime.CreationProgram, filter: SourceFilter?,
@@ -38,21 +39,21 @@ final class ObjectCreation {
         line = runtime.session.counts.mappings[mapping.index]
     }
 
-    /// That of the mapping's own objects; 0 where it makes none.
+    /// The table of the mapping's own objects; 0 if it makes none.
     var destinationTable: Int { mapping.destinationTable ?? 0 }
 
-    /// Whether another thread may make objects of the next rows meanwhile.
+    /// True if another thread may make the objects of later rows at the same time.
     var mayWorkAhead: Bool {
         policy.execution == .concurrent && filter?.needsObjects != true && mapping.dynamicAttributes.isEmpty
             && mapping.destination != nil && !program.attributes.handlesFiles
     }
 
-    /// Whether the filter lets a row of the batch at hand pass that needs no object for that.
+    /// Tells whether the filter passes a row of the current batch. The filter must not need the object.
     func passes(_ row: Int) throws -> Bool {
         try filter?.passes(runtime.sources.window, row, object: { nil }, variables: variables) ?? true
     }
 
-    /// Lets rows be prepared for the default method, where it can be known what it will make.
+    /// Starts to prepare rows for the default method, if its results can be predicted.
     func beginPreparing() {
         guard filter == nil, mapping.dynamicAttributes.isEmpty, !program.attributes.handlesFiles,
             let entity = mapping.destination, !entity.isAbstract, let sourceTable = mapping.sourceTable
@@ -63,10 +64,10 @@ final class ObjectCreation {
         runtime.prepare(rows, of: mapping)
     }
 
-    /// The batch at hand is done.
+    /// Ends the current batch.
     func finishBatch() throws(MigrationError) { try prepared?.finishBatch() }
 
-    /// No row is prepared any more; those that were taken and not put down are lost.
+    /// Stops preparing rows. Rows that were taken but not stored are lost.
     func endPreparing() {
         guard let prepared else { return }
         prepared.rows.dropTaken()
@@ -74,9 +75,9 @@ final class ObjectCreation {
         self.prepared = nil
     }
 
-    /// Creates the objects of neighbouring rows of the batch at hand, which are done one after the other from the first on.
+    /// Creates the objects of neighbouring rows of the current batch, one after the other.
     func create(rows: Range<Int>, table: Int) throws {
-        // Named once for all rows: each mention of a class's variable counts references.
+        // Hoisted out of the loop: each read of a class's variable would retain and release.
         let (sources, context, entity) = (runtime.sources, runtime.sourceContext, source)
         for row in rows {
             if let prepared, row >= prepared.end { try prepared.prepare(from: row) }
@@ -87,13 +88,13 @@ final class ObjectCreation {
 
     /// Creates the objects of a source object.
     ///
-    /// - Parameter row: where it is in the batch at hand; nil where it is not.
+    /// - Parameter row: the object's row in the current batch; nil if it is not there.
     func create(_ entity: EntityDescription, _ table: Int, _ key: Int64, _ row: Int?) throws {
         runtime.sourceContext.renew(&held, entity: entity, table: table, key: key)
         try create(row)
     }
 
-    /// Creates the objects of the source object at hand.
+    /// Creates the objects of the current source object.
     private func create(_ row: Int?) throws {
         guard let object = held else { return }
         if let filter, let row,
@@ -111,7 +112,7 @@ final class ObjectCreation {
 
     /// Calls the policy for a source object.
     ///
-    /// - Parameter rethrow: throws what calls recorded that cannot throw.
+    /// - Parameter rethrow: throws errors that were recorded by calls that cannot throw.
     func call(_ object: ManagedObject, rethrow: () throws -> Void) throws {
         do {
             try policy.createDestinationInstances(forSource: object, in: mapping.mapping, manager: manager)

@@ -4,16 +4,18 @@ import Mapping
 import PersistentStore
 import Rows
 
-/// Rows as the default creation method makes them of the source rows that come next: computed together, column by column,
-/// before the policy is called for each. What calls then take of them is numbered at once, and put down when they are all
-/// done, or when somebody looks at the table's rows: whoever only lets the default method work pays for little more.
+/// Rows that the default creation method will make of the next source rows. They are computed together, column by column,
+/// before the policy is called for each. Rows that calls take are numbered at once. They are stored when all are done, or when
+/// the table's rows are read. A policy that only calls the default method costs little more than computing the rows.
 ///
-/// A row whose values cannot be computed is not among them: it is refused where its call makes it. Nothing is noted or
+/// A row whose values cannot be computed is left out; its own call then makes it and reports the error. Nothing is recorded or
 /// counted ahead, so a call that takes no row leaves nothing behind.
 ///
-/// Memory: ``mostCells`` cells at the most, and 32 KiB of texts that are made, or one; others stay in the source's batch.
+/// Memory: at most ``mostCells`` cells, and 32 KiB of computed texts or a single longer one; other texts stay in the source's
+/// batch.
 final class PreparedRows {
-    /// What the rows are made by: a call with another mapping, or after an expression was changed, makes its own.
+    /// The mapping and the version of its expressions with which the rows are made. A call with another mapping, or after an
+    /// expression was changed, makes its own row.
     let mapping: EntityMapping
     let version = PropertyMapping.changes
     let rows: DestinationRows
@@ -23,18 +25,18 @@ final class PreparedRows {
     private let program: AttributeProgram
     private let sourceTable: Int
     private let entity: EntityDescription
-    /// Columns that the program does not fill.
+    /// The columns that the program does not fill.
     private let openColumns: [Int]
-    /// The rows, under the keys of their source rows until they are put down.
+    /// The rows, under the keys of their source rows until they are stored.
     @exclusivity(unchecked) private var batch: RowBatch
-    /// Those that were taken and are not put down, which have keys one after the other.
+    /// The rows that were taken but not stored. Their keys are consecutive.
     @exclusivity(unchecked) private var taken = 0..<0
     @exclusivity(unchecked) private var firstKey: Int64 = 0
-    /// How many of the rows at hand were taken.
+    /// The number of rows of the current batch that were taken.
     @exclusivity(unchecked) private var uses = 0
-    /// The source row after the last one that was looked at.
+    /// The end of the source rows that were prepared or skipped.
     @exclusivity(unchecked) private(set) var end = 0
-    /// Turns to leave out, because rows were prepared in vain.
+    /// The number of batches to skip, because earlier rows were prepared in vain.
     @exclusivity(unchecked) private var pause = 0
     @exclusivity(unchecked) private var lastPause = 0
 
@@ -64,9 +66,9 @@ final class PreparedRows {
             byteTarget: 32 << 10)
     }
 
-    /// Puts down what was taken: the source's batch is done.
+    /// Stores the taken rows at the end of the source's batch.
     ///
-    /// - Throws: what writing a spill throws.
+    /// - Throws: the errors of writing a spill.
     func finishBatch() throws(MigrationError) {
         try rows.spillTaken()
         if !batch.isEmpty {
@@ -77,9 +79,9 @@ final class PreparedRows {
         (taken, uses, end) = (0..<0, 0, 0)
     }
 
-    /// Puts down what was taken, and prepares the rows of the source's batch from one on.
+    /// Stores the taken rows, and prepares the rows of the source's batch from a row on.
     ///
-    /// - Throws: what writing a spill throws.
+    /// - Throws: the errors of writing a spill.
     func prepare(from row: Int) throws(MigrationError) {
         try finishBatch()
         let range = row..<min(row + batch.rowCapacity, sources.window.count)
@@ -97,7 +99,7 @@ final class PreparedRows {
             return
         }
         for (place, row) in range.enumerated() {
-            // Texts that are made may be of any length: the rest has its turn when these are put down.
+            // Computed texts may have any length. The remaining rows are prepared after these are stored.
             guard batch.arenaCount < batch.byteTarget else {
                 batch.removeRows(from: place)
                 end = row
@@ -112,15 +114,15 @@ final class PreparedRows {
         }
     }
 
-    /// Takes the row of a source object for a new object of the table, which is associated with it.
+    /// Takes the row of a source object for a new object of the table, which becomes associated with it.
     ///
-    /// - Returns: false where there is no such row, or its turn is over.
-    /// - Throws: `plan.keysExhausted` (65), what writing a spill throws.
+    /// - Returns: false if there is no such row, or if it was passed already.
+    /// - Throws: `plan.keysExhausted` (65); the errors of writing a spill.
     func take(_ source: ManagedObject, for mapping: EntityMapping) throws(MigrationError) -> Bool {
         guard mapping === self.mapping, source.place.table == sourceTable, version == PropertyMapping.changes else {
             return false
         }
-        // The next one mostly: calls that take none are passed over.
+        // Mostly this is the next row. Rows of calls that took none are skipped.
         var place = taken.upperBound
         while place < batch.count, batch.key(place) < source.key { place += 1 }
         guard place < batch.count, batch.key(place) == source.key else { return false }
@@ -136,7 +138,7 @@ final class PreparedRows {
         return true
     }
 
-    /// Counts and associates what was taken, and shows the rows under their own keys.
+    /// Counts and associates the taken rows, and shows them under their own keys.
     func put(_ body: (borrowing RowBatch, Range<Int>) throws(MigrationError) -> Void) throws(MigrationError) {
         let (done, key) = (taken, firstKey)
         taken = done.upperBound..<done.upperBound

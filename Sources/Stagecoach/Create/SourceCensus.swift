@@ -4,15 +4,15 @@ import Mapping
 import PersistentStore
 import SpillStorage
 
-/// How many objects the source holds, by entity: what every one of them is accounted against.
+/// The numbers of objects in the source, by entity. Every source object is accounted for against them.
 struct SourceCensus {
-    /// Rows by table and entity index.
+    /// The numbers of rows, by table and entity index.
     let rows: [[Int: Int]]
-    /// Rows of no entity of the model.
+    /// The number of rows that belong to no entity of the model.
     let strays: Int
     private let layout: StoreLayout
 
-    /// Counts each table: by its smallest index where it has one entity, else by its rows' Z_ENT.
+    /// Counts the rows of each table: by its smallest index if it has one entity, otherwise by the rows' Z_ENT.
     init(source: SourceStore, layout: StoreLayout) throws(MigrationError) {
         self.layout = layout
         var rows: [[Int: Int]] = []
@@ -31,13 +31,13 @@ struct SourceCensus {
         self.strays = Int(strays)
     }
 
-    /// What an earlier run over the same source has counted; nil where it does not fit the tables.
+    /// Restores the counts of an earlier run over the same source. Returns nil if they do not fit the tables.
     ///
     /// - Parameters:
     ///   - rows: as ``rows``.
     ///   - strays: as ``strays``.
     init?(counted rows: [[Int: Int]], strays: Int, layout: StoreLayout) {
-        // What a file says is added up later.
+        // The figures come from a file and are added up later, so they must not overflow.
         let possible = 0...1 << 40
         guard rows.count == layout.schema.tables.count, possible.contains(strays) else { return nil }
         for (table, counts) in zip(layout.schema.tables, rows) {
@@ -50,7 +50,7 @@ struct SourceCensus {
         self.strays = strays
     }
 
-    /// What a source that does not stand yet is expected to hold, by entity name.
+    /// Creates the expected counts of a source that does not exist yet, by entity name.
     init(expecting objects: [String: Int], layout: StoreLayout) {
         self.layout = layout
         rows = layout.schema.tables.map { table in
@@ -62,23 +62,23 @@ struct SourceCensus {
         strays = 0
     }
 
-    /// Objects of all entities of the model.
+    /// The number of objects of all entities of the model.
     var total: Int { rows.reduce(0) { $0 + $1.values.reduce(0, +) } }
 
-    /// Objects of an entity, subentities not counted.
+    /// Returns the number of objects of an entity, without its subentities.
     func count(of entity: EntityDescription) -> Int {
         rows[layout.schema.tableIndex(of: entity)][entity.index] ?? 0
     }
 
-    /// Whether an entity mapping may get source objects: those of its source entity, or of subentities where a source
-    /// expression gives them.
+    /// Tells whether an entity mapping may get source objects: those of its source entity, or of subentities if it has a source
+    /// expression.
     func hasObjects(of mapping: EntityMapping, in model: ManagedObjectModel) -> Bool {
         guard let entity = mapping.sourceEntityName.flatMap({ model.entity(named: $0) }) else { return false }
         let entities = mapping.usedSourceExpression == nil ? [entity] : entity.withDescendants
         return entities.contains { count(of: $0) > 0 }
     }
 
-    /// The counts as they are before anything is migrated.
+    /// Returns the counts before anything is migrated.
     func counts(for mappings: [PlannedMapping], reads: ReadProperties) -> MigrationCounts {
         var counts = MigrationCounts()
         counts.mappings = mappings.map { mapping in
@@ -105,7 +105,7 @@ struct SourceCensus {
     }
 }
 
-/// Fills in what the keys say: how many source objects each declarative mapping migrates and filters.
+/// Fills in the counts that follow from the keys: the migrated and filtered source objects of each declarative mapping.
 enum AccountForSources {
     static func count(_ keys: SourceKeys, mappings: [PlannedMapping], in session: MigrationSession) throws {
         for mapping in mappings {
@@ -119,9 +119,9 @@ enum AccountForSources {
 }
 
 extension MigrationCounts {
-    /// Promise 6: the lines add up, or the run fails.
+    /// Checks that every source object is accounted for: the counts of each line must add up.
     ///
-    /// - Throws: `internal.balance` (70) naming the mapping and the figures.
+    /// - Throws: `internal.balance` (70) with the mapping and the figures.
     func checkBalance() throws(MigrationError) {
         for line in mappings where line.sourceEntity != nil && line.destinationEntity != nil {
             let dropped = line.droppedByPolicy + line.unassociated

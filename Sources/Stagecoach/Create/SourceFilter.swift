@@ -2,29 +2,30 @@ import Diagnostics
 import Mapping
 import Rows
 
-/// A source filter at work: what a program can compute is read from the cells of a row, batch by batch; what only the
-/// object can answer is asked of it.
+/// A compiled source filter. The parts that a program can compute are read from the cells of a row, batch by batch; the other
+/// parts are evaluated on the object.
 ///
-/// Negations stand at the leaves: above them only what is true counts, so that unknown need not be told from false.
+/// Negations are pushed down to the leaves. Above the leaves only true matters, so unknown need not be distinguished from
+/// false.
 struct SourceFilter {
     private indirect enum Condition {
         case program(PredicateProgram)
-        /// Passes where the predicate is true, or where it is false; never where it is unknown.
+        /// A predicate that passes if it is true, or if it is false when negated; never if it is unknown.
         case evaluated(SourcePredicate, isNegated: Bool)
         case all([Condition])
         case any([Condition])
     }
 
     private let condition: Condition
-    /// Whether some part needs the object.
+    /// True if some part needs the object.
     let needsObjects: Bool
     private let mapping: PlannedMapping
 
     /// Compiles a mapping's filter.
     ///
-    /// - Parameter slots: collects what programs read of a row. Where ``needsObjects``, it has to begin with all own
-    ///   columns of the table, so that objects can be read from the same batch.
-    /// - Throws: `expression.…` for what neither a program nor an object can evaluate.
+    /// - Parameter slots: collects the columns that programs read. If ``needsObjects``, it has to begin with all own columns of
+    ///   the table, so that objects can be read from the same batch.
+    /// - Throws: `expression.…` if neither a program nor an object can evaluate a part.
     init(_ predicate: SourcePredicate, of mapping: PlannedMapping, slots: inout SourceSlots) throws(MigrationError) {
         self.mapping = mapping
         var needsObjects = false
@@ -66,12 +67,12 @@ struct SourceFilter {
         }
     }
 
-    /// Whether a row passes.
+    /// Tells whether a row passes.
     ///
     /// - Parameters:
-    ///   - object: the row's object; asked for only where a part needs it.
-    ///   - variables: what `$manager` and its like are.
-    /// - Throws: value errors with the mapping and the object, and what user code throws.
+    ///   - object: returns the row's object; called only if a part needs it.
+    ///   - variables: the values of `$manager` and the other variables.
+    /// - Throws: value errors with the mapping and the object, and the errors of user code.
     func passes(
         _ batch: borrowing RowBatch, _ row: Int, object: () -> ManagedObject?, variables: [String: Any?]
     ) throws -> Bool {

@@ -3,20 +3,20 @@ import Mapping
 import PersistentStore
 import Rows
 
-/// Fills the slots of source rows that are folded over to-many relationships: one grouped read a batch and collection,
-/// whatever the number of rows, and never one an object.
+/// The values of source rows that are folded over to-many relationships. Each collection costs one grouped read per batch,
+/// whatever the number of rows, and never one read per object.
 ///
-/// Beside a scan the members are one stream, read along with the owners. Otherwise (objects that rows refer to, members'
-/// own collections, rows at random) the owners' keys are asked for, many in one statement.
+/// In a scan, the members are one stream that is read in parallel with the owners. In other cases (objects that rows refer to,
+/// collections of members, rows at random) the members are read by their owners' keys, many keys in one statement.
 ///
-/// Memory: a few words for each owner of the batch and fold, and a batch of members for each collection; never the
-/// members of an owner.
+/// Memory: a few words for each owner of the batch and fold, and a batch of members for each collection; never all members of
+/// an owner.
 final class SourceFolds {
     private let runs: [GroupRun]
 
     /// - Parameters:
-    ///   - isScan: whether batches come in ascending key order, as a scan of the table gives them.
-    ///   - depth: collections around these; their members' batches are smaller.
+    ///   - isScan: true if batches come in ascending key order, as in a scan of the table.
+    ///   - depth: the number of enclosing collections; their members' batches are smaller.
     init(session: MigrationSession, slots: SourceSlots, isScan: Bool, depth: Int = 0) throws(MigrationError) {
         var runs: [GroupRun] = []
         for group in slots.folds {
@@ -27,7 +27,7 @@ final class SourceFolds {
 
     /// Fills the computed slots of all rows of a batch.
     ///
-    /// - Throws: what reading throws. What goes wrong with values is thrown by the program that uses them.
+    /// - Throws: the errors of reading. Errors in values are thrown by the program that uses them.
     func fill(_ batch: inout RowBatch) throws(MigrationError) {
         guard !batch.isEmpty else { return }
         for run in runs { try run.fill(&batch) }
@@ -35,10 +35,10 @@ final class SourceFolds {
 }
 
 extension SourceFolds {
-    /// Shows the members of the last collection for all rows of a batch, those that its condition admits; the other
-    /// collections are folded first, because the condition may ask for them.
+    /// Shows the members of the last collection that its condition admits, for all rows of a batch. The other collections are
+    /// folded first, because the condition may use them.
     ///
-    /// - Parameter body: gets the row's place in the batch and the member's row.
+    /// - Parameter body: receives the row's place in the batch and the member's row.
     func forEachMember(
         _ batch: inout RowBatch, _ body: (Int, borrowing RowBatch, Int) throws(MigrationError) -> Void
     ) throws(MigrationError) {
@@ -48,7 +48,7 @@ extension SourceFolds {
     }
 }
 
-/// The folds over one collection, at work.
+/// The folds over one collection, with their state.
 private final class GroupRun {
     /// An owner's row in the batch.
     private struct Owner {
@@ -57,19 +57,19 @@ private final class GroupRun {
     }
 
     private let group: FoldGroup
-    /// Members of all owners, beside a scan.
+    /// The reader of all owners' members in parallel with a scan; nil if there is no scan.
     private let stream: MemberReader?
-    /// Members of owners by key; made when it is first needed.
+    /// The reader of members by their owners' keys; made on first use.
     private var byKey: MemberReader?
     private let session: MigrationSession
     private let nested: SourceFolds
     private var members: RowBatch
     private var owners: [Owner] = []
-    /// The index in `owners` at which each distinct key begins.
+    /// The index in ``owners`` at which each distinct key begins.
     private var starts: [Int] = []
     private var states: [FoldState] = []
     private var lastKey: Int64?
-    /// Folded values of objects that rows refer to: many rows refer to the same few.
+    /// The folded values of objects that rows refer to. Many rows refer to the same few objects.
     private var known: [Int64: [Cell]] = [:]
     private static let knownAtMost = 4096
 
@@ -86,7 +86,7 @@ private final class GroupRun {
             byteTarget: bytes)
     }
 
-    /// Whether members are compared with values of their owner's row, so that rows of one owner differ.
+    /// True if members are compared with values of their owner's row. Then rows of one owner may get different results.
     private var isCorrelated: Bool { !group.members.copies.isEmpty }
 
     func forEachMember(
@@ -116,8 +116,8 @@ private final class GroupRun {
         store(into: &batch)
     }
 
-    /// Shows the members of all owners at hand with the place of their owner: among the rows where they are correlated,
-    /// else among the distinct keys.
+    /// Shows the members of all current owners with the place of their owner: an index into ``owners`` if they are correlated,
+    /// otherwise an index into ``starts``.
     private func readMembers(
         _ batch: inout RowBatch, _ body: (Int, borrowing RowBatch, Int) throws(MigrationError) -> Void
     ) throws(MigrationError) {
@@ -128,7 +128,7 @@ private final class GroupRun {
         try read(stream, from: first, through: last, &batch, body)
     }
 
-    /// Lists the rows by owner; those without one, or whose values are known, get them at once.
+    /// Lists the rows by owner. Rows without an owner, or with known values, are filled at once.
     private func findOwners(_ batch: inout RowBatch) {
         owners.removeAll(keepingCapacity: true)
         starts.removeAll(keepingCapacity: true)
@@ -181,7 +181,7 @@ private final class GroupRun {
             try read(reader, from: keys[0], through: keys[keys.count - 1], &batch, body)
             position = end
         }
-        // A statement at rest holds no page.
+        // A statement that was reset holds no page.
         reader.restart()
     }
 
@@ -203,13 +203,13 @@ private final class GroupRun {
         }
     }
 
-    /// Moves on to the place of a key among the distinct ones; false where it is none of them.
+    /// Moves forward to the place of a key among the distinct keys. Returns false if it is not among them.
     private func find(_ key: Int64, from place: inout Int) -> Bool {
         while place < starts.count, owners[starts[place]].key < key { place += 1 }
         return place < starts.count && owners[starts[place]].key == key
     }
 
-    /// Shows members once for each row of their owner, with that row's values at hand.
+    /// Shows members once for each row of their owner, with that row's values.
     private func readCorrelated(
         _ place: inout Int, _ batch: inout RowBatch,
         _ body: (Int, borrowing RowBatch, Int) throws(MigrationError) -> Void

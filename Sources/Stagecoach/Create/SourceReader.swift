@@ -2,17 +2,16 @@ import Diagnostics
 import PersistentStore
 import Rows
 
-/// A scan of a source table with everything that programs read of its rows: columns, and values folded over to-many
-/// relationships.
+/// A scan of a source table that also fills computed slots: columns, and values folded over to-many relationships.
 final class SourceReader {
     private let rows: any RowReader
     private let folds: SourceFolds
 
     /// - Parameters:
-    ///   - entities: indices of the entities whose rows are read.
-    ///   - range: keys of the rows that are read.
-    ///   - streams: whether huge values that are only copied come as references; else they are refused.
-    ///   - runs: slots that are only copied and may come as they are stored.
+    ///   - entities: the indices of the entities whose rows are read.
+    ///   - range: the range of keys that are read.
+    ///   - streams: true to get huge values that are only copied as references; false to refuse them.
+    ///   - runs: slots that are only copied and may come in their stored form.
     init(
         session: MigrationSession, slots: SourceSlots, table: Int, entities: [Int], range: SourceKeyRange = .all,
         streams: Bool = false, runs: [RowSelection.Run] = []
@@ -28,7 +27,7 @@ final class SourceReader {
 
     /// Clears the batch and fills it until it is full or the rows end.
     ///
-    /// - Returns: false when there was no further row.
+    /// - Returns: false if there was no further row.
     /// - Precondition: the batch has one slot for each of the slots.
     func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {
         guard try rows.next(into: &batch) else { return false }
@@ -37,8 +36,7 @@ final class SourceReader {
     }
 }
 
-/// Single source rows by key, with everything that programs read of them; huge values that are only copied come as
-/// references.
+/// A reader of single source rows by key that also fills computed slots. Huge values that are only copied come as references.
 final class SourceRowReader {
     private let session: MigrationSession
     private let table: Int
@@ -56,7 +54,7 @@ final class SourceRowReader {
 
     /// Clears the batch and puts the row of a key into it.
     ///
-    /// - Returns: false where there is none.
+    /// - Returns: false if there is no such row.
     func fetch(_ key: Int64, into batch: inout RowBatch) throws(MigrationError) -> Bool {
         batch.removeAll()
         guard

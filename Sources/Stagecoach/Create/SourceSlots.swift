@@ -3,30 +3,30 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// What a mapping's programs read of a source row, each once: key paths become slots of the source batch, columns that
-/// are read and values that are folded over to-many relationships.
+/// The values that a mapping's programs read of a source row, each once. Key paths become slots of the source batch: columns
+/// that are read, and values that are folded over to-many relationships.
 ///
 /// Only a ``SourceReader`` or a ``SourceFolds`` fills all of them.
 struct SourceSlots: KeyPathResolver {
-    /// The row's entity, then those of the objects around it.
+    /// The row's entity, followed by the entities of the enclosing objects.
     let entities: [EntityDescription]
     let scope: [String]
     let schema: StoreSchema
-    /// One slot each; `computed` ones are filled by folds or copied from the row around.
+    /// The columns, one slot each. `computed` columns are filled by folds or copied from the enclosing row.
     private(set) var columns: [SelectedColumn]
-    /// What fills computed slots, in the order in which they depend on each other.
+    /// The folds that fill computed slots, in the order of their dependencies.
     fileprivate(set) var folds: [FoldGroup] = []
-    /// Slots that take a value of the object around, and its slot there.
+    /// The slots that take a value of the enclosing object, each with its slot there.
     private(set) var copies: [SlotCopy] = []
-    /// Slots of own columns that are copied and not looked into: their values may be huge.
+    /// The slots of own columns that are only copied and not read. Their values may be huge.
     private(set) var streamed: Set<Int> = []
     private var slotByColumn: [SelectedColumn: Int] = [:]
     private var slotByFold: [FoldKey: (slot: Int, type: AttributeType)] = [:]
     private var slotByOuterPath: [OuterPath: (slot: Int, type: AttributeType)] = [:]
-    /// The slots of the object around, while a fold over its collection is compiled: one or none.
+    /// The slots of the enclosing object while a fold over its collection is compiled: none or one.
     private var around: [SourceSlots] = []
 
-    /// A value of the object around, for a slot of the member.
+    /// A value of the enclosing object for a slot of the member.
     struct SlotCopy {
         let from: Int
         let to: Int
@@ -45,7 +45,7 @@ struct SourceSlots: KeyPathResolver {
         self.init(entities: [entity], scope: ["source"], schema: schema, columns: columns)
     }
 
-    /// All own columns of the entity's table, which nobody looks into yet: slot by column index.
+    /// Creates the slots of all own columns of the entity's table, by column index. All are marked as only copied.
     init(allColumnsOf entity: EntityDescription, schema: StoreSchema) {
         let own = schema.tables[schema.tableIndex(of: entity)].columns.count
         self.init(entity: entity, schema: schema, columns: (0..<own).map { .own($0) })
@@ -64,7 +64,7 @@ struct SourceSlots: KeyPathResolver {
 
     var entity: EntityDescription { entities[0] }
 
-    /// The same slots, for key paths from another entity of the table.
+    /// Returns the same slots for key paths that begin at another entity of the table.
     func seen(from entity: EntityDescription) -> SourceSlots {
         var copy = SourceSlots(entity: entity, schema: schema, columns: columns)
         copy.folds = folds
@@ -75,10 +75,10 @@ struct SourceSlots: KeyPathResolver {
 
     // MARK: - Columns
 
-    /// The slot of a column, new or known.
+    /// Returns the slot of a column, which is added if it is missing.
     mutating func slot(for column: SelectedColumn) -> Int {
         if let known = slotByColumn[column] {
-            // Whoever asks may look into it.
+            // The caller may read the value, so it must not be huge.
             streamed.remove(known)
             return known
         }
@@ -87,22 +87,22 @@ struct SourceSlots: KeyPathResolver {
         return columns.count - 1
     }
 
-    /// Says that what asked for a slot since some time only copies its value.
+    /// Marks a slot as only copied, if nothing before its last request reads the value.
     ///
     /// - Parameters:
-    ///   - known: how many slots there were then.
-    ///   - streamed: those that were only copied then.
+    ///   - known: the number of slots before the request.
+    ///   - streamed: the slots that were only copied before the request.
     mutating func stream(_ slot: Int, known: Int, streamed before: Set<Int>) {
         guard case .own = columns[slot], slot >= known || before.contains(slot) else { return }
         streamed.insert(slot)
     }
 
-    /// The slot of a column reached by to-one steps.
+    /// Returns the slot of a column reached by to-one steps.
     mutating func slot(steps: [ToOneStep], column: Int) -> Int {
         slot(for: steps.isEmpty ? .own(column) : .related(path: steps, column: column))
     }
 
-    /// A new slot that no column fills.
+    /// Returns a new slot that no column fills.
     private mutating func computedSlot() -> Int { slot(for: .computed(columns.count)) }
 
     // MARK: - Key paths
@@ -175,7 +175,7 @@ struct SourceSlots: KeyPathResolver {
         return ToOneStep(column: column, destinationTable: schema.tableIndex(of: relationship.destination))
     }
 
-    /// The attribute at the end of a key path over to-one relationships; nil where there is none.
+    /// Returns the attribute at the end of a key path over to-one relationships. Returns nil if there is none.
     func attribute(forKeyPath path: [String]) -> AttributeDescription? {
         var current = entity
         let path = entity.joiningElements(in: path)
@@ -211,9 +211,10 @@ struct SourceSlots: KeyPathResolver {
             return (copySlot(of: outer.slot), outer.type)
         }
         let path = try CollectionPath(fold.path, from: entity)
-        // By the entity that declares the way, so that mappings of several entities of a table share it.
+        // The key uses the entity that declares the first relationship, so that mappings of several entities of a table share
+        // it.
         let key = FoldKey(fold: fold, entity: (path.prefix.first ?? path.steps[0]).entity)
-        // What refers to objects around may mean another one the next time.
+        // A fold that refers to enclosing objects may mean another object the next time.
         if scope.count == 1, let known = slotByFold[key] { return known }
         let found = try addFold(try fold.resolved(path), path, isDistinct: fold.countsDistinctValues(of: path))
         slotByFold[key] = found
@@ -241,7 +242,7 @@ struct SourceSlots: KeyPathResolver {
         if let known { slots.adopt(folds[known].members) }
         slots.around = [self]
         let program = try CollectionFoldProgram(compiling: fold, resolver: &slots)
-        // What the members' part asked of this object has its slots now.
+        // Compiling the members' part may have added slots to this object.
         self = slots.around[0]
         slots.around = []
         let slot = computedSlot()
@@ -258,9 +259,9 @@ struct SourceSlots: KeyPathResolver {
         return (slot, program.type)
     }
 
-    /// Adds the members' places in their ordered relationship to what the last fold reads.
+    /// Adds the members' places in their ordered relationship to the values that the last fold reads.
     ///
-    /// - Returns: the members' slot; nil where the relationship has no places.
+    /// - Returns: the members' slot; nil if the relationship has no places.
     mutating func addPlace(in relationship: RelationshipDescription) -> Int? {
         guard relationship.isOrdered, var group = folds.popLast() else { return nil }
         defer { folds.append(group) }
@@ -275,14 +276,14 @@ struct SourceSlots: KeyPathResolver {
         }
     }
 
-    /// Takes over the slots of an earlier fold over the same members.
+    /// Adopts the slots of an earlier fold over the same members.
     private mutating func adopt(_ other: SourceSlots) {
         columns = other.columns
         slotByColumn = other.slotByColumn
         folds = other.folds
     }
 
-    /// The way to the members as columns; nil where a relationship is not stored.
+    /// Returns the path to the members as columns. Returns nil if a relationship is not stored.
     func memberPath(_ relationships: [RelationshipDescription]) -> MemberPath? {
         var steps: [MemberPath.Step] = []
         for relationship in relationships {
@@ -299,25 +300,25 @@ struct SourceSlots: KeyPathResolver {
     }
 }
 
-/// Folds over one collection: its members are read once for all of them.
+/// The folds over one collection. Its members are read once for all of them.
 struct FoldGroup {
-    /// A compiled fold and the owner's slot that takes its value.
+    /// A compiled fold and the owner's slot that receives its value.
     struct PlacedFold {
         let program: CollectionFoldProgram
         let slot: Int
     }
 
-    /// The slot with the key of the object whose collection it is; nil: the row's own key.
+    /// The slot with the key of the object that has the collection; nil for the row's own key.
     let anchorSlot: Int?
     let path: MemberPath
-    /// The members' column whose equal values count once; nil: every member counts.
+    /// The members' column whose equal values count once; nil if every member counts.
     let distinctColumn: Int?
-    /// Whether that column is a Float's.
+    /// True if that column belongs to a Float attribute.
     let distinctsFloats: Bool
-    /// What is read of a member; slot 0 takes its owner's key.
+    /// The slots that are read of a member. Slot 0 receives the owner's key.
     var members: SourceSlots
     var folds: [PlacedFold]
-    /// The members' slot that takes their place in the join table; nil where nobody asks for it.
+    /// The members' slot that receives their place in the join table; nil if the place is not needed.
     var placeSlot: Int?
 
     var selection: MemberSelection {

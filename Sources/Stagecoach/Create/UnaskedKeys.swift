@@ -1,22 +1,22 @@
 import PersistentStore
 
-/// The source tables whose keys nobody looks up before all their rows are read: their keys need no scan of their own, the load
-/// that reads them first notes them. For tables that are referred to by later ones only, or by none, that saves a reading of
-/// all their pages.
+/// The search for source tables whose keys are not looked up before all their rows are read. Their keys need no scan of their
+/// own, because the load that reads the rows first collects them. This saves reading all pages of tables to which only later
+/// tables refer, or none.
 ///
-/// Only what is plain on its face: one mapping model whose mappings read every row of the table's only entity, and none of
-/// them shares its step with others or is cut. Where objects may be rejected all keys are scanned.
+/// Only simple cases qualify: there is one mapping model; its mappings read every row of the table's only entity; and no
+/// mapping shares its step with others or is cut. If objects may be rejected, all keys are scanned.
 ///
-/// In a run that goes on from a killed one the rows of some tables have been read, all or a part of them. Where kept keys of
-/// these are not asked for any more, they are left out; else they are scanned.
+/// A resumed run has already read the rows of some tables, in whole or in part. If kept keys of such a table are no longer
+/// needed, they are left out; otherwise they are scanned.
 struct UnaskedKeys {
-    /// Tables by index in the source schema.
+    /// The tables, by index in the source schema.
     struct Tables {
-        /// Those whose keys are noted, and the mapping whose load does.
+        /// The tables whose keys the load collects, each with the mapping whose load does it.
         var noting: [Int: Int] = [:]
-        /// Those of them that later steps look into.
+        /// The tables in ``noting`` whose keys later steps look up.
         var asked: Set<Int> = []
-        /// Those whose keys are of no use any more.
+        /// The tables whose keys are no longer needed.
         var leftOut: Set<Int> = []
     }
 
@@ -25,7 +25,7 @@ struct UnaskedKeys {
     let work: PlannedWork
     let links: LinkPlan
 
-    /// Which tables need no scan.
+    /// The tables that need no scan.
     var tables: Tables {
         let resumed = session.checkpoints?.resumed
         guard session.validation.ledger == nil, session.unmigrated == nil, links.columns.isEmpty,
@@ -58,7 +58,7 @@ struct UnaskedKeys {
         work.tables.contains { $0.keys == .kept && $0.mappings.contains(mapping.index) }
     }
 
-    /// Whether a mapping's rows are all read in one step, and no keys depend on how many there are.
+    /// Tells whether a mapping's rows are all read in one step, and no other keys depend on their number.
     private func isPlain(_ mapping: PlannedMapping) -> Bool {
         guard mapping.isDeclarative,
             let planned = work.tables.first(where: { $0.mappings.contains(mapping.index) }),
@@ -68,7 +68,7 @@ struct UnaskedKeys {
         return own.count == 1 && own[0].isFirst && own[0].isLast && own[0].range == .all
     }
 
-    /// When what is loaded: the numbers of each mapping's steps and of each join table, by index.
+    /// The load order: the numbers of each mapping's steps and of each join table, by index.
     private var course: (steps: [Int: Set<Int>], join: [Int: Int]) {
         var (steps, join): ([Int: Set<Int>], [Int: Int]) = ([:], [:])
         var number = 0
@@ -85,7 +85,7 @@ struct UnaskedKeys {
         return (steps, join)
     }
 
-    /// When a table's keys are looked up, -1 being before the load: by others, and by rows that look themselves up.
+    /// The steps in which a table's keys are looked up, by others and by rows that look themselves up; -1 is before the load.
     private var asked: (byOthers: [Int: Set<Int>], byItself: [Int: Set<Int>]) {
         let course = course
         var (asked, byItself): ([Int: Set<Int>], [Int: Set<Int>]) = ([:], [:])

@@ -5,19 +5,19 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// The external binary values of one run: files of the source that rows refer to are carried over, values above a size
+/// The external binary values of one run. Files of the source to which rows refer are carried over, values above a threshold
 /// become files, and policies see the bytes.
 ///
-/// A file is made in the work area under a new name, which follows from the store, the row and the attribute: a run
-/// that is cut in another way, or loads its rows twice, makes the same names. Nothing comes to the destination before
-/// ``ExternalPublication`` brings it there.
-/// Memory: 256 KiB while a file is read or copied, 1 MiB where its blocks cannot be shared and it cannot be linked.
+/// A file is made in the work area under a new name, which follows from the store, the row and the attribute. A run that is cut
+/// in another way, or that loads its rows twice, makes the same names. ``ExternalPublication`` brings the files to the
+/// destination; nothing comes there before. Memory: 256 KiB while a file is read or copied, 1 MiB if its blocks cannot be
+/// shared and it cannot be linked.
 final class ExternalFiles {
-    /// Bytes above which a value becomes a file by default. Apple documents no figure; the largest value that a real
-    /// store keeps in the column has 99,812 bytes (wire store1-24).
+    /// The size in bytes above which a value becomes a file by default. Apple documents no figure; the largest value that a
+    /// known real store keeps in the column has 99,812 bytes (`store1-24.wiredatabase`).
     static let defaultThreshold = 100 << 10
 
-    /// Files that are named where some are missing.
+    /// The maximum number of missing files that are named.
     private static let namedMissing = 5
 
     /// A column of a table that may refer to files.
@@ -27,7 +27,7 @@ final class ExternalFiles {
         let attribute: String
     }
 
-    /// A file that a row refers to and that is not there.
+    /// A missing file to which a row refers.
     struct Missing: Equatable {
         let entity: String
         let key: Int64
@@ -38,47 +38,48 @@ final class ExternalFiles {
     let source: ExternalFolder
     let destination: ExternalFolder
     let schema: StoreSchema
-    /// Whether files are made: false where nothing will be published; then rows keep what they have.
+    /// True if files are made. False if nothing will be published; rows then keep their values.
     let carries: Bool
-    /// What files and folders of external data have at most.
+    /// The most permissions that files and folders of external data get.
     let permissions: FilePermissions
     private let staging: String
     private let threshold: Int
     private let valueLimit: Int
     private let limitNeeded: ((Int) -> Int)?
     private let seed: String
-    /// By destination table.
+    /// The columns, by destination table.
     private let columns: [[Column]]
     private let sourceExists: Bool
     private let destinationExists: Bool
     private var turn = 0
     private var turnExists = false
-    /// The first ones, by mapping model.
+    /// The first missing files, by mapping model.
     private var missingByTurn: [Int: [Missing]] = [:]
-    /// The same, to be kept.
+    /// The first missing files by mapping model, to be saved in a state.
     var allMissing: [Int: [Missing]] { missingByTurn }
-    /// A run goes on from where it was: files that it made stay.
+    /// True in a resumed run: the files that the interrupted run made are kept.
     private var keepsFiles = false
     private let checkCancelled: () throws -> Void
-    /// Whether a later run may go on from this one: the files that are made are noted for it.
+    /// True if a later run may resume this one. The files that are made are noted for it.
     var notesFiles = false
-    /// Those of the mapping model at work; nil before the first, and where none are noted.
+    /// The noted files of the current mapping model; nil before the first file, and if none are noted.
     private var staged: StagedFiles?
-    /// Files that were noted by a killed run that this one goes on from, and by mapping models before.
+    /// The number of files noted by earlier mapping models and by the interrupted run that this run resumes.
     private var notedBefore = 0
-    /// Files that were noted.
+    /// The number of files noted.
     var noted: Int { notedBefore + (staged?.count ?? 0) }
 
     /// - Parameters:
-    ///   - staging: a folder of the work area, in the destination's file system; made when the first file is.
-    ///   - storeUUID: of the destination.
-    ///   - carries: false: files are looked for, and none is made.
-    /// - Throws: `external.folder` (65) where the place of one of the two folders is no folder.
+    ///   - staging: a folder of the work area in the destination's file system; it is created with the first file.
+    ///   - storeUUID: the UUID of the destination.
+    ///   - carries: false to look for files but make none.
+    /// - Throws: `external.folder` (65) if one of the two folders exists but is not a folder.
     init(
         source: SourceStore, given sourcePath: String, destination path: String, schema: StoreSchema, staging: String,
         threshold: Int, storeUUID: String, carries: Bool, checkCancelled: @escaping () throws -> Void
     ) throws(MigrationError) {
-        // Beside the name that was given; a link to a store alone has no such folder.
+        // The folder beside the given path comes first. If the path is a link to the store file alone, the folder is beside the
+        // real store.
         let given = ExternalFolder(store: sourcePath)
         self.source = try given.exists() ? given : ExternalFolder(store: source.path)
         destination = ExternalFolder(store: path)
@@ -98,13 +99,13 @@ final class ExternalFiles {
         destinationExists = columns.contains { !$0.isEmpty } ? try destination.exists() : false
     }
 
-    /// Whether any attribute of the destination's model allows external storage.
+    /// True if any attribute of the destination's model allows external storage.
     var isUsed: Bool { columns.contains { !$0.isEmpty } }
 
-    /// The first files that are missing, in the order of loading.
+    /// The first missing files, in the order of loading.
     var missing: [Missing] { missingByTurn.sorted { $0.key < $1.key }.flatMap(\.value) }
 
-    /// A mapping model's rows are about to be loaded, perhaps anew: the files of an earlier try go.
+    /// Begins to load a mapping model's rows, perhaps again. The files of an earlier attempt are removed.
     func beginLoad(turn: Int) {
         if turn != self.turn { notedBefore = noted }
         self.turn = turn
@@ -115,9 +116,9 @@ final class ExternalFiles {
         turnExists = false
     }
 
-    /// A killed run's files are gone on with, once they are what that run made.
+    /// Keeps the files of an interrupted run, after checking that they are what that run made.
     ///
-    /// - Parameter count: as many files as it had noted.
+    /// - Parameter count: the number of files that the run had noted.
     /// - Throws: `journal.damaged`, `spill.io` (74).
     func goOn(noted count: Int) throws(MigrationError) {
         keepsFiles = true
@@ -130,22 +131,22 @@ final class ExternalFiles {
         guard found >= count else { throw StateReader.damaged("\(count - found) files of external data are missing") }
     }
 
-    /// What was missing when the state was taken that the run goes on from. Files are made anew from here on where they
-    /// stand already.
+    /// Restores the missing files of the state from which the run resumes. From here on, files that already exist are made
+    /// again.
     func restore(missing: [Int: [Missing]]) { missingByTurn = missing }
 
     private func folder(ofTurn turn: Int) -> String { Self.folder(ofTurn: turn, in: staging) }
 
-    /// Where a mapping model's files stand.
+    /// Returns the folder of a mapping model's files.
     static func folder(ofTurn turn: Int, in staging: String) -> String { "\(staging)/\(turn)" }
 
     // MARK: - Rows
 
-    /// Brings a batch's external values into their final form, before it is written: references get new names and their
-    /// files are carried over, values above the threshold become files.
+    /// Brings the external values of a batch into their final form before it is written. References get new names and their
+    /// files are carried over; values above the threshold become files.
     ///
-    /// - Throws: `external.name` (65) for a reference that is none, `external.notAFile` (65), what copying throws; with
-    ///   the object and the property.
+    /// - Throws: `external.name` (65) for a malformed reference, `external.notAFile` (65), the errors of copying; with the
+    ///   object and the property.
     func settle(_ batch: inout RowBatch, table: Int, counts: inout MigrationCounts) throws {
         for column in columns[table] {
             for row in 0..<batch.count {
@@ -172,7 +173,7 @@ final class ExternalFiles {
         }
     }
 
-    /// Whether a value in the column is one that goes into a file of its own.
+    /// Tells whether a value in the column goes into a file of its own.
     func becomesFile(_ cell: Cell, in batch: borrowing RowBatch) -> Bool {
         carries && cell.kind == .blob && Int(cell.length) - 1 > threshold
             && batch.bytes(cell).first == ExternalReference.inlineMarker
@@ -193,7 +194,8 @@ final class ExternalFiles {
                     Missing(entity: entity, key: batch.key(row), attribute: column.attribute, file: reference.name))
                 missingByTurn[turn] = known
             }
-            // The old name leads to the file where somebody finds it again, but never to another store's.
+            // The row keeps the old name, which leads to the file if it is restored later. If the destination has another file
+            // of that name, the row gets a new name.
             if destinationExists, try destination.holds(reference) {
                 refer(to: try newName(table: table, key: batch.key(row), column), &batch, row, column, &counts)
                 counts.externalValues -= 1
@@ -234,7 +236,7 @@ final class ExternalFiles {
         counts.externalValues += 1
     }
 
-    /// The path of a file to make.
+    /// Returns the path of a file to make.
     private func place(_ name: ExternalReference) throws(MigrationError) -> String {
         let folder = folder(ofTurn: turn)
         if !turnExists {
@@ -244,7 +246,7 @@ final class ExternalFiles {
             turnExists = true
         }
         if notesFiles, staged == nil { staged = StagedFiles(in: folder) }
-        // The file may have been made by a run that was killed before it noted the row.
+        // A killed run may have made the file before it noted the row.
         let path = "\(folder)/\(name.name)"
         if keepsFiles, unlink(path) != 0, errno != ENOENT {
             throw .writing("Removing a file of a killed run", path: path, otherwise: "external.write")
@@ -252,13 +254,14 @@ final class ExternalFiles {
         return path
     }
 
-    /// A name that follows from what it is for; another one where the destination has a file of it already.
+    /// Returns a name that follows from the row and the attribute. A different one is derived if the destination already has a
+    /// file of that name.
     private func newName(table: Int, key: Int64, _ column: Column) throws(MigrationError) -> ExternalReference {
         var salt = 0
         while true {
             let text = "\(seed)\(turn)\n\(schema.tables[table].name)\n\(key)\n\(column.name)\n\(salt)"
             var bytes = Array(SHA256.hash(Array(text.utf8))[..<16])
-            // As a random UUID has them (RFC 4122).
+            // Version and variant bits of a random UUID (RFC 4122).
             bytes[6] = bytes[6] & 0x0F | 0x40
             bytes[8] = bytes[8] & 0x3F | 0x80
             let reference = ExternalReference(uuid: bytes)
@@ -269,14 +272,14 @@ final class ExternalFiles {
 
     // MARK: - Values
 
-    /// The path of a file that the destination's private store refers to; nil where none was made in this run.
+    /// Returns the path of a file to which the private store refers. Returns nil if this run made no such file.
     ///
     /// - Throws: `external.io` (74).
     func stagedPath(_ reference: ExternalReference) throws(MigrationError) -> String? {
         try Self.stagedPath(reference, in: staging, upTo: turn)
     }
 
-    /// The path of a file in the folder of a mapping model, the last one first.
+    /// Returns the path of a file in the folders of the mapping models. The last folder is searched first.
     static func stagedPath(
         _ reference: ExternalReference, in staging: String, upTo turn: Int
     ) throws(MigrationError) -> String? {
@@ -293,7 +296,7 @@ final class ExternalFiles {
         return nil
     }
 
-    /// The bytes of a source object's value.
+    /// Returns the file of a source object's value.
     ///
     /// - Throws: `external.missing` (65), `external.name` (65), `store.valueTooLarge` (78).
     func sourceFile(_ value: StoredReference) throws(MigrationError) -> ExternalFile {
@@ -302,17 +305,17 @@ final class ExternalFiles {
         return file
     }
 
-    /// The bytes of a destination object's value: of a row made in this run, or one from before.
+    /// Returns the file of a destination object's value, for a row of this run or an existing one.
     func destinationFile(_ value: StoredReference) throws(MigrationError) -> ExternalFile {
         guard let reference = value.reference else { throw Self.malformed }
         if let path = try stagedPath(reference) { return try ExternalFile(path: path) }
         if let file = try destination.file(reference) { return file }
-        // A row that is not loaded yet has its source's name.
+        // A row that is not loaded yet still has the name of its source's file.
         guard let file = try source.file(reference) else { throw missing(reference, in: source) }
         return file
     }
 
-    /// A file's bytes, where they may be held at once.
+    /// Returns a file's bytes, if they may be held in memory at once.
     func bytes(of file: ExternalFile) throws(MigrationError) -> [UInt8] {
         guard file.count <= valueLimit else { throw tooLarge(file, "reading it") }
         return try file.contents()
@@ -320,7 +323,7 @@ final class ExternalFiles {
 
     /// Puts a referenced file's bytes into a cell: at once, or as a huge value.
     ///
-    /// - Parameter streams: whether what writes the cell can stream it.
+    /// - Parameter streams: true if the writer of the cell can stream it.
     func inline(
         _ value: StoredReference, streams: Bool, into batch: inout RowBatch, row: Int, slot: Int
     ) throws(MigrationError) {
@@ -370,9 +373,9 @@ final class ExternalFiles {
     }
 }
 
-/// A value that lies in an external file, as policies' values pass through before the file is read.
+/// A value in an external file, in the form in which policies' values are passed before the file is read.
 struct StoredReference {
-    /// Nil where the column's bytes are no well-formed reference.
+    /// The reference; nil if the column's bytes are malformed.
     let reference: ExternalReference?
 
     init(_ bytes: UnsafeRawBufferPointer) { reference = ExternalReference(stored: bytes) }

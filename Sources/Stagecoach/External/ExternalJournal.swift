@@ -3,26 +3,26 @@ import Foundation
 import Glibc
 import PersistentStore
 
-/// What a publication does in the destination's folder of external data, on disk before it is done: a line each, with a sum
-/// of it. A line that somebody else changed is none.
+/// The journal of a publication's changes in the destination's folder of external data. Each line has a checksum and is on disk
+/// before its change is made. Lines that another program changed are ignored.
 ///
-/// The file stays open as long as the journal: what was done can be taken back where no file can be opened any more.
+/// The file stays open as long as the journal exists, so that changes can be undone even if no further file can be opened.
 final class ExternalJournal {
     /// The first character of a line.
     enum Mark: Character {
-        /// A file that comes to the destination.
+        /// A file that is put into the destination's folder.
         case placed = "+"
-        /// A file that goes once the store is published.
+        /// A file that is removed once the store is published.
         case orphan = "-"
-        /// The run makes `.NAME_SUPPORT`.
+        /// The run creates the folder `.NAME_SUPPORT`.
         case madeSupport = "S"
-        /// The run makes `_EXTERNAL_DATA`.
+        /// The run creates the folder `_EXTERNAL_DATA`.
         case madeData = "D"
     }
 
     let path: String
     let folder: ExternalFolder
-    /// Of the journal that was begun; -1 before.
+    /// The descriptor of the journal that was begun; -1 before.
     private var descriptor: Int32 = -1
 
     init(path: String, folder: ExternalFolder) {
@@ -44,7 +44,7 @@ final class ExternalJournal {
         guard descriptor >= 0 else { throw failure() }
     }
 
-    /// Adds a line.
+    /// Appends a line.
     func append(_ mark: Mark, _ reference: ExternalReference?) throws(MigrationError) {
         let line = SignedLine.signed("\(mark.rawValue)\(reference?.name ?? "")") + "\n"
         var rest = Array(line.utf8)[...]
@@ -57,15 +57,15 @@ final class ExternalJournal {
         }
     }
 
-    /// Brings the journal to the disk.
+    /// Syncs the journal to the disk.
     func finish() throws(MigrationError) {
         guard SystemCall.uninterrupted({ fsync(descriptor) }) == 0 || errno == EINVAL else { throw failure() }
         try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
     }
 
-    /// Shows the lines of a kind; damaged ones are passed over.
+    /// Shows the lines of one kind. Damaged lines are skipped.
     ///
-    /// - Throws: `external.io` (74) where the journal cannot be read to its end; what the body throws.
+    /// - Throws: `external.io` (74) if the journal cannot be read to its end; the error of the body.
     func forEach(
         _ mark: Mark, _ body: (ExternalReference) throws(MigrationError) -> Void
     ) throws(MigrationError) {
@@ -77,23 +77,24 @@ final class ExternalJournal {
         }
     }
 
-    /// Takes back what was put into the destination's folder, and removes the journal. What cannot be removed is passed
-    /// over: it hurts nobody but its disk.
+    /// Removes the files that were put into the destination's folder, and the journal. Files that cannot be removed are
+    /// ignored; they only waste disk space.
     ///
-    /// - Parameter staging: where the files stood before; they do again, for a run that goes on.
-    /// - Throws: `external.io` (74) where the journal cannot be read: then it stays, for the next run.
+    /// - Parameter staging: the folder where the files were before. They are moved back, for a resumed run.
+    /// - Throws: `external.io` (74) if the journal cannot be read. It then stays for the next run.
     func undo(staging: String) throws(MigrationError) {
-        // Nil: the disk does not say.
+        // Nil if the folder cannot be read.
         let turns = try? FileManager.default.contentsOfDirectory(atPath: staging).count
         try forEach(.placed) { reference in
             let placed = folder.path(of: reference)
-            // A second name of the file that was staged, or, where the file system has no hard links, the only one.
+            // The placed file is a second name of the staged file. In a file system without hard links it is the only name.
             let staged: String?
             var isUnknown = turns == nil
             do throws(MigrationError) {
                 staged = try ExternalFiles.stagedPath(reference, in: staging, upTo: turns ?? 0)
             } catch {
-                // The disk does not say which: it goes back, and a name that is there already is no harm.
+                // It is unknown whether the staged file exists, so the placed file goes back. An existing name there does no
+                // harm.
                 (staged, isUnknown) = (nil, true)
             }
             if staged == nil {
@@ -112,7 +113,7 @@ final class ExternalJournal {
         unlink(path)
     }
 
-    /// Removes second names of files that are staged: those whose lines somebody else changed.
+    /// Removes second names of staged files whose lines another program changed.
     private func removeStaged(_ staging: String) {
         for turn in (try? FileManager.default.contentsOfDirectory(atPath: staging)) ?? [] {
             for name in (try? FileManager.default.contentsOfDirectory(atPath: "\(staging)/\(turn)")) ?? [] {
@@ -124,24 +125,24 @@ final class ExternalJournal {
         }
     }
 
-    /// Removes what nothing refers to any more, and the journal.
+    /// Removes files to which nothing refers any more, and the journal.
     ///
-    /// - Throws: `external.io` (74) where the journal cannot be read: then it stays, for the next run.
+    /// - Throws: `external.io` (74) if the journal cannot be read. It then stays for the next run.
     func removeOrphans() throws(MigrationError) {
         try forEach(.orphan) { unlink(folder.path(of: $0)) }
         unlink(path)
     }
 
-    /// Ends what a killed run began: the journal tells of a store that was published, or of one that was not. Where neither is
-    /// sure, nothing is removed: a file too many hurts nobody.
+    /// Completes the work of a killed run: as published if its store was published, as withdrawn if it was not. If neither is
+    /// certain, no file is removed; a surplus file does no harm.
     ///
     /// - Parameters:
-    ///   - built: the private store of the run; it is gone, or the destination itself, once it was published.
-    ///   - destination: where it was to be published.
-    ///   - isPublished: whether the run's own journal knows its store there.
-    ///   - staging: where files stand until they are published.
-    /// - Throws: `external.io`, `destination.io` (74), `destination.permission` (77): nobody knows which it was, and all
-    ///   stays as it is.
+    ///   - built: the path of the private store. After publication it is gone, or it is the same file as the destination.
+    ///   - destination: the path of the destination.
+    ///   - isPublished: true if the run's own journal recognises its store at the destination.
+    ///   - staging: the folder of the files until they are published.
+    /// - Throws: `external.io`, `destination.io` (74), `destination.permission` (77) if the outcome cannot be determined;
+    ///   everything stays as it is then.
     func recover(
         built: String, destination: String, isPublished: Bool = false, staging: String
     ) throws(MigrationError) {
@@ -159,7 +160,7 @@ final class ExternalJournal {
         }
     }
 
-    /// The folders that the run made, or was about to make.
+    /// Returns the folders that the run created or was about to create.
     private func madeFolders() throws(MigrationError) -> Set<Mark> {
         var made: Set<Mark> = []
         try forEachLine { line throws(MigrationError) in
@@ -168,7 +169,7 @@ final class ExternalJournal {
         return made
     }
 
-    /// Shows the lines without their ends; what a kill cut off is none. A call that a signal interrupted is made again.
+    /// Shows the lines without their ends. A line that a kill cut off is ignored. Interrupted system calls are repeated.
     private func forEachLine(_ body: (String) throws(MigrationError) -> Void) throws(MigrationError) {
         guard let file = opened() else {
             if errno == ENOENT || errno == ENOTDIR { return }
@@ -189,7 +190,8 @@ final class ExternalJournal {
         }
     }
 
-    /// The journal for reading: the one that was begun, or that of another run. Nil leaves `errno`.
+    /// Opens the journal for reading: the one that was begun, or that of another run. On failure returns nil and leaves `errno`
+    /// set.
     private func opened() -> UnsafeMutablePointer<FILE>? {
         guard descriptor >= 0 else {
             var file = fopen(path, "re")

@@ -4,19 +4,17 @@ import Glibc
 import PersistentStore
 import SpillStorage
 
-/// Brings the files of external binary data to the destination, as a part of the one step that publishes the store.
+/// The publication of external binary data files, as a part of the single step that publishes the store.
 ///
-/// Before the store is renamed its files stand in the destination's folder under names that nothing there had, synced;
-/// after it, files that the store that was appended to does not need any more are removed. A journal in the work
-/// directory says which they are: a run that fails takes its files away again, and what a killed one left is removed by
-/// the next run to the destination.
-/// Memory: a name at a time.
+/// Before the store is renamed, its files are in the destination's folder under unused names, synced. After that, files that an
+/// appended store no longer needs are removed. A journal in the work directory lists both. A run that fails removes its files
+/// again; the files of a killed run are removed by the next run to the destination. Memory: one name at a time.
 final class ExternalPublication {
     private let files: ExternalFiles
     private let journal: ExternalJournal
     private let area: WorkArea
-    /// Names of the files that the store referred to before it was appended to; nil for a fresh one. A file of the work
-    /// directory, which a run that goes on finds there.
+    /// The names of the files to which the store referred before it was appended to; nil for a fresh destination. They are in a
+    /// file of the work directory, where a resumed run finds them.
     private var earlier: Connection?
 
     init(files: ExternalFiles, area: WorkArea) {
@@ -30,11 +28,11 @@ final class ExternalPublication {
     /// - Throws: `external.folder` (65).
     static func check(_ path: String) throws(MigrationError) { _ = try ExternalFolder(store: path).exists() }
 
-    /// Notes which files a store refers to that will be appended to.
+    /// Records the files to which a store refers that will be appended to.
     ///
     /// - Parameters:
-    ///   - path: its private copy.
-    ///   - goesOn: whether a run has noted them that this one goes on from; the copy has its rows already.
+    ///   - path: the private copy of the store.
+    ///   - goesOn: true if an interrupted run has recorded them; the copy already has new rows then.
     /// - Complexity: O(rows) of tables with external columns.
     func noteEarlier(_ path: String, goesOn: Bool) throws(MigrationError) {
         guard files.isUsed else { return }
@@ -49,7 +47,7 @@ final class ExternalPublication {
             flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs: area.vfsName)
         try list.execute("PRAGMA temp_store=FILE; PRAGMA cache_size=-512; PRAGMA temp.cache_size=-512")
         if !goesOn {
-            // States bring it to the disk with the other files of the work directory.
+            // The states of the journal sync it with the other files of the work directory.
             try list.execute(
                 """
                 PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;
@@ -65,10 +63,10 @@ final class ExternalPublication {
         earlier = list
     }
 
-    /// Puts the files that the finished store refers to into the destination's folder.
+    /// Puts the files to which the finished store refers into the destination's folder.
     ///
     /// - Parameter path: the finished private store.
-    /// - Throws: `external.write`, `store.full` (74), `destination.permission` (77). What was put there is gone again.
+    /// - Throws: `external.write`, `store.full` (74), `destination.permission` (77). The files are then removed again.
     func place(forStoreAt path: String) throws(MigrationError) {
         guard files.isUsed else { return }
         do throws(MigrationError) {
@@ -79,7 +77,7 @@ final class ExternalPublication {
             try journal.forEach(.placed) { reference throws(MigrationError) in
                 guard let staged = try files.stagedPath(reference) else { return }
                 let target = "\(folder)/\(reference.name)"
-                // The staged name goes with the work directory: a run that goes on from here looks for it.
+                // The staged name is kept until the work directory is removed, because a resumed run looks for it.
                 if link(staged, target) == 0 { return }
                 guard errno != EEXIST, rename(staged, target) == 0 else {
                     throw MigrationError.writing(
@@ -95,11 +93,11 @@ final class ExternalPublication {
         }
     }
 
-    /// Takes the files away again, where the store could not be published. Where the journal cannot be read, the next run
-    /// to the destination does that.
+    /// Removes the files again if the store could not be published. If the journal cannot be read, the next run to the
+    /// destination does it.
     func withdraw() { try? journal.undo(staging: area.externalPath) }
 
-    /// Removes the files that nothing refers to any more, after the store was published.
+    /// Removes files to which nothing refers any more, after the store was published.
     func removeOrphans() { try? journal.removeOrphans() }
 
     private func writeJournal(_ path: String) throws(MigrationError) -> Int {
@@ -129,7 +127,7 @@ final class ExternalPublication {
         return count
     }
 
-    /// References of all rows of a store, in the order of tables and rows.
+    /// Shows the references of all rows of a store, in the order of tables and rows.
     private func forEachReference(
         in path: String, _ body: (ExternalReference) throws(MigrationError) -> Void
     ) throws(MigrationError) {
@@ -137,7 +135,7 @@ final class ExternalPublication {
         for (table, columns) in files.schema.externalColumns.enumerated() {
             for column in columns {
                 let (name, column) = (SQLName.quoted(files.schema.tables[table].name), SQLName.quoted(column.name))
-                // The length is known without reading the value.
+                // SQLite knows the length without reading the value.
                 let rows = try connection.prepare(
                     "SELECT \(column) FROM \(name) WHERE length(\(column)) = \(ExternalReference.byteCount)"
                         + " AND substr(\(column), 1, 1) = x'02'")
@@ -162,7 +160,7 @@ final class ExternalPublication {
 
     private func makeFolders() throws(MigrationError) {
         let folder = files.destination
-        // Whoever made one meanwhile made no link of it.
+        // `exists()` also refuses a link that another program may have put there meanwhile.
         if try folder.exists() { return }
         var missing: [String] = []
         for (path, mark) in [(folder.support, ExternalJournal.Mark.madeSupport), (folder.path, .madeData)]

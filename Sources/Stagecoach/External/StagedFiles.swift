@@ -3,28 +3,28 @@ import Glibc
 import PersistentStore
 import SpillStorage
 
-/// Which files of external data a mapping model's load has made, and what is in them: a line each, in the folder where they
-/// stand until they are published. A run that goes on from a killed one looks whether they are what that one made.
+/// The record of the external data files that a mapping model's load has made, and of their contents: one line per file, in the
+/// folder where the files are until they are published. A resumed run checks that the files are what the interrupted run made.
 ///
-/// A file that was carried over is what its source is; of one that was written the line has the sum.
-/// Memory: a line; where they are checked, those of a file.
+/// A carried file must equal its source; for a written file the line has the checksum. Memory: one line; in a check also the
+/// memory for the checksum of a file.
 final class StagedFiles {
     private let path: String
     private var descriptor: Int32 = -1
-    /// Lines so far.
+    /// The number of lines so far.
     private(set) var count = 0
 
-    /// The file's name, which is no reference's.
+    /// The name of the record file, which cannot be the name of a reference.
     private static let name = "made"
 
-    /// - Parameter folder: that of the mapping model's files.
+    /// - Parameter folder: the folder of the mapping model's files.
     init(in folder: String) { path = "\(folder)/\(Self.name)" }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Adds a file that was made.
+    /// Records a file that was made.
     ///
-    /// - Parameter source: what it was carried over from; nil: its bytes were written.
+    /// - Parameter source: the source file that was carried over; nil if the file's bytes were written.
     /// - Throws: `external.write`, `store.full`, `spill.io` (74).
     func note(_ file: ExternalReference, carriedFrom source: ExternalReference?) throws(MigrationError) {
         let made = "\(DestinationPath(path: path).folder)/\(file.name)"
@@ -47,10 +47,10 @@ final class StagedFiles {
         count += 1
     }
 
-    /// Checks the files that the lines of a folder tell of.
+    /// Checks the files that a folder's record lists.
     ///
-    /// - Parameter source: where those that were carried over come from.
-    /// - Returns: how many lines are sound.
+    /// - Parameter source: the folder of the files that were carried over.
+    /// - Returns: the number of sound lines.
     /// - Throws: `journal.damaged`, `spill.io`, `external.io` (74).
     static func check(in folder: String, source: ExternalFolder) throws(MigrationError) -> Int {
         guard let lines = fopen("\(folder)/\(name)", "re") else { return 0 }

@@ -2,24 +2,23 @@ import Diagnostics
 import Foundation
 import Glibc
 
-/// A folder of its own for a check's work files, locked for the check's life: a later check removes what a killed one
-/// left behind.
+/// A folder for the work files of one check, locked during the check. A later check removes the folders of killed checks.
 ///
-/// The lock is an `flock` on the folder itself: it ends with the process, however that ends.
+/// The lock is an `flock` on the folder itself. It ends with the process, however the process ends.
 final class CheckFolder {
     let path: String
     private let descriptor: Int32
 
     private static let prefix = "stagecoach-check-"
 
-    /// Makes and locks the folder, and removes those of killed checks beside it.
+    /// Makes and locks the folder, and removes the folders of killed checks beside it.
     ///
-    /// - Parameter folder: an existing folder; nil: the one for temporary files.
+    /// - Parameter folder: an existing folder; nil for the folder for temporary files.
     /// - Throws: `work.create` (73, 77).
     init(in folder: String?) throws(MigrationError) {
         let place = folder ?? NSTemporaryDirectory()
         Self.removeAbandoned(in: place)
-        // Between its making and its locking another check may take the folder for a killed one's.
+        // Before the new folder is locked, another check may take it for an abandoned one and remove it.
         for _ in 0..<16 {
             var template = Array("\(place)/\(Self.prefix)XXXXXX".utf8CString)
             guard mkdtemp(&template) != nil else { break }
@@ -39,15 +38,15 @@ final class CheckFolder {
             remedy: "Name a folder that exists with --work-dir", context: .init(path: place))
     }
 
-    /// Removes the folder and what is in it.
+    /// Removes the folder and its contents.
     func remove() {
         try? FileManager.default.removeItem(atPath: path)
         close(descriptor)
     }
 
-    /// Removes the folders of killed checks: this user's own that nobody holds.
+    /// Removes the folders of killed checks: folders of this user that are not locked.
     ///
-    /// Errors are passed over: what cannot be removed hurts nobody but its disk.
+    /// Errors are ignored; a folder that cannot be removed only wastes disk space.
     static func removeAbandoned(in place: String) {
         let names = ((try? FileBytes.names(in: place)) ?? []).filter { $0.hasPrefix(prefix) }
         for name in names {
@@ -57,7 +56,7 @@ final class CheckFolder {
         }
     }
 
-    /// Locks a folder of this user's: nil where another holds it, or it is gone.
+    /// Locks a folder of this user. Returns nil if another process holds it or it is gone.
     private static func lock(_ path: String) -> Int32? {
         let descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
         guard descriptor >= 0 else { return nil }

@@ -1,11 +1,11 @@
 import Diagnostics
 import Glibc
 
-/// The place where the destination will stand: checked before anything is written, taken in one step at the end.
+/// The path at which the destination will be. It is checked before anything is written, and taken in one step at the end.
 struct DestinationPath {
     let path: String
 
-    /// The folder that holds it; `.` for a bare name.
+    /// The folder that contains the destination; `.` for a bare name.
     var folder: String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
@@ -16,22 +16,22 @@ struct DestinationPath {
         return String(path[path.index(after: slash)...])
     }
 
-    /// The work directory beside the destination.
+    /// The path of the work directory beside the destination.
     var workDirectory: String { "\(folder)/.\(name).stagecoach" }
 
-    /// Where spills go: beside the destination, or in a folder that was asked for.
+    /// Returns the path of the directory for spills: beside the destination, or in a given folder.
     func spillDirectory(in folder: String?) -> String {
         folder.map { "\($0)/.\(name).stagecoach" } ?? workDirectory
     }
 
-    /// Whether something stands at the path.
+    /// Tells whether the path exists.
     ///
     /// - Throws: `destination.permission` (77), `destination.io` (74).
     func exists() throws(MigrationError) -> Bool { try Self.status(path) != nil }
 
-    /// What stands at a path, a symbolic link itself unless it is followed; nil for nothing.
+    /// Returns the status of a path. A symbolic link is not followed unless requested. Returns nil if nothing exists there.
     ///
-    /// - Throws: `destination.permission` (77), `destination.io` (74): nobody knows.
+    /// - Throws: `destination.permission` (77), `destination.io` (74) if that cannot be determined.
     static func status(_ path: String, followsLinks: Bool = false) throws(MigrationError) -> stat? {
         do throws(FileBytes.Failure) {
             return try FileBytes.status(path, followsLinks: followsLinks)
@@ -41,7 +41,7 @@ struct DestinationPath {
         }
     }
 
-    /// The place with symbolic links followed: a link to a store that is appended to goes on pointing to it.
+    /// The path with symbolic links followed, so that a link to an appended store still points to it afterwards.
     var resolved: DestinationPath {
         guard let real = realpath(path, nil) else { return self }
         defer { free(real) }
@@ -63,8 +63,8 @@ struct DestinationPath {
 
     /// Refuses a path that cannot become a fresh store.
     ///
-    /// - Throws: `destination.exists` (73), `destination.leftover` (73) for a journal of an earlier store there, which
-    ///   SQLite would apply to the new one, `destination.folder` (73), `destination.permission` (77).
+    /// - Throws: `destination.exists` (73); `destination.leftover` (73) for a journal of an earlier store, which SQLite would
+    ///   apply to the new one; `destination.folder` (73), `destination.permission` (77).
     func checkFresh() throws(MigrationError) {
         guard !name.isEmpty, name != ".", name != ".." else {
             throw error("destination.name", .cannotCreate, "The destination is not a file name")
@@ -100,11 +100,10 @@ struct DestinationPath {
 
     /// Gives a finished file the destination's name, in one step that never replaces a file.
     ///
-    /// - Parameter permissions: what it has at most.
-    /// - Throws: what ``checkFresh()`` throws where a file or a journal came to stand there meanwhile;
-    ///   `destination.rename` (74).
+    /// - Parameter permissions: the most permissions that the file gets.
+    /// - Throws: the errors of ``checkFresh()`` if a file or a journal has appeared there meanwhile; `destination.rename` (74).
     func publish(_ finished: String, permissions: FilePermissions) throws(MigrationError) {
-        // The run may have taken hours; what SQLite would apply to the new store must not stand there now.
+        // The run may have taken hours, and SQLite would apply a journal that has appeared since to the new store.
         try checkFresh()
         guard permissions.restrict(finished) else {
             throw systemError("destination.rename", "Publishing the finished store")
@@ -115,7 +114,7 @@ struct DestinationPath {
         } else if errno == EEXIST {
             throw error("destination.exists", .cannotCreate, "A file came to stand at the destination during the run")
         } else if errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK {
-            // File systems without hard links: we have just looked, so rename.
+            // A file system without hard links. The path was checked just now, so a rename is nearly as safe.
             guard rename(finished, path) == 0 else {
                 throw systemError("destination.rename", "Renaming the finished store")
             }
@@ -125,28 +124,28 @@ struct DestinationPath {
         do {
             try DestinationPath.synchronize(folder: folder)
         } catch {
-            // Whether the name survives a crash is not known: all or nothing means nothing, while that can be done.
+            // It is unknown whether the name survives a crash. All or nothing means nothing, as long as it can be undone.
             if isLinked { unlink(path) } else { rename(path, finished) }
             throw error
         }
         if isLinked { unlink(finished) }
     }
 
-    /// Makes a folder's entries durable.
+    /// Syncs the entries of a folder to the disk.
     static func synchronize(folder: String) throws(MigrationError) {
         let descriptor = SystemCall.uninterrupted { open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-        // A folder that may be written and not read cannot be synced by itself.
+        // A folder that may be written but not read cannot be synced by itself.
         if descriptor < 0, errno == EACCES { return }
         defer { if descriptor >= 0 { close(descriptor) } }
-        // Some file systems cannot sync a folder; then there is nothing to wait for.
+        // Some file systems cannot sync a folder. Then there is nothing to wait for.
         guard descriptor >= 0, SystemCall.uninterrupted({ fsync(descriptor) }) == 0 || errno == EINVAL else {
             throw .writing("Syncing the folder", path: folder, otherwise: "destination.sync")
         }
     }
 
-    /// Whether two paths name one file, through links and relative parts too.
+    /// Tells whether two paths name one file, also through links and relative parts.
     ///
-    /// - Throws: as ``status(_:followsLinks:)``.
+    /// - Throws: the errors of ``status(_:followsLinks:)``.
     static func isSameFile(_ first: String, _ second: String) throws(MigrationError) -> Bool {
         guard let one = try status(first, followsLinks: true), let other = try status(second, followsLinks: true) else {
             return first == second

@@ -3,26 +3,27 @@ import Diagnostics
 import Glibc
 import PersistentStore
 
-/// The store that stands at the destination and is appended to, locked from the beginning of the run to its end: copied,
-/// and replaced by the finished copy in one step. Until then it is what it was, its -wal brought into its main file.
+/// The store at the destination that is appended to, locked from the beginning of the run to its end. It is copied, and
+/// replaced by the finished copy in one step. Until then it is unchanged, except that its -wal was checkpointed into the main
+/// file.
 final class ExistingDestination {
     private let path: String
     private let connection: Connection
-    /// Read from while copying. It stays open as long as the lock: closing any descriptor of a file ends the process's
-    /// locks on it.
+    /// The descriptor from which the store is copied. It stays open as long as the lock, because closing any descriptor of a
+    /// file ends the process's locks on that file.
     let descriptor: Int32
     private let status: stat
 
-    /// Locks the store against every other process and brings its -wal into its main file.
+    /// Locks the store against every other process and checkpoints its -wal into the main file.
     ///
     /// - Parameters:
     ///   - path: the file itself, not a link to it.
-    ///   - vfs: what it is opened through; it outlives the lock.
-    /// - Throws: `destination.locked` (75) where another process uses it; what opening a damaged store throws.
+    ///   - vfs: the VFS that opens it; it outlives the lock.
+    /// - Throws: `destination.locked` (75) if another process uses it; the errors of opening a damaged store.
     init(locking path: String, vfs: String?) throws(MigrationError) {
         self.path = path
         connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE, vfs: vfs)
-        // Nothing is to happen to a -wal by name when the connection closes: by then another store has the name.
+        // SQLite must not touch a -wal by name when the connection closes, because another store has the name by then.
         if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1) }
         do throws(MigrationError) {
             try connection.execute("PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE")
@@ -45,8 +46,8 @@ final class ExistingDestination {
         self.status = status
     }
 
-    /// Brings the store to the disk as it is now, and that its -wal is empty: else that one would be brought in once more after
-    /// a power failure, and the store would look written since.
+    /// Syncs the store and its emptied -wal. Otherwise a power failure could restore the old -wal; it would be applied again,
+    /// and the store would look as if it had been written since.
     private static func synchronize(_ descriptor: Int32, _ path: String) throws(MigrationError) {
         guard SystemCall.uninterrupted({ fsync(descriptor) }) == 0 else { throw failure("Syncing", path) }
         let log = path + "-wal"
@@ -61,7 +62,7 @@ final class ExistingDestination {
 
     deinit { release() }
 
-    /// Which file it is and when it was written last: what tells whether it is the one that was copied.
+    /// Numbers that identify the file and its last write, to tell whether it is the file that was copied.
     var identity: [Int64] {
         [
             Int64(bitPattern: UInt64(status.st_dev)), Int64(bitPattern: UInt64(status.st_ino)), Int64(status.st_size),
@@ -75,27 +76,27 @@ final class ExistingDestination {
     func release() {
         guard !isReleased else { return }
         isReleased = true
-        // An error here cannot hurt: nothing was written.
+        // An error does no harm here, because nothing was written.
         try? connection.close()
         close(descriptor)
     }
 
-    /// Copies the store to a new file: by sharing its blocks where the file system can, else byte by byte.
+    /// Copies the store to a new file, by sharing its blocks if the file system can, otherwise byte by byte.
     ///
-    /// - Parameter checkCancelled: called once a MiB.
-    /// - Throws: `store.full`, `store.io` (74); what `checkCancelled` throws.
-    /// - Complexity: O(1) where blocks are shared, else O(bytes); 1 MiB of memory.
+    /// - Parameter checkCancelled: called once per MiB.
+    /// - Throws: `store.full`, `store.io` (74); the error of `checkCancelled`.
+    /// - Complexity: O(1) if blocks are shared, else O(bytes); 1 MiB of memory.
     func copy(to target: String, checkCancelled: () throws -> Void) throws {
         try FileCopy.copy(descriptor, of: path, to: target, checkCancelled: checkCancelled) { copy in
-            // Header bytes 18 and 19 say 2 where a -wal may stand beside the file: beside the copy none does.
+            // Header bytes 18 and 19 are 2 for a file in WAL mode. The copy has no -wal.
             let rollback: [UInt8] = [1, 1]
             try rollback.withUnsafeBytes { try FileCopy.write($0, to: copy, at: 18, target) }
         }
     }
 
-    /// Puts the finished store in the place of the old one, with its permissions, in one step.
+    /// Replaces the old store with the finished one in one step, with the old permissions.
     ///
-    /// - Throws: `destination.replaced` (75) where another file came to stand there, `destination.rename` (74).
+    /// - Throws: `destination.replaced` (75) if another file has appeared there, `destination.rename` (74).
     func replace(by finished: String) throws(MigrationError) {
         let now: stat?
         do throws(FileBytes.Failure) { now = try FileBytes.status(path, followsLinks: false) } catch {
@@ -107,7 +108,7 @@ final class ExistingDestination {
                 remedy: "Run the command again", context: .init(path: path))
         }
         guard chmod(finished, status.st_mode & 0o7777) == 0 else { throw Self.failure("Publishing", finished) }
-        // Only a privileged process can give a file away; others own the old one, or share its group.
+        // Only a privileged process can change the owner. Others already own the old file, or share its group.
         _ = chown(finished, status.st_uid, status.st_gid)
         // A second name for the old store, among the files that are removed with the work directory.
         let kept = "\(DestinationPath(path: finished).folder)/replaced.spill"
@@ -115,27 +116,28 @@ final class ExistingDestination {
         let isKept = link(path, kept) == 0
         guard isKept || [EPERM, EOPNOTSUPP, EMLINK].contains(errno) else { throw Self.failure("Publishing", path) }
         defer { if isKept { unlink(kept) } }
-        // What SQLite would apply to the new store must not stand beside it. All of it is in the old main file.
+        // SQLite would apply these files to the new store. All their contents are in the old main file.
         for suffix in ["-wal", "-shm", "-journal"] where unlink(path + suffix) != 0 && errno != ENOENT {
             throw Self.failure("Removing the \(suffix) of", path)
         }
-        // A journal that SQLite has rolled back and removed, too: after a power failure it must not stand beside the new one.
+        // This also syncs the removal of a journal that SQLite has rolled back. It must not reappear beside the new store after
+        // a power failure.
         try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
         guard rename(finished, path) == 0 else { throw Self.failure("Publishing", path) }
         do {
             try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
         } catch {
-            // Whether the new store survives a crash is not known: all or nothing means nothing, while that can be done.
-            // A file system without hard links has published.
+            // It is unknown whether the new store survives a crash. All or nothing means nothing, as long as it can be undone.
+            // In a file system without hard links it cannot, so the store counts as published.
             guard isKept else { return }
-            // The finished store gets its private name back: a run that goes on from here looks for it.
+            // The finished store gets its private name back, because a resumed run looks for it.
             link(path, finished)
             if rename(kept, path) == 0 { throw error }
             unlink(finished)
         }
     }
 
-    /// The error for a store that another process uses.
+    /// Returns the error for a store that another process uses.
     static func locked(_ path: String, cause: MigrationError?) -> MigrationError {
         MigrationError(
             "destination.locked", .temporary, "Another process uses the destination",

@@ -2,7 +2,7 @@ import Diagnostics
 import ManagedModel
 import PersistentStore
 
-/// What becomes of the source's persistent history.
+/// The decision about the source's persistent history.
 ///
 /// Changes name objects by entity number and key: they are carried over where every migrated object keeps its key, with
 /// the destination's entity numbers. Changes of entities that are not migrated go. Which properties an update changed is
@@ -11,10 +11,10 @@ import PersistentStore
 struct HistoryPlan {
     /// Carries over the rows, or the tables alone; nil for a store that stood before, which has its own.
     let copy: HistoryCopy?
-    /// A sentence for the report; nil where the source keeps no history.
+    /// A sentence for the report; nil if the source keeps no history.
     let note: String?
 
-    /// - Parameter keys: which keys the objects of each root entity got.
+    /// - Parameter keys: the kind of keys that the objects of each root entity got.
     init(
         _ prepared: Migration.Prepared, keys: [String: String], options: MigrationOptions, isAppended: Bool
     ) throws(MigrationError) {

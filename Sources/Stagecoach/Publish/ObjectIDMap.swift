@@ -6,13 +6,13 @@ import Mapping
 import PersistentStore
 import SpillStorage
 
-/// The map from source to destination objects, for whoever keeps object ids elsewhere: every association of the run, by
-/// entity mapping in mapping order, then by source key.
+/// The map from source to destination objects, for users who store object ids elsewhere. It has every association of the run,
+/// by entity mapping in mapping order, then by source key.
 ///
-/// The columns are the entity mapping, the source entity and key (Z_PK), the destination entity and key. An object that was
-/// deleted or rejected is not in it.
+/// The columns are the entity mapping, the source entity and key (Z_PK), the destination entity and key. Deleted and rejected
+/// objects are left out.
 ///
-/// Memory: what the association tables read at a time, and 64 KiB of lines or SQLite's page cache of 1 MiB.
+/// Memory: the memory of reading the association tables, and 64 KiB of lines or a page cache of 1 MiB in SQLite.
 final class ObjectIDMap {
     private enum Form: String, CaseIterable {
         case csv = ".csv"
@@ -20,18 +20,18 @@ final class ObjectIDMap {
     }
 
     private let file: ResultFile
-    /// The file's path, and where it is until it is placed.
+    /// The file's path, and the path at which it lies until it is published.
     var parts: (path: String, part: String) { (file.path, file.part) }
     private let form: Form
-    /// The map of the steps before in a chain of versions: its source objects take the place of this step's.
+    /// The map of the earlier steps in a chain of versions. Its source objects replace the source objects of this step.
     private let earlier: EarlierIDMap?
 
     /// Begins the file.
     ///
     /// - Parameters:
-    ///   - permissions: the file's, less those of the process's umask.
-    ///   - earlier: the SQLite map of the steps before; nil for a first step.
-    /// - Throws: `output.ending` (64) for a name that says no form; what ``ResultFile`` throws.
+    ///   - permissions: the permissions of the file, less those of the process's umask.
+    ///   - earlier: the SQLite map of the earlier steps; nil for a first step.
+    /// - Throws: `output.ending` (64) if the name's ending is unknown; the errors of ``ResultFile``.
     init(path: String, permissions: FilePermissions, earlier: String? = nil) throws(MigrationError) {
         guard let form = Form.allCases.first(where: { path.hasSuffix($0.rawValue) }) else {
             throw MigrationError(
@@ -47,7 +47,7 @@ final class ObjectIDMap {
     ///
     /// - Parameter storePath: the finished store, before it is published.
     /// - Throws: `output.io` (74), `store.full`, `store.io`.
-    /// - Complexity: O(associations); where objects were deleted or rejected, a look into the store for each.
+    /// - Complexity: O(associations); if objects were deleted or rejected, one lookup in the store for each.
     func write(_ session: MigrationSession, firstMapping: Int, storePath: String) throws {
         let reader = IDPairReader(
             session: session,
@@ -93,19 +93,19 @@ final class ObjectIDMap {
         try file.finish()
     }
 
-    /// Shows a mapping's associations, through the steps before.
+    /// Shows a mapping's associations, composed with those of the earlier steps.
     private func forEach(_ table: MappingAssociations, _ reader: IDPairReader, _ body: (IDPair) throws -> Void) throws {
         guard let earlier else { return try reader.forEach(table, body) }
         try reader.forEach(table) { pair in try earlier.forEach(before: pair, body) }
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its final path.
     func place() throws(MigrationError) { try file.place() }
 
-    /// Takes the file away again, where the destination could not be published.
+    /// Removes the file again, if the destination could not be published.
     func withdraw() { file.withdraw() }
 
-    /// A field of RFC 4180.
+    /// Returns a field in the form of RFC 4180.
     private static func quoted(_ field: String) -> String {
         guard field.utf8.contains(where: { $0 == 0x22 || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }) else { return field }
         var text = "\""
@@ -119,7 +119,7 @@ final class ObjectIDMap {
 
 /// One association.
 private struct IDPair {
-    /// Name of the entity mapping; of several, first to last, in a chain of versions.
+    /// The name of the entity mapping; in a chain of versions the names of several, first to last.
     var mapping: String
     var sourceEntity: String
     var sourceKey: Int64
@@ -127,12 +127,12 @@ private struct IDPair {
     var destinationKey: Int64
 }
 
-/// The map of the steps before in a chain of versions.
+/// The map of the earlier steps in a chain of versions.
 final class EarlierIDMap {
     private let connection: Connection
     private let find: Statement
 
-    /// - Throws: `store.…` where the map cannot be read.
+    /// - Throws: `store.…` if the map cannot be read.
     init(path: String) throws(MigrationError) {
         connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
         try connection.execute("PRAGMA cache_size=-1024")
@@ -143,9 +143,10 @@ final class EarlierIDMap {
             """)
     }
 
-    /// The objects of the chain's source that became an object of this step's, `Entity/p<key>` both.
+    /// Returns the objects of the chain's source that became an object of this step's source. Both are written as
+    /// `Entity/p<key>`.
     ///
-    /// - Returns: none where no object of the chain's source became it.
+    /// - Returns: an empty array if no object of the chain's source became it.
     func sources(of id: String) throws(MigrationError) -> [String] {
         guard let mark = id.range(of: "/p", options: .backwards), let key = Int64(id[mark.upperBound...]) else {
             return []
@@ -158,7 +159,8 @@ final class EarlierIDMap {
         return sources
     }
 
-    /// Shows where a pair's source object comes from; nothing where no object of the chain's source became it.
+    /// Shows a pair with its source object replaced by the objects of the chain's source from which that came. Shows nothing if
+    /// there are none.
     fileprivate func forEach(before pair: IDPair, _ body: (IDPair) throws -> Void) throws {
         defer { find.reset() }
         find.bind(pair.sourceEntity, at: 1)
@@ -173,13 +175,13 @@ final class EarlierIDMap {
     }
 }
 
-/// Reads the associations of entity mappings.
+/// A reader of the associations of entity mappings.
 private struct IDPairReader {
     let session: MigrationSession
-    /// Not nil where an associated object may have no row.
+    /// The keys of the finished store; nil if every associated object has a row.
     let rows: StoredKeys?
 
-    /// Shows a mapping's associations: its own rows by source key, then those that policies made.
+    /// Shows a mapping's associations: first its own rows by source key, then those that policies made.
     func forEach(_ table: MappingAssociations, _ body: (IDPair) throws -> Void) throws {
         let mapping = table.mapping
         let model = session.destinationSchema.model
@@ -215,7 +217,7 @@ private struct IDPairReader {
         }
     }
 
-    /// The entity of a source object, which policies' associations know by its table.
+    /// Returns the entity of a source object. Associations of policies have only its table.
     private func sourceEntity(_ object: ObjectReference) throws -> String {
         let table = Int(object.entity)
         let schema = session.layout.schema
@@ -235,7 +237,7 @@ private struct IDPairReader {
     }
 }
 
-/// Which keys a finished store has.
+/// The keys in a finished store.
 private final class StoredKeys {
     private let connection: Connection
     private let schema: StoreSchema

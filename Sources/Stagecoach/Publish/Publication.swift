@@ -6,17 +6,17 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// The end of a load: triggers made, metadata and cached model written. An appended store has them already.
+/// The end of a load: triggers are made, metadata and the cached model are written. An appended store already has them.
 struct Publication {
     let session: MigrationSession
-    /// Of the store.
+    /// The UUID of the store.
     let uuid: String
-    /// Whether the rows were added to a store that stood at the destination.
+    /// True if the rows were added to an existing store at the destination.
     let isAppended: Bool
-    /// Nil: none is carried over.
+    /// The history to carry over; nil for none.
     let history: HistoryCopy?
 
-    /// Completes the private store and closes it, synced.
+    /// Completes the private store, syncs it and closes it.
     ///
     /// - Throws: `store.…`.
     func finish(_ destination: DestinationStore) throws {
@@ -40,8 +40,8 @@ struct Publication {
         return metadata
     }
 
-    /// The version hashes of a destination, as far as they are known: computed, or stated by a compiled model, or those of a
-    /// source entity that is the same to the last property. They are never invented.
+    /// Returns the version hashes of a destination that are known: computed, stated by a compiled model, or taken from a source
+    /// entity that is the same to the last property. They are never invented.
     static func versionHashes(
         of model: ManagedObjectModel, from old: StoreMetadata, _ source: ManagedObjectModel
     ) -> [String: [UInt8]] {
@@ -53,7 +53,7 @@ struct Publication {
                 guard let bytes = old.versionHashes[name], !bytes.isEmpty,
                     let before = source.entity(named: name), let now = model.entity(named: name)
                 else { continue }
-                // An inherited property and a composite's elements enter the hash as well.
+                // Inherited properties and the elements of composites are part of the hash too.
                 let isUnchanged =
                     lineage(before) == lineage(now)
                     && source.definition.composites == model.definition.composites
@@ -63,21 +63,22 @@ struct Publication {
         return hashes
     }
 
-    /// The definitions of an entity and of all above it.
+    /// Returns the definitions of an entity and of all its superentities.
     private static func lineage(_ entity: EntityDescription) -> [EntityDefinition] {
         sequence(first: entity, next: \.superentity).map(\.definition)
     }
 }
 
 extension Migration {
-    /// Entities of a fresh destination whose version hashes only Core Data can compute; by name.
+    /// Returns the names of the entities of a fresh destination whose version hashes only Core Data can compute.
     func unknownHashes(_ prepared: Prepared) -> [String] {
         let known = Publication.versionHashes(
             of: destinationModel, from: prepared.source.metadata, prepared.layout.schema.model)
         return destinationModel.entities.map(\.definition.name).filter { known[$0] == nil }.sorted()
     }
 
-    /// Refuses such a destination before anything is written, unless it may lack them, and one whose columns are not known.
+    /// Refuses a destination with unknown version hashes, unless they may be left out, and a destination with unknown columns.
+    /// Nothing has been written yet.
     ///
     /// - Throws: `metadata.missingHash`, `model.unstorableAttribute` (78).
     func checkHashes(_ prepared: Prepared, appends: Bool) throws(MigrationError) {
@@ -94,13 +95,13 @@ extension Migration {
     }
 }
 
-/// Reads the finished file once more before it is published.
+/// The check of the finished file, which is read once more before it is published.
 struct PublicationCheck {
     let session: MigrationSession
-    /// Whether the rows were added to a store that stood at the destination.
+    /// True if the rows were added to an existing store at the destination.
     let isAppended: Bool
 
-    /// - Throws: `internal.publication` (70) where the file does not hold what was written, or SQLite finds it damaged.
+    /// - Throws: `internal.publication` (70) if the file does not hold the written rows, or SQLite finds it damaged.
     func run(_ path: String) throws(MigrationError) {
         let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
         let cancellation = session.cancellation
@@ -124,7 +125,7 @@ struct PublicationCheck {
                     path)
             }
         }
-        // An appended store may have had unused pages.
+        // An appended store may have had unused pages before.
         if !isAppended, let free = try connection.integer("PRAGMA freelist_count"), free != 0 {
             throw failure("The finished store has \(free) unused pages", path)
         }
@@ -132,7 +133,7 @@ struct PublicationCheck {
             let check = try connection.prepare("PRAGMA integrity_check(1)")
             guard try check.step(), check.text(0) == "ok" else {
                 let answer = check.text(0) ?? "nothing"
-                // A page that could not be read is no damage: SQLite reports its own error's number in the text.
+                // A page that could not be read is no damage. SQLite reports the number of its own error in the text.
                 if let number = answer.firstMatch(of: /error code=([0-9]+)/).flatMap({ Int32($0.1) }),
                     number & 0xff == SQLITE_IOERR
                 {
@@ -151,7 +152,7 @@ struct PublicationCheck {
     }
 }
 
-/// Wall and processor seconds since it was made.
+/// A clock of the wall and processor seconds since its creation.
 package struct RunClock {
     private let wall = ContinuousClock.now
     private let processor = RunClock.processorNow
@@ -171,7 +172,7 @@ package struct RunClock {
     }
 }
 
-/// Sizes of files.
+/// The sizes of files.
 enum FileSize {
     static func bytes(of path: String) throws(MigrationError) -> Int {
         var status = stat()

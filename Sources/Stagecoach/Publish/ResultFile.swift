@@ -3,17 +3,17 @@ import Glibc
 import PersistentStore
 import SpillStorage
 
-/// A file of results while it is written: a hidden file beside its place, which takes the name when the destination is
+/// A file of results while it is written. It is a hidden file beside its final path, and is renamed when the destination is
 /// published.
 ///
 /// Memory: 64 KiB of bytes to write.
 final class ResultFile {
     let path: String
-    /// What it has at most.
+    /// The most permissions that the file gets.
     private let permissions: FilePermissions
-    /// The hidden file.
+    /// The path of the hidden file.
     let part: String
-    /// What people call it: `reject file`.
+    /// The name of the file in messages, for example `reject file`.
     private let kind: String
     private var descriptor: Int32
     private var waiting: [UInt8] = []
@@ -21,7 +21,7 @@ final class ResultFile {
 
     /// Begins the file.
     ///
-    /// - Parameter permissions: the file's, less those of the process's umask.
+    /// - Parameter permissions: the permissions of the file, less those of the process's umask.
     /// - Throws: `output.exists` (73), `output.create` (73), `output.permission` (77), `output.io` (74).
     init(path: String, kind: String, permissions: FilePermissions) throws(MigrationError) {
         self.path = path
@@ -31,7 +31,7 @@ final class ResultFile {
         part = "\(place.folder)/.\(place.name).stagecoach-part"
         descriptor = -1
         try Self.checkFree(path, kind: kind)
-        // One that a killed run left may have other permissions.
+        // A file that a killed run left may have other permissions.
         unlink(part)
         descriptor = SystemCall.uninterrupted {
             open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, permissions.work)
@@ -44,14 +44,14 @@ final class ResultFile {
         if !isPlaced { unlink(part) }
     }
 
-    /// Adds a line; the line end is added.
+    /// Appends a line and a line end.
     func append(line: String) throws(MigrationError) {
         waiting.append(contentsOf: line.utf8)
         waiting.append(0x0A)
         if waiting.count >= 64 << 10 { try flush() }
     }
 
-    /// Adds what another file holds.
+    /// Appends the contents of another file.
     ///
     /// - Throws: `output.io` (74).
     func append(contentsOf path: String) throws(MigrationError) {
@@ -69,7 +69,7 @@ final class ResultFile {
         }
     }
 
-    /// Copies what there is so far to a file, and brings that one to the disk.
+    /// Copies the contents so far to a file, and syncs that file.
     ///
     /// - Throws: `output.io`, `store.full`, `store.io` (74).
     func keep(at path: String) throws {
@@ -85,9 +85,9 @@ final class ResultFile {
         try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
     }
 
-    /// Refuses a place where a file stands, before long work.
+    /// Refuses a path that already exists, before long work.
     ///
-    /// - Throws: `output.exists` (73); `output.permission` (77), `output.io` (74) where nobody knows.
+    /// - Throws: `output.exists` (73); `output.permission` (77), `output.io` (74) if that cannot be determined.
     static func checkFree(_ path: String, kind: String) throws(MigrationError) {
         do throws(FileBytes.Failure) {
             guard try FileBytes.status(path, followsLinks: false) != nil else { return }
@@ -97,7 +97,7 @@ final class ResultFile {
         throw exists(path, kind)
     }
 
-    /// Writes what is left and brings the file to the disk.
+    /// Writes the remaining bytes and syncs the file.
     func finish() throws(MigrationError) {
         try flush()
         guard SystemCall.uninterrupted({ fsync(descriptor) }) == 0 || errno == EINVAL else { throw failure(errno) }
@@ -106,9 +106,9 @@ final class ResultFile {
         guard code == 0 else { throw failure(errno) }
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its final path.
     ///
-    /// - Throws: `output.exists` (73) where a file came to stand there meanwhile; `output.io` (74).
+    /// - Throws: `output.exists` (73) if a file has appeared there meanwhile; `output.io` (74).
     func place() throws(MigrationError) {
         guard permissions.restrict(part) else { throw failure(errno) }
         if link(part, path) == 0 {
@@ -116,7 +116,7 @@ final class ResultFile {
         } else if errno == EEXIST {
             throw exists
         } else {
-            // File systems without hard links: we have looked before.
+            // A file system without hard links. The path was checked before.
             guard rename(part, path) == 0 else { throw failure(errno) }
         }
         isPlaced = true
@@ -128,7 +128,7 @@ final class ResultFile {
         }
     }
 
-    /// Takes the file away again, where the destination could not be published.
+    /// Removes the file again, if the destination could not be published.
     func withdraw() { if isPlaced { unlink(path) } }
 
     private func flush() throws(MigrationError) {

@@ -1,12 +1,12 @@
 import Diagnostics
 
 extension WorkArea {
-    /// Runs what works on the private store: an error that names it names the destination instead, by the path that the
+    /// Runs work on the private store. Errors that name the private store name the destination instead, by the path that the
     /// user gave.
     ///
     /// - Parameters:
     ///   - given: the path that the user gave.
-    ///   - real: the same without links.
+    ///   - real: the same path without links.
     func naming<Value>(_ given: String, real: String, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()

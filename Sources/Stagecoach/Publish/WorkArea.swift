@@ -4,34 +4,35 @@ import Glibc
 import PersistentStore
 import SpillStorage
 
-/// Where a run builds: the private store beside the destination, spills and association tables there or where asked.
+/// The files of a run in progress: the private store beside the destination, and spills and association tables there or in a
+/// given folder.
 final class WorkArea {
-    /// Spill files, association tables and SQLite's temporary files.
+    /// The directory of spill files, association tables and SQLite's temporary files.
     let spills: WorkDirectory
-    /// The private store, in the destination's file system.
+    /// The path of the private store, in the destination's file system.
     let storePath: String
-    /// The private store as it was before a mapping model's rows came, where it may have to be gone back to.
+    /// The path of the copy of the private store from before a mapping model's rows, if the load may have to return to it.
     var checkpointPath: String { storePath + "-before" }
-    /// Files of external binary data that are to be published, in the destination's file system.
+    /// The folder of external binary data files that are to be published, in the destination's file system.
     let externalPath: String
-    /// What a publication does in the destination's folder of external data.
+    /// The path of the journal of changes in the destination's folder of external data.
     let journalPath: String
-    /// The objects that the run rejected, kept for a run that goes on.
+    /// The path of the ledger of rejected objects, kept for a resumed run.
     let ledgerPath: String
-    /// Names of the files of external binary data that the store referred to before it was appended to.
+    /// The path of the list of external binary data files to which the store referred before it was appended to.
     let earlierFilesPath: String
-    /// What the run has done so far.
+    /// The path of the run's journal.
     let runJournalPath: String
-    /// What it was about to publish.
+    /// The path of the second copy of the publication record.
     let publicationPath: String
-    /// What it had done last.
+    /// The path of the run's recent state.
     let recentStatePath: String
-    /// Keys of source tables that it has read.
+    /// The path of the noted keys of source tables.
     let notedKeysPath: String
     private let lastJournalPath: String
-    /// What a run left that did not end; nil where there was none, or it is not to be gone on with.
+    /// The interrupted run; nil if there was none or it is not to be resumed.
     let earlier: EarlierRun?
-    /// Whether a journal stands there that says nothing that can be relied on.
+    /// True if there is a journal that cannot be used.
     let hasDamagedJournal: Bool
     /// The work directory beside the destination.
     var path: String { beside.path }
@@ -43,10 +44,10 @@ final class WorkArea {
     /// Takes the destination: creates and locks the work directory.
     ///
     /// - Parameters:
-    ///   - restarts: whether what a run left that did not end is of no use.
-    ///   - states: how many states of that run are read at most.
-    /// - Throws: `destination.busy` (75) where another run holds it, `work.cannotCreate` (73), `journal.io`,
-    ///   `external.io`, `destination.io` (74) where what an earlier run left cannot be read.
+    ///   - restarts: true to discard the work of an interrupted run.
+    ///   - states: the maximum number of states of that run to read.
+    /// - Throws: `destination.busy` (75) if another run holds it, `work.cannotCreate` (73); `journal.io`, `external.io`,
+    ///   `destination.io` (74) if the files of an interrupted run cannot be read.
     init(
         beside place: DestinationPath, spills folder: String?, restarts: Bool = false,
         states: Int = EarlierRun.statesRead.first
@@ -69,7 +70,7 @@ final class WorkArea {
             let found = try EarlierRun.read(beside: place, last: states)
             let isPublished = try found?.isPublished() ?? false
             earlier = restarts ? nil : found
-            // Back to where it is looked for; what says nothing any more goes.
+            // The journal of a published run goes back to its usual path. Other files at its last path are removed below.
             let hasJournal = try DestinationPath.status(runJournalPath) != nil
             if !hasJournal, !restarts, isPublished {
                 rename(lastJournalPath, runJournalPath)
@@ -78,12 +79,12 @@ final class WorkArea {
             externalPath = "\(place.workDirectory)/external"
             earlierFilesPath = "\(place.workDirectory)/external.sqlite"
             journalPath = "\(place.workDirectory)/external.journal"
-            // What a killed run left; the lock is ours, so nobody is building it.
+            // A killed run's changes. The lock is ours, so no other run is making them.
             try ExternalJournal(path: journalPath, folder: ExternalFolder(store: place.path))
                 .recover(
                     built: storePath, destination: place.path, isPublished: isPublished, staging: externalPath)
         } catch {
-            // What is there is left to a run that can read it.
+            // The files are left for a run that can read them.
             if spills !== beside { try? spills.remove(keepsFiles: true) }
             try? beside.remove(keepsFiles: true)
             throw error
@@ -93,21 +94,22 @@ final class WorkArea {
         vfs = WorkVFS(temporaryDirectory: spills.path)
         vfsName = vfs.name
         if earlier == nil {
-            // First, so that nothing of it is taken for the new run's.
+            // The journal goes first, so that no remaining file is taken for the new run's.
             unlink(runJournalPath)
             unlink(publicationPath)
             removeFiles()
         }
-        // A state that nothing waited for may name files that no state of the journal does.
+        // A recent state may name files that no state of the journal names.
         if earlier?.namesFiles != true, try DestinationPath.status(recentStatePath) == nil {
             try spills.removeSpillFiles()
         }
     }
 
-    /// The reject file's lines after so many mapping models. Those of the state before stay while the next ones are written.
+    /// Returns the path of the reject file's lines after a number of mapping models. Two paths alternate, so that the lines of
+    /// the state before stay while the next ones are written.
     func rejectLinesPath(after models: Int) -> String { "\(beside.path)/rejects-\(models % 2).jsonl" }
 
-    /// Removes the private store and what belongs to it: all begins anew.
+    /// Removes the private store and its files, so that the run starts anew.
     func removeFiles() {
         for path in [
             storePath, checkpointPath, ledgerPath, earlierFilesPath, rejectLinesPath(after: 0),
@@ -122,8 +124,8 @@ final class WorkArea {
         try? spills.removeSpillFiles()
     }
 
-    /// Gives the work directory up as it is, for a run that goes on from here: spill files that no state names went with
-    /// those who wrote them.
+    /// Releases the work directory and keeps its files for a resumed run. Spill files that no state names were already removed
+    /// by their owners.
     func keep() {
         vfs.close()
         if spills !== beside {
@@ -133,18 +135,18 @@ final class WorkArea {
         try? beside.remove(keepsFiles: true)
     }
 
-    /// Removes everything the run made but what was published. The journal goes last.
+    /// Removes everything that the run made, except what was published. The journal is removed last.
     func close() {
         removeFiles()
         vfs.close()
-        // A folder that was there before is ours by its name, even where a killed run had not locked it yet. One that
-        // holds other files stays.
+        // An existing folder of this name is ours, even if a killed run had not locked it yet. A folder with other files stays.
         if spills !== beside {
             try? spills.remove()
             rmdir(spills.path)
         }
         unlink(runJournalPath + "-new")
-        // While it stands the same command knows that all is done: it goes after the folder that it was in.
+        // As long as the journal exists, the same command knows that all is done. So it is removed after the folder in which it
+        // was.
         let isLast = rename(runJournalPath, lastJournalPath) == 0
         if !isLast { unlink(runJournalPath) }
         unlink(publicationPath)
@@ -153,7 +155,7 @@ final class WorkArea {
         if isLast { unlink(lastJournalPath) }
     }
 
-    /// Removes what a run left that was killed after its last act, the unlinking of its journal.
+    /// Removes the files of a run that was killed after its last act, the removal of its journal.
     static func removeLeftover(beside place: DestinationPath, spills folder: String?) {
         guard FileManager.default.fileExists(atPath: place.workDirectory),
             let area = try? WorkArea(beside: place, spills: folder)

@@ -1,17 +1,17 @@
 import ManagedModel
 import Mapping
 
-/// Whether the order in which default methods set a model's relationships can be seen in the result.
+/// An analysis of whether the order in which default methods set a model's relationships affects the result.
 ///
-/// Policies set relationship after relationship, object after object, and each set keeps the inverse: where two sides
-/// say different things the later one wins. Where only one side says anything, or both read the two sides of one
-/// relationship of the source, or both are made of one source object and refer to each other, every order gives the same
-/// links, and they may be found table by table instead.
+/// Policies set one relationship after the other, object by object, and each call updates the inverse. If two sides contradict
+/// each other, the later call wins. Every order gives the same links if only one side has lookups, if both sides read the two
+/// ends of one source relationship, or if both objects are made of one source object and refer to each other. Then the links
+/// can be found table by table instead.
 struct CallOrder {
     let mappings: [PlannedMapping]
     let planner: LinkPlanner
 
-    /// Whether no relationship depends on it.
+    /// True if no relationship depends on the order of calls.
     var isInvisible: Bool {
         planner.declaredRelationships().allSatisfy { relationship in
             isInvisible(relationship, LinkPlanner.mutualInverse(of: relationship))
@@ -27,7 +27,7 @@ struct CallOrder {
         for (_, planned) in own + other {
             switch planned.value {
             case nil, .lookup: break
-            // A nil takes links away that others set; what objects evaluate needs them.
+            // A nil removes links that other mappings set, and expressions over objects need to see those links.
             case .some(.none), .dynamic: return false
             }
         }
@@ -43,7 +43,7 @@ struct CallOrder {
         return isOwnersOnly(relationship, inverse, lookups)
     }
 
-    /// Whether a side that alone says anything gives no link that another owner's takes away.
+    /// Tells whether links from one side alone never displace the link of another owner.
     private func isOwnersOnly(
         _ relationship: RelationshipDescription, _ inverse: RelationshipDescription?,
         _ lookups: [(mapping: PlannedMapping, planned: PlannedRelationship)]
@@ -52,15 +52,15 @@ struct CallOrder {
         let isExclusive = inverse.map { !$0.isToMany } ?? relationship.isToMany
         guard isExclusive else { return true }
         guard relationship.isToMany, lookups.count == 1 else { return false }
-        // Each member has one owner in the source, so it is given to one.
+        // Each member has one owner in the source, so only one owner claims it.
         guard let read = CallOrder.read(by: lookups[0].planned), let back = LinkPlanner.mutualInverse(of: read) else {
             return false
         }
         return !back.isToMany
     }
 
-    /// Whether the lookups of both sides read the two sides of one source relationship, and each finds what the
-    /// other's mappings make.
+    /// Tells whether the lookups of both sides read the two ends of one source relationship, and each side finds the objects
+    /// that the mappings of the other side make.
     private func isMirror(
         _ lookups: [(mapping: PlannedMapping, planned: PlannedRelationship)],
         _ otherLookups: [(mapping: PlannedMapping, planned: PlannedRelationship)]
@@ -78,7 +78,8 @@ struct CallOrder {
             return Set(sources).count == side.count
                 && side.allSatisfy { _, planned in
                     guard case .lookup(_, let candidates)? = planned.value else { return false }
-                    // What a policy's mapping associates might fit any relationship; what it made fits or does not.
+                    // A policy's mapping may be associated with objects of any entity. Only mappings whose own objects fit the
+                    // relationship count.
                     let fitting = candidates.filter {
                         mappings[$0].destination?.isKindOf(entity: planned.relationship.destination) ?? false
                     }
@@ -89,7 +90,7 @@ struct CallOrder {
             && agrees(otherLookups, reading: back, finding: lookups)
     }
 
-    /// The relationship of the source object itself that a lookup reads; nil where it reads more.
+    /// Returns the relationship of the source object itself that a lookup reads. Returns nil if the lookup reads a longer path.
     private static func read(by planned: PlannedRelationship) -> RelationshipDescription? {
         switch planned.value {
         case .lookup(.toOne(let steps, _, _, let relationship), _): steps.isEmpty ? relationship : nil

@@ -3,10 +3,10 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// References that were resolved over a whole table, in ascending order of the row that holds them: merged into the
-/// rows when they are loaded.
+/// References that were resolved over a whole table, in ascending order of the rows that hold them. They are merged into the
+/// rows at the load.
 final class ColumnPatches {
-    /// Words of a record: row key, referenced key, its Z_ENT, whether there is an ordering key, the ordering key.
+    /// The words of a record: row key, referenced key, its Z_ENT, 1 if there is an ordering key, the ordering key.
     static let width = 5
 
     let column: Int
@@ -16,20 +16,20 @@ final class ColumnPatches {
     private var current: [UInt64]
     private var hasCurrent: Bool
 
-    /// Where the references come from, ascending by row key, one a row.
+    /// The source of the references, ascending by row key, one per row.
     private enum Source {
         case records(SortedRecords)
         case links(LinkStore.LiveLinks)
     }
 
-    /// - Parameter records: ascending by row key, one record a row.
+    /// - Parameter records: ascending by row key, one record per row.
     convenience init(
         column: Int, entityColumn: Int?, orderColumn: Int?, records: SortedRecords
     ) throws(MigrationError) {
         try self.init(column, entityColumn, orderColumn, .records(records))
     }
 
-    /// - Parameter links: seen from the rows that hold the column, each of which has one at most.
+    /// - Parameter links: the links as seen from the rows that hold the column; each row has at most one.
     convenience init(
         column: Int, entityColumn: Int?, orderColumn: Int?, links: LinkStore.LiveLinks
     ) throws(MigrationError) {
@@ -76,7 +76,7 @@ final class ColumnPatches {
         return found
     }
 
-    /// Sets the columns of a batch's rows, whose keys ascend from batch to batch.
+    /// Sets the columns of a batch's rows. Keys ascend from batch to batch.
     func apply(to batch: inout RowBatch) throws(MigrationError) {
         var row = 0
         while hasCurrent, row < batch.count {
@@ -94,7 +94,7 @@ final class ColumnPatches {
                 }
                 row += 1
             }
-            // A patch for a key without a row is impossible: links are made from rows' keys only.
+            // A patch always has a row, because links are made from the keys of rows only.
             hasCurrent = try advance()
         }
     }

@@ -4,25 +4,25 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// Stage 2 of what mapping models say, on the staged path.
+/// Stage 2 of the relationship mappings on the staged path.
 ///
-/// Mappings without policy come first, all of them: their links follow the rules for inverse pairs. What the default
-/// method of a policy sets is policy code and applies on top.
+/// Mappings without a policy come first, all of them; their links follow the rules for inverse pairs. The relationships that a
+/// policy's default method sets count as policy code and are applied on top.
 final class DeclaredLinks {
     private let session: MigrationSession
     private let mappings: [PlannedMapping]
     private let associations: [MappingAssociations]
     private unowned let objects: DestinationObjects
     private unowned let sources: SourceObjects
-    /// Whether an object may have got links from a mapping that did not make it.
+    /// True if an object may have links from a mapping that did not make it.
     private var isShared = false
     private var members: [LinkMember] = []
     private var stepsByMapping: [ObjectIdentifier: (mapping: PlannedMapping, steps: [SetStep])] = [:]
-    /// Those that were asked for last.
+    /// The steps of the mapping that was requested last.
     private var lastSteps: (mapping: PlannedMapping, steps: [SetStep])?
-    /// Evaluates what only objects can; set once, right after the runtime is made.
+    /// The evaluator of expressions over objects; set once, immediately after the runtime is made.
     var dynamicValues: DynamicValues?
-    /// What is read beside the objects that a policy relates: see ``begin(_:)``.
+    /// The source data read in parallel with the objects that a policy relates; see ``begin(_:)``.
     private var stream: (mapping: Int, reads: SourceStream)?
 
     init(
@@ -36,7 +36,7 @@ final class DeclaredLinks {
         self.sources = sources
     }
 
-    /// Makes the links of all mappings without policy, and gives the members of ordered relationships their places.
+    /// Makes the links of all mappings without a policy, and gives the members of ordered relationships their places.
     func relateAll() throws {
         isShared = associations.contains { $0.keys != nil && $0.hasPairs }
         for mapping in mappings where mapping.isDeclarative {
@@ -55,11 +55,11 @@ final class DeclaredLinks {
         for store in objects.links.all { try placement.place(store) }
     }
 
-    /// Evaluates the relationship mappings of one destination object for mappings without policy.
+    /// Evaluates the relationship mappings of one destination object of a mapping without a policy.
     ///
     /// - Parameters:
     ///   - owner: the destination object.
-    ///   - source: key of the source object that `$source` stands for.
+    ///   - source: the key of the source object that `$source` stands for.
     private func relate(_ owner: LinkEnd, source: Int64, in mapping: PlannedMapping) throws {
         for planned in mapping.relationships {
             switch planned.value {
@@ -78,12 +78,12 @@ final class DeclaredLinks {
         }
     }
 
-    /// What the default policy method does: sets the relationships that have an expression, one after the other in the
-    /// order of the mapping's relationship mappings, as policy code would.
+    /// Performs the default policy method: sets the relationships that have an expression, in the order of the mapping's
+    /// relationship mappings, as policy code would.
     ///
     /// - Parameters:
     ///   - owner: the destination object.
-    ///   - source: key of the source object that `$source` stands for.
+    ///   - source: the key of the source object that `$source` stands for.
     func setAll(of owner: LinkEnd, source: Int64, in mapping: PlannedMapping) throws {
         for step in steps(of: mapping) {
             if step.dynamic == nil, step.store.isPlain, objects.links.isReplayed {
@@ -115,7 +115,8 @@ final class DeclaredLinks {
         }
     }
 
-    /// Begins to read what ``setAll(of:source:in:)`` will ask of a mapping's source objects, in their order.
+    /// Starts the scans of the source data that ``setAll(of:source:in:)`` will need for a mapping, in the order of its source
+    /// objects.
     func begin(_ mapping: PlannedMapping) throws(MigrationError) {
         guard let table = mapping.sourceTable, let entity = mapping.source else { return }
         let lookups = steps(of: mapping).compactMap(\.lookup)
@@ -142,13 +143,13 @@ final class DeclaredLinks {
         stream = (mapping.index, reads)
     }
 
-    /// Ends what ``begin(_:)`` began.
+    /// Ends the scans that ``begin(_:)`` started.
     func end() { stream = nil }
 
-    /// Sets a relationship of a plain store member by member: however many there are, none is kept.
+    /// Sets a relationship of a plain store member by member. Memory: O(1), however many members there are.
     private func setPlain(of owner: LinkEnd, source: Int64, _ step: SetStep, in mapping: PlannedMapping) throws {
         let (store, side) = (step.store, step.side)
-        // An object that can have only one partner loses the one before by getting another; only nil has to be said.
+        // An object that can have only one partner loses the previous one with the next link. Only nil needs a reset.
         let isExclusive = store.isExclusive(side)
         if !isExclusive { try store.reset(owner, side: side) }
         var isLinked = false
@@ -161,7 +162,7 @@ final class DeclaredLinks {
         if isExclusive, !isLinked { try store.reset(owner, side: side) }
     }
 
-    /// The relationships that the default policy method of a mapping sets, in order.
+    /// Returns the relationships that the default policy method of a mapping sets, in order.
     private func steps(of mapping: PlannedMapping) -> [SetStep] {
         if let lastSteps, lastSteps.mapping === mapping { return lastSteps.steps }
         if let known = stepsByMapping[ObjectIdentifier(mapping)] {
@@ -183,18 +184,18 @@ final class DeclaredLinks {
                 lookup: Lookup(
                     argument, candidates, planned.relationship, makers(candidates, for: planned.relationship)))
         }
-        // Policies that change expressions for every object leave a mapping each.
+        // Policies that change expressions for each object leave a new mapping each time, so the cache is bounded.
         if stepsByMapping.count > mappings.count + 64 { stepsByMapping = [:] }
         stepsByMapping[ObjectIdentifier(mapping)] = (mapping, steps)
         lastSteps = (mapping, steps)
         return steps
     }
 
-    /// One relationship of the default policy method.
+    /// One relationship that the default policy method sets.
     private final class SetStep {
         let store: LinkStore
         let side: LinkStore.Side
-        /// Nil: a constant nil, or what only objects can evaluate.
+        /// The lookup; nil for a constant nil and for an expression over objects.
         let lookup: Lookup?
         let dynamic: (expression: ValueExpression, planned: PlannedRelationship)?
 
@@ -209,13 +210,13 @@ final class DeclaredLinks {
         }
     }
 
-    /// The mappings that may have made the objects that lookups find. Lookups of many mappings share it: hundreds of mappings
-    /// into one root would hold hundreds of them each.
+    /// The mappings that may have made the objects that lookups find. Lookups of many mappings share one instance: with
+    /// hundreds of mappings into one root, each would otherwise hold hundreds of entries.
     private final class Makers {
-        /// Z_ENT of the entities whose objects fit the relationship, by entity index; nil of the others.
+        /// The Z_ENT of each entity whose objects fit the relationship, by entity index; nil for all other entities.
         let numbers: [UInt32?]
         let all: [Maker]
-        /// The one where there is one only, as mostly: going through them counts each.
+        /// The maker if there is only one, which is the common case. Iterating over ``all`` would retain and release each.
         let only: Maker?
 
         init(numbers: [UInt32?], all: [Maker]) {
@@ -252,7 +253,7 @@ final class DeclaredLinks {
     private final class Maker {
         let index: Int
         let associations: MappingAssociations
-        /// Z_ENT of the objects that it makes by itself; nil where they do not fit the relationship.
+        /// The Z_ENT of the objects that the mapping makes itself; nil if they do not fit the relationship.
         let number: UInt32?
 
         init(_ index: Int, _ associations: MappingAssociations, _ number: UInt32?) {
@@ -262,18 +263,18 @@ final class DeclaredLinks {
         }
     }
 
-    /// A lookup, with what is asked for every object at hand.
+    /// A lookup, with the facts that are needed for every object.
     private final class Lookup {
         let argument: SourceArgument
-        /// The path of to-one steps to the argument's object, or to the owner of its to-many.
+        /// The path of to-one steps to the argument's object, or to the owner of its to-many relationship.
         let path: [ToOneStep]
         let candidates: [Int]
         let relationship: RelationshipDescription
         var isToMany: Bool { relationship.isToMany }
         let makers: Makers
-        /// The path's column in the mapping's ``SourceStream``.
+        /// The index of the path's column in the mapping's ``SourceStream``.
         var column: Int?
-        /// The argument's members there.
+        /// The number of the argument's members in the ``SourceStream``.
         var members: Int?
 
         init(
@@ -293,7 +294,7 @@ final class DeclaredLinks {
         }
     }
 
-    /// Puts the members at hand into their order: by copied key, by rank, or by their own key; each once.
+    /// Sorts ``members`` by copied key, by rank or by their own key, and removes duplicates.
     private func arrange() {
         guard members.count > 1 else {
             if let only = members.first, case .rank = only.order { members[0].order = .none }
@@ -303,17 +304,17 @@ final class DeclaredLinks {
         members.removeAll { !seen.insert($0.end.key).inserted }
         switch members[0].order {
         case .none: members.sort { $0.end.key < $1.end.key }
-        // An ordered argument: they were found in its order.
+        // An ordered argument: the members were found in its order.
         case .rank: for index in members.indices { members[index].order = .none }
         case .key, .null: break
         }
     }
 
-    /// The destination objects that a lookup gives for one source object; of a to-one relationship the first.
+    /// Shows the destination objects that a lookup finds for one source object; for a to-one relationship only the first.
     ///
     /// - Parameters:
-    ///   - owner: the destination object that they are for.
-    ///   - body: gets the object, its place and the mapping that made it.
+    ///   - owner: the destination object whose relationship is evaluated.
+    ///   - body: receives the found object, its place and the index of the mapping that made it.
     private func forEachMember(
         _ lookup: Lookup, for owner: LinkEnd, of source: Int64, in mapping: PlannedMapping,
         _ body: (LinkEnd, MemberOrder, Int) throws -> Void
@@ -348,10 +349,10 @@ final class DeclaredLinks {
         if let first { try body(first.member, first.order, lookup.candidates[first.rank]) }
     }
 
-    /// Evaluates the relationship mappings of all rows that a mapping without policy made.
+    /// Evaluates the relationship mappings of all rows that a mapping without a policy made.
     ///
-    /// Relationship by relationship, each in one scan; object by object only where a one-to-one pair has both its sides in
-    /// the mapping, because then the order of the links is that of the objects.
+    /// Works relationship by relationship, each in one scan. It works object by object only if both sides of a one-to-one pair
+    /// are in the mapping, because the order of those links is the order of the objects.
     private func relateAll(_ mapping: PlannedMapping, keys: MappingKeys) throws {
         guard let entity = mapping.destination else { return }
         let number = UInt32(session.destinationSchema.number(of: entity))
@@ -381,9 +382,9 @@ final class DeclaredLinks {
         _ mapping: PlannedMapping, _ keys: MappingKeys, _ number: UInt32, _ relationship: RelationshipDescription,
         _ argument: SourceArgument, _ candidates: [Int]
     ) throws {
-        // A to-one takes the first that is found. Where policies made several sources' object one, the links of a to-many
-        // have to come in the order of their owners, because the last owner wins.
-        // Words: owner, candidate's rank, place, sequence, member, its Z_ENT and candidate, the words of its place.
+        // A to-one takes the first object that is found. If policies merged several sources into one object, the links of a
+        // to-many must come in the order of their owners, because the last owner wins. Words: owner, candidate's rank, place,
+        // sequence, member, its Z_ENT and candidate, the two words of its place.
         let lookup = Lookup(argument, candidates, relationship, makers(candidates, for: relationship))
         let isSorted = !relationship.isToMany || candidates.contains { associations[$0].hasPairs }
         let sorter = isSorted ? session.sorter(width: 8) : nil
@@ -415,7 +416,7 @@ final class DeclaredLinks {
         }
     }
 
-    /// Counts objects that were found for a to-one relationship beside the one that it got.
+    /// Counts objects that were found for a to-one relationship in addition to the one it got.
     private func countFurther(_ count: Int, of relationship: RelationshipDescription) {
         guard count > 0 else { return }
         var counts = ReferenceCounts()
@@ -430,9 +431,9 @@ final class DeclaredLinks {
         return made
     }
 
-    /// Links every owner to the objects found for it, owner by owner; of a to-one to the first.
+    /// Links each owner to the objects found for it, owner by owner; in a to-one relationship to the first object.
     ///
-    /// - Returns: how many further ones of a to-one there were.
+    /// - Returns: the number of further objects found for a to-one relationship.
     private func link(_ sorted: SortedRecords, _ number: UInt32, _ relationship: RelationshipDescription) throws -> Int
     {
         var surplus = 0
@@ -460,7 +461,8 @@ final class DeclaredLinks {
         return surplus
     }
 
-    /// Whether a link is there with a place: an object that is found twice stands where it was found first.
+    /// Tells whether the owner already has a link with a place to the member. An object that is found twice keeps its first
+    /// place.
     private func hasPlace(
         _ member: LinkEnd, in owner: LinkEnd, _ relationship: RelationshipDescription
     ) throws(MigrationError) -> Bool {
@@ -470,10 +472,10 @@ final class DeclaredLinks {
         }
     }
 
-    // MARK: - What only objects can evaluate
+    // MARK: - Expressions over objects
 
-    /// Shows the source and destination keys of a mapping's own rows, ascending by source key. Where expressions over
-    /// objects are evaluated, source rows are read in batches beside it.
+    /// Shows the source and destination keys of a mapping's own rows, ascending by source key. If the mapping has expressions
+    /// over objects, its source rows are read in batches at the same time.
     private func forEachOwner(
         _ mapping: PlannedMapping, _ keys: MappingKeys, _ body: (Int64, Int64) throws -> Void
     ) throws {
@@ -484,7 +486,7 @@ final class DeclaredLinks {
         }
     }
 
-    /// The objects that an expression gives one destination object; of a to-one the first.
+    /// Returns the objects that an expression gives for one destination object; for a to-one relationship only the first.
     private func dynamicMembers(
         of owner: LinkEnd, _ expression: ValueExpression, _ planned: PlannedRelationship, source: Int64,
         in mapping: PlannedMapping
@@ -500,7 +502,7 @@ final class DeclaredLinks {
         return [found[0]]
     }
 
-    /// Links an owner to the objects that an expression gives, by the rules for mappings without policy.
+    /// Links an owner to the objects that an expression gives, by the rules for mappings without a policy.
     private func link(
         _ owner: LinkEnd, _ expression: ValueExpression, _ planned: PlannedRelationship, source: Int64,
         in mapping: PlannedMapping
@@ -515,7 +517,7 @@ final class DeclaredLinks {
         }
     }
 
-    /// The mapping without policy that made an object; nil where a policy did.
+    /// Returns the index of the mapping without a policy that made an object. Returns nil if a policy made it.
     private func maker(of end: LinkEnd) throws(MigrationError) -> Int? {
         for table in associations {
             guard table.isCreated, let keys = table.keys, let entity = table.mapping.destination,
@@ -537,7 +539,7 @@ final class DeclaredLinks {
         }
     }
 
-    /// Shows the destination objects that a candidate made of a source object, where they fit the relationship.
+    /// Shows the destination objects that a candidate mapping made of a source object, if they fit the relationship.
     private func forEachCandidate(
         of key: Int64, table: Int, _ maker: Maker, _ lookup: Lookup, _ body: (LinkEnd) throws -> Void
     ) throws {
@@ -552,7 +554,7 @@ final class DeclaredLinks {
         }
     }
 
-    /// The source objects of a lookup's argument: key, and place in an ordered relationship.
+    /// Shows the source objects of a lookup's argument: the key, and the place in an ordered relationship.
     private func forEachArgument(
         _ lookup: Lookup, of source: Int64, in mapping: PlannedMapping,
         _ body: (Int64, MemberOrder) throws -> Void
@@ -581,7 +583,7 @@ final class DeclaredLinks {
         try sources.forEachMember(of: end, relationship) { key, order, _ in try show(key, order) }
     }
 
-    /// The source object that a lookup's path leads to: the argument, or the owner of its to-many.
+    /// Returns the source object at the end of a lookup's path: the argument itself, or the owner of its to-many relationship.
     private func end(
         of lookup: Lookup, from source: Int64, in mapping: PlannedMapping
     ) throws(MigrationError) -> Int64? {
@@ -594,14 +596,14 @@ final class DeclaredLinks {
         guard let table = mapping.sourceTable, let end = try follow(lookup.path, from: (table, source)) else {
             return nil
         }
-        // A reference to a row that does not exist is nil, though rows may refer to the same.
+        // A reference to a missing row is nil, even if other rows refer to the same missing row.
         if case .toMany = lookup.argument, try session.sourceKeys?.byTable[end.table]?.contains(end.key) == false {
             return nil
         }
         return end.key
     }
 
-    /// The members of a longer argument for one source object.
+    /// Shows the members of a longer argument for one source object.
     private func forEachMember(
         _ argument: MemberArgument, of source: Int64, in mapping: PlannedMapping,
         _ body: (Int64, MemberOrder) throws -> Void
@@ -610,14 +612,14 @@ final class DeclaredLinks {
         var seen: Set<Int64> = []
         var found: [Int64] = []
         try forEachMember(of: (table, source), argument.path.prefix + argument.path.steps, &seen) { found.append($0) }
-        // A set comes by key.
+        // The members of an unordered argument are sorted by key.
         if argument.ordered == nil { found.sort() }
         for (rank, key) in found.enumerated() where try admits(key, argument, source: (table, source)) {
             try body(key, argument.ordered == nil ? .none : .rank(Int64(rank)))
         }
     }
 
-    /// Whether an argument's condition holds for a member of one source object.
+    /// Tells whether an argument's condition holds for a member of one source object.
     private func admits(
         _ key: Int64, _ argument: MemberArgument, source: (table: Int, key: Int64)
     ) throws -> Bool {
@@ -630,7 +632,7 @@ final class DeclaredLinks {
             ])
     }
 
-    /// The objects that a path over relationships leads to, each once.
+    /// Shows the objects at the end of a path of relationships, without duplicates.
     private func forEachMember(
         of start: (table: Int, key: Int64), _ path: [RelationshipDescription], _ seen: inout Set<Int64>,
         _ body: (Int64) throws -> Void
@@ -655,7 +657,7 @@ final class DeclaredLinks {
         for member in members { try forEachMember(of: (table, member), rest, &seen, body) }
     }
 
-    /// The row that to-one steps lead to; nil where one is nil.
+    /// Returns the row at the end of to-one steps. Returns nil if a step is nil.
     private func follow(
         _ steps: [ToOneStep], from start: (table: Int, key: Int64)
     ) throws(MigrationError) -> (table: Int, key: Int64)? {
@@ -670,7 +672,7 @@ final class DeclaredLinks {
         return current
     }
 
-    /// Whether a lookup's argument reads links from a join table.
+    /// Tells whether a lookup's argument reads links from a join table.
     private func isJoined(_ argument: SourceArgument) -> Bool {
         guard case .toMany(_, let relationship, _) = argument,
             case .join = session.layout.schema.storage(of: relationship)
@@ -678,7 +680,7 @@ final class DeclaredLinks {
         return true
     }
 
-    /// Counts a reference that found nothing, or notes it where it may be set yet.
+    /// Counts a reference that found no object, or notes it if it may still be set later.
     private func countMissing(
         _ argument: SourceArgument, _ key: Int64, _ relationship: RelationshipDescription, of owner: Int64
     ) throws(MigrationError) {
@@ -686,7 +688,7 @@ final class DeclaredLinks {
         guard try session.sourceKeys?.byTable[table]?.contains(key) ?? true else {
             return count(.dangling, relationship, owner)
         }
-        // A member that holds the link itself takes it along: the owner's side refers to nothing that became nil.
+        // The member itself holds the link, so the link vanishes with the member. No reference of the owner became nil.
         guard !relationship.isToMany || isJoined(argument) else { return }
         guard let unmigrated = session.unmigrated else {
             guard let fates = session.fates else { return }
@@ -702,7 +704,7 @@ final class DeclaredLinks {
         session.add(counts)
     }
 
-    /// A constant nil sets nil.
+    /// Applies a constant nil: clears the relationship of an object.
     private func clear(_ owner: LinkEnd, _ relationship: RelationshipDescription) throws(MigrationError) {
         guard let (store, side) = objects.links.store(of: relationship), !relationship.isToMany,
             LinkPlanner.mutualInverse(of: relationship)?.isToMany ?? true
@@ -711,7 +713,7 @@ final class DeclaredLinks {
         for view in try store.partners(of: owner.key, side: side) { try store.remove(owner, view.partner, side: side) }
     }
 
-    /// Makes one link by the rules for its pair.
+    /// Makes one link by the rules for its inverse pair.
     private func link(
         _ owner: LinkEnd, _ member: LinkEnd, _ relationship: RelationshipDescription, order: MemberOrder,
         memberMapping: Int
@@ -723,7 +725,7 @@ final class DeclaredLinks {
         let inverse = store.isReflexive ? store.first : store.relationship(of: side.other)
         let isOneToManySide = relationship.isToMany && inverse.map { !$0.isToMany } ?? false
         if isOneToManySide, let inverse, decides(memberMapping, inverse) {
-            // The to-one side's mapping decides; this side gives only the place.
+            // The mapping of the to-one side decides. This side gives only the place.
             if !order.isNone {
                 try store.givenOrders.append(
                     SortKey.encode(owner.key), SortKey.encode(member.key), order.words.kind, order.words.value, 0)
@@ -731,7 +733,7 @@ final class DeclaredLinks {
             return
         }
         if store.isPlain { return try store.add(owner, member, side: side) }
-        // An object whose mapping says what a to-one relationship refers to has no link of it yet.
+        // An object whose mapping sets a to-one relationship has no link of it yet, unless objects are shared.
         if !relationship.isToMany, isShared || !(inverse?.isToMany ?? true) {
             for view in try store.partners(of: owner.key, side: side) where view.partner.key != member.key {
                 try store.remove(owner, view.partner, side: side)
@@ -741,7 +743,7 @@ final class DeclaredLinks {
         try store.add(owner, member, side: side, orderOfPartner: order)
     }
 
-    /// Whether the mapping that made a member says itself which owner it has.
+    /// Tells whether the mapping that made a member sets the member's owner itself.
     private func decides(_ mapping: Int, _ toOne: RelationshipDescription) -> Bool {
         guard mappings.indices.contains(mapping), mappings[mapping].isDeclarative,
             let planned = mappings[mapping].relationship(named: toOne.name),

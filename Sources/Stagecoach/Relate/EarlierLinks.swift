@@ -3,8 +3,8 @@ import ManagedModel
 import PersistentStore
 import SpillStorage
 
-/// The links of an inverse pair between rows that were in the store before the mapping model at work: the ground on
-/// which a ``LinkStore``'s changes are laid. Read one object at a time, when it is asked about.
+/// The links of an inverse pair between rows that existed before the current mapping model. A ``LinkStore`` lays its changes
+/// over them. They are read one object at a time, on demand.
 final class EarlierLinks {
     private let session: MigrationSession
     private let first: StoredLinks
@@ -12,7 +12,7 @@ final class EarlierLinks {
     private let tables: (first: Int, second: Int)
     private let isOrdered: (first: Bool, second: Bool)
 
-    /// Whether either side of a pair had rows before: links of new rows to them change them too.
+    /// Tells whether either side of a pair had rows before. Links from new rows to existing rows change the existing ones too.
     static func arePossible(
         _ first: RelationshipDescription, _ second: RelationshipDescription?, _ session: MigrationSession
     ) -> Bool {
@@ -21,7 +21,7 @@ final class EarlierLinks {
         return tables.contains { session.hasRows[$0] }
     }
 
-    /// Nil where neither side had rows before.
+    /// Returns nil if neither side had rows before.
     init?(_ store: LinkStore, in destination: DestinationStore, session: MigrationSession) throws(MigrationError) {
         let schema = session.destinationSchema
         let owners = schema.tableIndex(of: store.first.entity)
@@ -38,18 +38,18 @@ final class EarlierLinks {
         isOrdered = (store.isOrdered(.first), store.isOrdered(.second))
     }
 
-    /// Whether an object on a side was there before.
+    /// Tells whether an object on a side existed before.
     func isExisting(_ key: Int64, side: LinkStore.Side) -> Bool {
         session.isExisting(key, table: side == .first ? tables.first : tables.second)
     }
 
-    /// The links of an object that was there before; none of another.
+    /// Returns the links of an object that existed before; none for a new object.
     func views(of key: Int64, side: LinkStore.Side) throws(MigrationError) -> [LinkView] {
         guard isExisting(key, side: side) else { return [] }
         return try (side == .first ? first : second).links(of: key).map { view($0, of: key, side) }
     }
 
-    /// The link of two objects that were there before; nil where there was none.
+    /// Returns the link of two objects that existed before. Returns nil if there was none.
     func view(of key: Int64, to partner: Int64, side: LinkStore.Side) throws(MigrationError) -> LinkView? {
         guard isExisting(key, side: side), isExisting(partner, side: side.other) else { return nil }
         return try (side == .first ? first : second).link(of: key, to: partner).map { view($0, of: key, side) }
@@ -65,7 +65,7 @@ final class EarlierLinks {
             orderOfObject: theirs ? link.orderOfObject.map(MemberOrder.key) ?? .null : .none)
     }
 
-    /// The greatest place among the members that an object had before; nil where there is none.
+    /// Returns the greatest place among the members that an object had before. Returns nil if there is none.
     func highestOrder(of owner: Int64, side: LinkStore.Side) throws(MigrationError) -> Int64? {
         var highest: Int64?
         for view in try views(of: owner, side: side) {

@@ -1,30 +1,30 @@
 import Diagnostics
 import SpillStorage
 
-/// What policy code did to a relationship.
+/// A change that policy code made to a relationship.
 enum LinkChange: UInt64 {
-    /// It was set: these are all members.
+    /// The relationship was set; the members of the change are all its members.
     case set
-    /// These members came, at the end.
+    /// The members were added at the end.
     case add
-    /// These members went.
+    /// The members were removed.
     case remove
 }
 
-/// The relationships that policy code set in stage 1, in call order: they are applied once more when the links of
-/// mapping models are there.
+/// The changes to relationships that policy code made in stage 1, in call order. They are replayed after the links of the
+/// mapping models have been made.
 ///
-/// Memory: a share of that of all links, and while they are replayed the members of one call.
+/// Memory: a share of the memory of all links, and during the replay the members of one call.
 final class EarlyChanges {
-    /// Words: sequence, store and side, position, owner, both Z_ENTs, member, the words of its ``MemberOrder``.
-    /// Position 0 stands for the call itself: the first word of its place is the kind of change.
+    /// The words of a record: sequence, store and side, position, owner, both Z_ENTs, member, the two words of its
+    /// ``MemberOrder``. Position 0 is the call itself; the first word of its place is the kind of change.
     private static let width = 8
     private let log: RecordLog
-    /// Objects of the store that were deleted: key, Z_ENT.
+    /// The deleted objects of the existing store: key, Z_ENT.
     private let deletions: RecordLog
     private let record: UnsafeMutablePointer<UInt64>
     private var sequence: UInt64 = 0
-    /// Records written, for tests of what changes cost.
+    /// The number of records written, for tests of the cost of changes.
     private(set) var writtenRecords = 0
 
     init(directory: WorkDirectory, memory: RecordMemory) {
@@ -39,21 +39,21 @@ final class EarlyChanges {
 
     var isEmpty: Bool { log.count == 0 }
 
-    /// Writes the changes' state; what is in memory goes to the logs' files.
+    /// Encodes the changes. Flushes their in-memory part to the logs' files.
     func save(to state: inout StateWriter) throws(MigrationError) {
         try log.save(to: &state)
         try deletions.save(to: &state)
         state.write(sequence)
     }
 
-    /// Takes over changes that were written; there are none yet.
+    /// Restores encoded changes. Must be called on an empty instance.
     func restore(from state: inout StateReader) throws(MigrationError) {
         try log.restore(from: &state)
         try deletions.restore(from: &state)
         sequence = try state.word()
     }
 
-    /// Remembers one call.
+    /// Records one call.
     func append(
         _ change: LinkChange, store: Int, side: LinkStore.Side, owner: LinkEnd, members: [LinkMember]
     ) throws(MigrationError) {
@@ -74,14 +74,14 @@ final class EarlyChanges {
         }
     }
 
-    /// Remembers that an object of the store was deleted.
+    /// Records that an object of the existing store was deleted.
     func noteDeletion(of object: LinkEnd) throws(MigrationError) {
         record[0] = SortKey.encode(object.key)
         record[1] = UInt64(object.entity)
         try deletions.append(record)
     }
 
-    /// Shows the objects of the store that were deleted.
+    /// Shows the deleted objects of the existing store.
     func forEachDeletion(_ body: (LinkEnd) throws(MigrationError) -> Void) throws(MigrationError) {
         guard deletions.count > 0 else { return }
         let cursor = try deletions.scan()
@@ -90,7 +90,7 @@ final class EarlyChanges {
         }
     }
 
-    /// Shows the calls in order: what was done, store, side, owner and members.
+    /// Shows the calls in order: the change, store, side, owner and members.
     func forEachChange(
         _ body: (LinkChange, Int, LinkStore.Side, LinkEnd, [LinkMember]) throws(MigrationError) -> Void
     ) throws(MigrationError) {

@@ -4,7 +4,7 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// The rows of one join table: the union of what both sides' mappings say, in primary key order.
+/// The rows of one join table: the union of the links that the mappings of both sides give, in primary key order.
 struct JoinLinks {
     let session: MigrationSession
     let mappings: [PlannedMapping]
@@ -12,10 +12,10 @@ struct JoinLinks {
     let joinTable: Int
     /// Called with the number of records, just before the first is written.
     var prepare: (Int) throws -> Void = { _ in }
-    /// Where a killed run stood: the links that it had written are passed over.
+    /// The position of a killed run. The links that it had written are skipped.
     var part: RunRecord.LoadPosition?
 
-    /// The way without a sort, where there is one.
+    /// The loader that needs no sort; nil if the links have to be sorted.
     var ordered: OrderedJoinLinks? {
         get throws {
             try OrderedJoinLinks(session: session, mappings: mappings, keys: keys, joinTable: joinTable)
@@ -24,12 +24,13 @@ struct JoinLinks {
 
     private var join: JoinTable { session.destinationSchema.joinTables[joinTable] }
 
-    /// Words: key of side 0, key of side 1, the ``MemberOrder`` of side 0's object, that of side 1's.
+    /// The words of a record: key of side 0, key of side 1, the ``MemberOrder`` of side 0's object, the ``MemberOrder`` of side
+    /// 1's object.
     static let width = 6
 
     /// Writes all rows.
     ///
-    /// - Returns: links written.
+    /// - Returns: the number of links written.
     /// - Complexity: O(n log n) in links, on disk above the session's share for sorting.
     func load(into writer: any TableWriter) throws -> Int {
         if let ordered = try ordered {
@@ -40,7 +41,7 @@ struct JoinLinks {
         return try load(try sorter.finish(), into: writer)
     }
 
-    /// Writes all rows, from records in primary key order in which a link may come several times.
+    /// Writes all rows from records in primary key order, in which a link may occur several times.
     func load(_ records: SortedRecords, into writer: any TableWriter) throws -> Int {
         try prepare(records.count)
         var sorted = records
@@ -61,7 +62,7 @@ struct JoinLinks {
         for (mapping, planned) in LinkPlanner.lookups(of: first, among: mappings) {
             try stream.forEach(mapping, planned, countsMissing: true) { link in
                 let (kind, order) = link.order.words
-                // The place of the member stands in the member's column group.
+                // The member's place belongs to the column group of the member's side.
                 try sorter.append(SortKey.encode(link.owner), SortKey.encode(link.member), 0, 0, kind, order)
                 if isReflexive {
                     try sorter.append(SortKey.encode(link.member), SortKey.encode(link.owner), 0, 0, 0, 0)
@@ -72,7 +73,7 @@ struct JoinLinks {
         let isMirrored = isMirror(first, second)
         for (mapping, planned) in LinkPlanner.lookups(of: second, among: mappings) {
             try stream.forEach(mapping, planned, countsMissing: true) { link in
-                // The same links again: only what is missing has to be counted.
+                // These are the same links again, so only missing objects have to be counted.
                 guard !isMirrored else { return }
                 let (kind, order) = link.order.words
                 try sorter.append(SortKey.encode(link.member), SortKey.encode(link.owner), kind, order, 0, 0)
@@ -80,7 +81,7 @@ struct JoinLinks {
         }
     }
 
-    /// Whether both sides' mappings read the same links of the source, and the second gives no places.
+    /// Tells whether the mappings of both sides read the same source links, and the second side gives no places.
     func isMirror(_ first: RelationshipDescription, _ second: RelationshipDescription) -> Bool {
         guard !second.isOrdered else { return false }
         let one = LinkPlanner.lookups(of: first, among: mappings)
@@ -101,7 +102,7 @@ struct JoinLinks {
         }
     }
 
-    /// Shows one record for equal links, with the places that either side gave.
+    /// Shows one record for each link, merged from its equal records, with the places that either side gave.
     private func forEachMerged(
         _ sorted: SortedRecords, _ body: (UnsafeMutablePointer<UInt64>) throws -> Void
     ) throws {
@@ -123,10 +124,10 @@ struct JoinLinks {
         }
     }
 
-    /// Gives the objects of a side's column their places among the members of the other side's object.
+    /// Gives the objects in a side's column their places among the members of the other side's object.
     private func placed(_ sorted: SortedRecords, side: Int) throws -> SortedRecords {
         let word = side == 0 ? 2 : 4
-        // Words: owner, class, rank or member, member, then the two orders.
+        // Words: owner, class, rank or member, member, then the words of both orders.
         let grouped = session.sorter(width: 8)
         try forEachMerged(sorted) { link in
             let (owner, member) = side == 0 ? (link[1], link[0]) : (link[0], link[1])
@@ -158,7 +159,7 @@ struct JoinLinks {
         var written = 0
         let rejected = session.validation.rejected
         let done = part?.links ?? 0
-        // They were counted before the run was killed.
+        // The skipped links were already counted before the run was killed.
         let removedBefore = rejected?.removed ?? ReferenceCounts()
         try forEachMerged(sorted) { link in
             if let rejected,

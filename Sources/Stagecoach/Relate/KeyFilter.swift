@@ -1,12 +1,12 @@
-/// A set of keys that may answer yes for a key that is not in it, never no for one that is.
+/// A set of keys with false positives: it may claim to contain a key that was not inserted, but never denies one that was.
 ///
-/// Keys that are given one after the other stand in it exactly, up to eight a byte; above that several share a bit.
-/// Memory: grows with the greatest key up to the bytes it is given.
+/// Dense keys are stored exactly, up to eight keys per byte; above that, several keys share a bit. Memory: grows with the
+/// greatest key up to the given size.
 struct KeyFilter {
     private var words: [UInt64] = []
     private let mask: UInt64
 
-    /// - Parameter bytes: the most it takes; the next smaller power of two is used.
+    /// - Parameter bytes: the maximum size, rounded down to a power of two.
     init(bytes: Int) {
         var size = 1024
         while size * 2 <= bytes { size *= 2 }

@@ -1,12 +1,12 @@
 import Diagnostics
 import SpillStorage
 
-/// Gives the members of ordered relationships their ordering keys, once all links of mapping models are there: what
-/// policy code does afterwards finds a key at every member.
+/// The assignment of ordering keys to the members of ordered relationships. It runs once all links of mapping models exist, so
+/// that later policy code finds a key at every member.
 struct LinkPlacement {
     let session: MigrationSession
 
-    /// Writes the keys of a store's ordered sides.
+    /// Writes the ordering keys of a store's ordered sides.
     ///
     /// - Complexity: O(n log n) in links, on disk above the session's share for sorting.
     func place(_ store: LinkStore) throws {

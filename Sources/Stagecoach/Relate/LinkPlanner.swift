@@ -2,28 +2,29 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// How the links of each destination relationship are decided when no user code runs.
+/// The way in which the links of each destination relationship are decided if no user code runs.
 ///
-/// For declarative mappings an inverse pair is one set of links. Most pairs need nothing but the row at hand; the rest
-/// are resolved over the whole table first and merged into the rows by key.
+/// For declarative mappings an inverse pair is one set of links. Most pairs need only the current row; the others are first
+/// resolved over the whole table and then merged into the rows by key.
 struct LinkPlan {
-    /// Relationships that each mapping looks up row by row, by mapping index.
+    /// The relationships that each mapping looks up row by row, by mapping index.
     var direct: [Int: [DirectReference]] = [:]
-    /// Columns that are resolved over the whole table.
+    /// The columns that are resolved over the whole table.
     var columns: [ColumnTask] = []
-    /// Lookups whose links another side decides, but whose argument may refer to rows that do not exist: counted only.
+    /// Lookups whose links the other side decides but whose argument may refer to missing rows. Their missing references are
+    /// only counted.
     var counted: [(mapping: PlannedMapping, planned: PlannedRelationship)] = []
 
     /// One group of foreign key columns that is resolved over the whole table.
     enum ColumnTask {
-        /// A to-one with a to-many inverse (nil: none): `patched` are the mappings whose rows get their owner here.
+        /// A to-one with a to-many inverse, or with none (nil). `patched` holds the mappings whose rows get their owner here.
         case oneToMany(RelationshipDescription, inverse: RelationshipDescription?, patched: Set<Int>)
-        /// Both sides are to-one; the same relationship twice where it is its own inverse.
+        /// A pair of to-one relationships; the same relationship twice if it is its own inverse.
         case oneToOne(RelationshipDescription, RelationshipDescription)
-        /// A to-many without inverse: the owner's key stands in the members' table.
+        /// A to-many without an inverse: the owner's key is in the members' table.
         case hidden(RelationshipDescription)
 
-        /// The tables whose columns it sets, by index.
+        /// Returns the indices of the tables whose columns the task sets.
         func tables(in schema: StoreSchema) -> [Int] {
             func table(_ relationship: RelationshipDescription) -> [Int] {
                 switch schema.storage(of: relationship) {
@@ -39,7 +40,7 @@ struct LinkPlan {
     }
 }
 
-/// Sorts the destination's relationships into direct lookups and column tasks.
+/// A planner that divides the destination's relationships into direct lookups and column tasks.
 struct LinkPlanner {
     let mappings: [PlannedMapping]
     let source: StoreSchema
@@ -59,11 +60,11 @@ struct LinkPlanner {
         return plan
     }
 
-    /// Whether a lookup's argument can name rows that do not exist. Members that are found by their own foreign key do.
+    /// Tells whether a lookup's argument can name missing rows. Members found by their own foreign key always exist.
     private func canDangle(_ planned: PlannedRelationship) -> Bool {
         guard case .lookup(let argument, _)? = planned.value else { return false }
         switch argument {
-        // Members that do not exist are not found, so none is missing.
+        // Missing members are never found, so none can be dangling.
         case .object, .members: return false
         case .toOne: return true
         case .toMany(_, let relationship, _):
@@ -72,7 +73,7 @@ struct LinkPlanner {
         }
     }
 
-    /// Every stored relationship of the destination model, where it is declared.
+    /// Returns every stored relationship of the destination model, at the entity that declares it.
     func declaredRelationships() -> [RelationshipDescription] {
         destination.model.entities.flatMap { entity in
             entity.relationships.filter { $0.entity == entity && !$0.isTransient }
@@ -90,7 +91,7 @@ struct LinkPlanner {
         } else if isMirroredSplit(relationship, inverse) || keepsBothColumns(relationship) {
             for (mapping, planned) in owners { plan.direct[mapping.index, default: []].append(direct(planned)) }
         } else if inverse == relationship || isFirst(relationship, of: inverse) {
-            // A pair is one task; the side whose entity and name come first carries it.
+            // A pair is one task. It belongs to the side whose entity and name come first.
             plan.columns.append(.oneToOne(relationship, inverse))
         }
     }
@@ -108,7 +109,7 @@ struct LinkPlanner {
             switch planned.value {
             case nil:
                 if !ownersOfInverse.isEmpty { patched.insert(mapping.index) }
-            // Objects evaluate the latter: on the staged path, which has no link plan.
+            // Expressions over objects are evaluated on the staged path, which has no link plan.
             case .some(.none), .dynamic: break
             case .lookup(.toMany, _), .lookup(.members, _): patched.insert(mapping.index)
             case .lookup:
@@ -131,8 +132,8 @@ struct LinkPlanner {
         (relationship.entity.index, relationship.name) < (other.entity.index, other.name)
     }
 
-    /// The source column with the ordering keys, where they can be copied with the foreign key: both sides read one
-    /// pair of mutual inverses of the source, ordered there too, and nothing else contributes.
+    /// Returns the source column of ordering keys that can be copied with the foreign key. Both sides must read one pair of
+    /// mutual inverses in the source that is ordered there too, and nothing else may contribute. Returns nil otherwise.
     private func copiedOrderColumn(
         owners: [(mapping: PlannedMapping, planned: PlannedRelationship)],
         ownersOfInverse: [(mapping: PlannedMapping, planned: PlannedRelationship)]
@@ -153,7 +154,7 @@ struct LinkPlanner {
                 original == inverse
             else { return nil }
         }
-        // An owner whose mapping says nothing about the order would have its members counted.
+        // If an owner's mapping has no lookup for the relationship, the members of that owner have to be numbered.
         let ownerEntity = ownersOfInverse[0].planned.relationship.entity
         let silent = mappings.contains { mapping in
             guard mapping.hasDeclaredLinks, let made = mapping.destination, made.isKindOf(entity: ownerEntity) else {
@@ -164,8 +165,8 @@ struct LinkPlanner {
         return silent ? nil : column
     }
 
-    /// A split: two mappings of one source entity that refer to each other's object of the same source. The two
-    /// columns agree by construction.
+    /// Tells whether a pair is a split: two mappings of one source entity that refer to each other's object of the same source.
+    /// The two columns then agree by construction.
     func isMirroredSplit(_ first: RelationshipDescription, _ second: RelationshipDescription) -> Bool {
         let one = LinkPlanner.lookups(of: first, among: mappings)
         let other = LinkPlanner.lookups(of: second, among: mappings)
@@ -189,7 +190,8 @@ struct LinkPlanner {
         return inverse
     }
 
-    /// The mappings that make objects with the relationship and whose links no user code sets, with what they say about it.
+    /// Returns the mappings that make objects with the relationship and whose links no user code sets, each with its plan for
+    /// the relationship.
     static func owners(
         of relationship: RelationshipDescription, among mappings: [PlannedMapping]
     ) -> [(mapping: PlannedMapping, planned: PlannedRelationship)] {
@@ -201,7 +203,7 @@ struct LinkPlanner {
         }
     }
 
-    /// Those among the owners whose mapping looks members up.
+    /// Returns the owners whose mapping looks members up.
     static func lookups(
         of relationship: RelationshipDescription, among mappings: [PlannedMapping]
     ) -> [(mapping: PlannedMapping, planned: PlannedRelationship)] {

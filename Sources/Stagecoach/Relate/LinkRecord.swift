@@ -1,13 +1,13 @@
 import SpillStorage
 
-/// How a change of a link stands in the words of a record: object, partner, sequence and flags, both Z_ENTs; in stores
-/// with an order also the words of both places.
+/// The encoding of a link change as words: object, partner, sequence and flags, both Z_ENTs; in stores with an order also the
+/// words of both places.
 ///
-/// Records are ordered by object, then partner, then time: of several about the same two objects the last counts.
+/// Records are sorted by object, then partner, then time. Of several records for the same two objects the last counts.
 enum LinkRecord {
-    /// Words where no side is ordered.
+    /// The number of words if no side is ordered.
     static let plainWidth = 4
-    /// Words where a side is.
+    /// The number of words if a side is ordered.
     static let orderedWidth = 6
 
     private static let added: UInt64 = 1
@@ -19,7 +19,7 @@ enum LinkRecord {
     private static let objectShift: UInt64 = 3
     private static let flagBits: UInt64 = 5
 
-    /// What is written about a link, seen from one of its ends.
+    /// A change of a link, seen from one of its ends.
     struct Change {
         var object: LinkEnd
         var partner: LinkEnd
@@ -28,7 +28,7 @@ enum LinkRecord {
         var orderOfPartner: MemberOrder
         var orderOfObject: MemberOrder
 
-        /// The same, seen from the other end.
+        /// The same change, seen from the other end.
         var reversed: Change {
             Change(
                 object: partner, partner: object, sequence: sequence, isAdded: isAdded, orderOfPartner: orderOfObject,
@@ -36,7 +36,7 @@ enum LinkRecord {
         }
     }
 
-    /// Writes a change; the places where the record has room for them.
+    /// Writes a change to a record. Places are written if the record has room for them.
     static func encode(_ change: Change, width: Int, into words: UnsafeMutablePointer<UInt64>) {
         words[0] = SortKey.encode(change.object.key)
         words[1] = SortKey.encode(change.partner.key)
@@ -60,7 +60,7 @@ enum LinkRecord {
         left[0] == right[0] && left[1] == right[1]
     }
 
-    /// A place that an earlier addition gave stays.
+    /// Merges a record into a later one of the same link. An addition without a place keeps the place of the earlier addition.
     static func fold(
         _ earlier: UnsafePointer<UInt64>, into later: UnsafeMutablePointer<UInt64>, width: Int
     ) {

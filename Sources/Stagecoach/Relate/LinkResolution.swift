@@ -3,11 +3,11 @@ import ManagedModel
 import PersistentStore
 import SpillStorage
 
-/// Decides links over whole tables, by external sorts: which owner wins, which one-to-one links survive, which place
-/// a member has.
+/// The resolution of links over whole tables by external sorts: the winning owner, the surviving one-to-one links, and the
+/// place of each member.
 ///
-/// All records are fixed-width words; keys are encoded so that unsigned order is key order. Memory is the session's
-/// share for sorting, whatever the number of links.
+/// All records are words of fixed width; keys are encoded so that unsigned order is key order. Memory: the session's share for
+/// sorting, whatever the number of links.
 struct LinkResolution {
     let session: MigrationSession
     let mappings: [PlannedMapping]
@@ -30,8 +30,10 @@ struct LinkResolution {
 
     // MARK: - One-to-many
 
-    /// Words: member, class, rank, rank, owner, owner's Z_ENT, has order, order.
-    /// Class 0 has links of the to-one side (the first wins), class 1 of the to-many side (the last wins).
+    /// Resolves a to-one relationship with a to-many inverse, or with none.
+    ///
+    /// Words: member, class, rank, rank, owner, owner's Z_ENT, the two words of the member's place. Class 0 holds the links of
+    /// the to-one side (the first wins), class 1 those of the to-many side (the last wins).
     private func oneToMany(
         _ relationship: RelationshipDescription, _ inverse: RelationshipDescription?, _ patched: Set<Int>
     ) throws -> [(table: Int, patches: ColumnPatches)] {
@@ -68,7 +70,7 @@ struct LinkResolution {
         let decided = session.sorter(width: ColumnPatches.width)
         let ordered = orderColumn != nil
         var counts = ReferenceCounts()
-        // Ordered: by owner first, so that members can be counted; else by member at once.
+        // Ordered links are sorted by owner first, so that members can be numbered; other links are sorted by member at once.
         let further = try forEachWinner(of: sorter) { words in
             if ordered {
                 try decided.append(words[4], words[0], words[5], words[6], words[7])
@@ -94,9 +96,9 @@ struct LinkResolution {
         return [(table, try patches(column, entityColumn, orderColumn, numbered))]
     }
 
-    /// Shows the winning record of each first word: the first of class 0, else the last of class 1.
+    /// Shows the winning record for each first word: the first of class 0, or else the last of class 1.
     ///
-    /// - Returns: how many further records of class 0 there were.
+    /// - Returns: the number of further records of class 0.
     @discardableResult
     private func forEachWinner(
         of sorter: RecordSorter, _ body: (UnsafePointer<UInt64>) throws -> Void
@@ -119,9 +121,9 @@ struct LinkResolution {
         }
     }
 
-    /// Gives every member its place: the key that an ordered source relationship gives (owner, member); after the
-    /// greatest of an owner's keys 1024 more for each rank, then for each member without a place, in ascending key
-    /// order. The first key is 2048 where none is given.
+    /// Gives every member its place. A key copied from an ordered source relationship is kept. After the greatest of an owner's
+    /// keys, members with a rank follow in rank order, then members without a place in ascending key order, each 1024 after the
+    /// one before. If no key is given, the first place is 2048.
     ///
     /// - Parameters:
     ///   - decided: owner, member, owner's Z_ENT, and the words of a ``MemberOrder``; ascending.
@@ -161,8 +163,8 @@ struct LinkResolution {
 
     // MARK: - One-to-one
 
-    /// Links sorted by (creation order, property name): a later link unlinks both earlier partners, so a link survives
-    /// exactly where it is the last one that touches either object.
+    /// Resolves a one-to-one pair. Links are sorted by creation order, then property name. A later link unlinks the earlier
+    /// partners of both its objects, so a link survives only if it is the last link of both.
     private func oneToOne(
         _ first: RelationshipDescription, _ second: RelationshipDescription
     ) throws -> [(table: Int, patches: ColumnPatches)] {
@@ -194,7 +196,7 @@ struct LinkResolution {
                 }
             }
         }
-        // The last link of each object of the first side, as (object, partner, partner's Z_ENT, object's Z_ENT).
+        // The last link of each object of the first side: object, partner, partner's Z_ENT, object's Z_ENT.
         let lastOfFirst = session.sorter(width: 4)
         let reversed = session.sorter(width: 2)
         try forEachLast(of: byFirst, width: 7) { words in
@@ -227,7 +229,7 @@ struct LinkResolution {
         return result
     }
 
-    /// The first object that a to-one lookup finds for each owner: by mapping order, then the argument's order.
+    /// Shows the first object that a to-one lookup finds for each owner, by mapping order, then by the argument's order.
     private func forEachFirst(
         _ mapping: PlannedMapping, _ planned: PlannedRelationship, _ body: (Link) throws -> Void
     ) throws {
@@ -261,7 +263,7 @@ struct LinkResolution {
         }
     }
 
-    /// The last record of each first word.
+    /// Shows the last record for each first word.
     private func forEachLast(
         of sorter: RecordSorter, width: Int, _ body: (UnsafePointer<UInt64>) throws -> Void
     ) throws {
@@ -279,7 +281,7 @@ struct LinkResolution {
 
     // MARK: - To-many without inverse
 
-    /// One owner a member can be stored: the last in creation order wins.
+    /// Resolves a to-many without an inverse. Only one owner of a member can be stored: the last in creation order wins.
     private func hidden(_ relationship: RelationshipDescription) throws -> [(table: Int, patches: ColumnPatches)] {
         guard case .toManyHidden(let table, let column, let orderColumn) = destination.storage(of: relationship)
         else { return [] }
@@ -312,7 +314,7 @@ struct LinkResolution {
     }
 }
 
-/// Two records of words at hand, for loops that compare neighbours.
+/// Calls `body` with two record buffers, for loops that compare neighbours.
 func withRecords<Result>(
     _ width: Int, _ body: (UnsafeMutablePointer<UInt64>, UnsafeMutablePointer<UInt64>) throws -> Result
 ) throws -> Result {

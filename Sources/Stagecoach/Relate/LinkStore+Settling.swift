@@ -2,14 +2,14 @@ import Diagnostics
 import SpillStorage
 
 extension LinkStore {
-    /// Finds the links of a plain store that hold, and forgets all other changes.
+    /// Finds the valid links of a plain store and drops all other changes.
     ///
-    /// The logs of both directions are merged in key order, with each side's resets: a link that does not hold for one of
-    /// its objects is noted, the notes are sorted and left out on the other side. Nothing is looked up.
+    /// The logs of both directions are merged in key order with the resets of each side. A link that is invalid for one of its
+    /// objects is noted; the notes are sorted and left out on the other side. Nothing is looked up.
     ///
-    /// Memory: a block for each run of the logs, and the sort's.
+    /// Memory: a block for each run of the logs, and the memory of the sort.
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
-    /// - Complexity: O(changes and links), O(n log n) in links that do not hold any more.
+    /// - Complexity: O(changes and links), O(n log n) in links that became invalid.
     func settle() throws(MigrationError) {
         guard isPlain, hasRecent else { return }
         let found = (first: makeLog(width), second: makeLog(width))
@@ -28,7 +28,7 @@ extension LinkStore {
         forgetRecent()
     }
 
-    /// The links of a side that hold, in order, found while they are read.
+    /// Returns the valid links of a side in order. They are determined while they are read.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     func holding(_ side: Side) throws(MigrationError) -> HoldingLinks {
@@ -39,7 +39,7 @@ extension LinkStore {
         try HoldingLinks(try walk(side), lost: lost)
     }
 
-    /// The links that do not hold for the objects of a side: (partner, object), ascending.
+    /// Returns the links that are invalid for the objects of a side: (partner, object), ascending.
     private func notHolding(_ side: Side, in sorter: RecordSorter) throws(MigrationError) -> SortedRecords {
         if isExclusive(side) || resets(index(side)).count > 0 {
             let walk = try walk(side)
@@ -57,13 +57,13 @@ extension LinkStore {
     }
 }
 
-/// The links of one side of a plain ``LinkStore`` that hold for both their objects, in order.
+/// The links of one side of a plain ``LinkStore`` that are valid for both their objects, in order.
 ///
-/// Memory: what its cursors hold, and a block for each run of the sort.
+/// Memory: the memory of its cursors, and a block for each run of the sort.
 final class HoldingLinks {
     private let walk: LinkWalk
     private let lost: SortedRecords
-    /// The next link that does not hold for its partner.
+    /// The next link that is invalid for its partner.
     private let words: UnsafeMutablePointer<UInt64>
     private var hasLost = false
 
@@ -76,7 +76,7 @@ final class HoldingLinks {
 
     deinit { words.deallocate() }
 
-    /// The next link; it stands until the next call.
+    /// Returns the next link, or nil at the end. The pointer is valid until the next call.
     func next() throws(MigrationError) -> UnsafePointer<UInt64>? {
         while let (record, holds) = try walk.next() {
             guard holds else { continue }
@@ -88,35 +88,36 @@ final class HoldingLinks {
     }
 }
 
-/// Walks over the links of one side of a plain ``LinkStore`` in order and tells which hold for the side's objects.
+/// A cursor over the links of one side of a plain ``LinkStore``, in order, that tells which of them are valid for the side's
+/// objects.
 ///
-/// A link holds for an object where its last change is an addition, since which the object was not reset, and got no
-/// other partner where it can have only one.
+/// A link is valid for an object if three conditions hold: the last change of the link is an addition, the object was not reset
+/// since, and the object got no other partner since if it can have only one.
 ///
-/// Memory: what its cursors hold.
+/// Memory: the memory of its cursors.
 private final class LinkWalk {
     private let settled: RecordCursor
     private let recent: RecordCursor
     private let resets: RecordCursor
     private let width: Int
     private let isExclusive: Bool
-    /// Heads of both cursors of links, the pair at hand, the partner that an exclusive object may keep, two links to
-    /// show, and the next reset.
+    /// The buffers: the heads of both link cursors, the current pair, the partner that an exclusive object may keep, two links
+    /// to return, and the next reset.
     private let words: UnsafeMutablePointer<UInt64>
-    // One thread walks: checks of exclusive access would cost as much as the walk.
+    // Only one thread uses this object. Dynamic checks of exclusive access would cost as much as the walk itself.
     @exclusivity(unchecked) private var hasSettled = false
     @exclusivity(unchecked) private var hasRecent = false
     @exclusivity(unchecked) private var hasReset = false
     @exclusivity(unchecked) private var isStarted = false
     @exclusivity(unchecked) private var hasPair = false
     @exclusivity(unchecked) private var hasBest = false
-    /// Links to show, and those of them that were shown.
+    /// The number of links that are ready to return, and how many of them were returned.
     @exclusivity(unchecked) private var ready = 0
     @exclusivity(unchecked) private var shown = 0
     @exclusivity(unchecked) private var holds = (false, false)
-    /// The last addition to the object at hand.
+    /// The sequence number of the last addition to the current object.
     @exclusivity(unchecked) private var lastAddition: UInt64 = 0
-    /// The last reset of an object that was asked for.
+    /// The last reset of the object that was queried last.
     @exclusivity(unchecked) private var lastReset: (key: UInt64, sequence: UInt64)?
 
     init(settled: RecordCursor, recent: RecordCursor, resets: RecordCursor, width: Int, isExclusive: Bool) {
@@ -136,9 +137,9 @@ private final class LinkWalk {
     private var shownLinks: UnsafeMutablePointer<UInt64> { words + width * 4 }
     private var reset: UnsafeMutablePointer<UInt64> { words + width * 6 }
 
-    /// The next pair whose last change is an addition, and whether it holds; nil at the end.
+    /// Returns the next pair whose last change is an addition, and whether it is valid. Returns nil at the end.
     ///
-    /// Those that hold come in order. The record stands until the next call.
+    /// The valid links come in order. The record is valid until the next call.
     func next() throws(MigrationError) -> (record: UnsafePointer<UInt64>, holds: Bool)? {
         let (old, new) = (words, words + width)
         if !isStarted {
@@ -161,7 +162,7 @@ private final class LinkWalk {
                 try endObject()
                 continue
             }
-            // A settled link is older than every recent change of it.
+            // A settled link is older than all its recent changes.
             let isOld = hasSettled && (!hasRecent || (old[0], old[1]) <= (new[0], new[1]))
             let head = isOld ? old : new
             if hasPair {
@@ -206,7 +207,8 @@ private final class LinkWalk {
         lastAddition = 0
     }
 
-    /// When an object was reset last; 0 where it was not. Objects are asked for in ascending order.
+    /// Returns the sequence number of an object's last reset, or 0 if there was none. Objects must be queried in ascending
+    /// order.
     private func reset(of key: UInt64) throws(MigrationError) -> UInt64 {
         if let lastReset, lastReset.key == key { return lastReset.sequence }
         var last: UInt64 = 0

@@ -12,17 +12,17 @@ struct LinkEnd: Hashable {
 
 /// A live link, seen from one of its ends.
 struct LinkView {
-    /// The object at hand.
+    /// The object from which the link is seen.
     var object: LinkEnd
     /// The other end.
     var partner: LinkEnd
-    /// The partner's place among the object's members, where one was given.
+    /// The partner's place among the object's members, if one was given.
     var orderOfPartner: MemberOrder
-    /// The object's place among the partner's members, where one was given.
+    /// The object's place among the partner's members, if one was given.
     var orderOfObject: MemberOrder
 
-    /// Links of one object, ascending by partner, by their partners' places. Members without a place of their own follow
-    /// in ascending key order.
+    /// Sorts the links of one object by their partners' places. The links must ascend by partner. Members without a place
+    /// follow at the end, in ascending key order.
     static func inOrder(_ views: [LinkView]) -> [LinkView] {
         func rank(_ view: LinkView) -> Int64 {
             switch view.orderOfPartner {
@@ -31,7 +31,7 @@ struct LinkView {
             case .none: .max
             }
         }
-        // Most often they stand in order already.
+        // Most often they are in order already.
         let isInOrder = views.indices.dropFirst().allSatisfy { rank(views[$0 - 1]) <= rank(views[$0]) }
         if isInOrder { return views }
         return views.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }.map(
@@ -39,25 +39,25 @@ struct LinkView {
     }
 }
 
-/// What changes of links have cost.
+/// The cost of changes to links, in records.
 package struct LinkStatistics: Sendable, Equatable {
-    /// Changes written, each once however many logs it goes to.
+    /// The number of changes written. A change counts once, whatever the number of logs it goes to.
     package var writtenRecords = 0
-    /// Changes and stored links read when somebody asked for an object's links.
+    /// The number of changes and stored links that were read for queries of objects' links.
     package var readRecords = 0
 }
 
-/// The links of one inverse pair while user code may run: set, unset and read from both ends at any time, on disk above
-/// the shared memory.
+/// The links of one inverse pair while user code may run. Links can be set, unset and read from both ends at any time. They are
+/// on disk above the shared memory.
 ///
-/// A log of changes in each direction, of which the last about the same two objects counts. Where no side has an order
-/// (``isPlain``), a change reads nothing: which of the additions still hold follows from the order of the changes alone.
-/// A link holds where its last change is an addition, neither of its objects was reset since (``reset(_:side:)``), and
-/// neither got another partner since on a side on which it can have only one. ``settle()`` finds those that hold by
-/// merging the logs in key order. Where a side is ordered, a new link's place depends on the others of its owner, and
-/// who changes a link removes explicitly what it excludes.
+/// Each direction has a log of changes; the last change about the same two objects counts. If no side has an order
+/// (``isPlain``), a change reads nothing: the valid additions follow from the order of the changes alone. A link is valid if
+/// its last change is an addition, neither of its objects was reset since (``reset(_:side:)``), and neither got another partner
+/// since on a side on which it can have only one. ``settle()`` finds the valid links by merging the logs in key order. If a
+/// side is ordered, the place of a new link depends on the owner's other links, and the caller has to remove the links that a
+/// new link excludes.
 final class LinkStore {
-    /// Which relationship of the pair an object is the owner in.
+    /// The relationship of the pair in which an object is the owner.
     enum Side {
         case first
         case second
@@ -65,60 +65,60 @@ final class LinkStore {
         var other: Side { self == .first ? .second : .first }
     }
 
-    /// Position among the run's stores.
+    /// The index of the store among the run's stores.
     let number: Int
     let first: RelationshipDescription
-    /// Nil for a relationship without a mutual inverse; the same as `first` where it is its own inverse.
+    /// The inverse; nil for a relationship without a mutual inverse, equal to `first` if the relationship is its own inverse.
     let second: RelationshipDescription?
-    /// Whether the relationship is its own inverse.
+    /// True if the relationship is its own inverse.
     let isReflexive: Bool
-    /// Whether no side has an order, and no links are there from before.
+    /// True if no side has an order and no links existed before.
     let isPlain: Bool
-    /// Words of a change.
+    /// The number of words of a change.
     let width: Int
     private let shapes: (first: Shape, second: Shape)
 
-    /// Links that held when they were last sought, by their objects on each side; of plain stores only.
+    /// The valid links at the last call of ``settle()``, by their objects on each side; in plain stores only.
     var settled: (first: RecordLog, second: RecordLog)
-    /// Changes since.
+    /// The changes since then.
     let recent: (first: RecordLog, second: RecordLog)
-    /// Resets since: key, sequence.
+    /// The resets since then: key, sequence.
     let resets: (first: RecordLog, second: RecordLog)
-    /// Objects of each side that recent changes and resets name.
+    /// The objects of each side that occur in recent changes and resets.
     @exclusivity(unchecked) private var touched: (first: KeyFilter, second: KeyFilter)
-    /// Places that mappings give to members whose own side decides the link: owner, member, the words of a
-    /// ``MemberOrder``, and a zero. The owner is of the to-many side.
+    /// The places that mappings give to members whose own side decides the link: owner, member, the two words of a
+    /// ``MemberOrder``, and a zero. The owner is on the to-many side.
     let givenOrders: RecordLog
     let makeLog: (Int) -> RecordLog
     let makeSorter: (Int) -> RecordSorter
-    /// The links of rows that were in the store before the mapping model; nil where there are none.
+    /// The links of rows that were in the store before the mapping model; nil if there are none.
     var earlier: EarlierLinks?
-    /// The number of changes so far.
+    /// The number of changes so far, which is the sequence number of the last change.
     @exclusivity(unchecked) private(set) var sequence: UInt64 = 0
-    /// Greatest ordering keys of owners, by side; those that were asked for last.
+    /// The greatest ordering keys of recently queried owners, by side.
     private var highest: [[Int64: Int64]] = [[:], [:]]
-    /// Records written and read, for tests of what changes cost.
+    /// The records written and read, for tests of the cost of changes.
     private(set) var statistics = LinkStatistics()
     @exclusivity(unchecked) private var gathered: [UInt64] = []
     private let record: UnsafeMutablePointer<UInt64>
-    /// The two words that records are looked up by.
+    /// The two words by which records are looked up.
     private let prefix: UnsafeMutablePointer<UInt64>
-    /// What reading unsettled changes has cost, in records.
+    /// The cost of reading unsettled changes since the last call of ``settle()``, in records.
     @exclusivity(unchecked) private var debt = 0
 
-    /// What is asked of a side for every link.
+    /// The properties of a side that are needed for every link.
     private struct Shape {
         var isExclusive: Bool
         var isOrdered: Bool
     }
 
-    /// An empty store.
+    /// Creates an empty store.
     ///
     /// - Parameters:
-    ///   - memory: what all stores of a run share.
-    ///   - filterBytes: for each of the two filters of its own.
-    ///   - isOverEarlier: whether links of rows that were in the store before will be laid under it.
-    ///   - makeSorter: gives an external sort of so many words.
+    ///   - memory: the memory that all stores of a run share.
+    ///   - filterBytes: the size of each of the store's two filters.
+    ///   - isOverEarlier: true if links of rows that existed before will be laid under the store.
+    ///   - makeSorter: makes an external sort of records with the given number of words.
     init(
         number: Int, first: RelationshipDescription, second: RelationshipDescription?, directory: WorkDirectory,
         memory: RecordMemory, filterBytes: Int, isOverEarlier: Bool = false,
@@ -130,7 +130,8 @@ final class LinkStore {
         self.makeSorter = makeSorter
         isReflexive = second == first
         let own = Shape(isExclusive: !first.isToMany, isOrdered: first.isOrdered)
-        // Without an inverse: many objects may refer to one; a to-many's members have one owner's column.
+        // Without an inverse, many objects may refer to one; the members of a to-many share the owner's column, so each has one
+        // owner.
         let other = Shape(
             isExclusive: second.map { !$0.isToMany } ?? first.isToMany, isOrdered: second?.isOrdered ?? false)
         shapes = (own, isReflexive ? own : other)
@@ -156,16 +157,16 @@ final class LinkStore {
         prefix.deallocate()
     }
 
-    /// The relationship of a side; nil on the second side of one without an inverse.
+    /// Returns the relationship of a side. Returns nil on the second side of a relationship without an inverse.
     func relationship(of side: Side) -> RelationshipDescription? { side == .first ? first : second }
 
-    /// Whether an object on a side can have only one partner.
+    /// Tells whether an object on a side can have only one partner.
     func isExclusive(_ side: Side) -> Bool { side == .first ? shapes.first.isExclusive : shapes.second.isExclusive }
 
-    /// Whether an object's partners on a side have places.
+    /// Tells whether an object's partners on a side have places.
     func isOrdered(_ side: Side) -> Bool { side == .first ? shapes.first.isOrdered : shapes.second.isOrdered }
 
-    /// Forgets all links.
+    /// Removes all links.
     func removeAll() {
         settled.first.removeAll()
         settled.second.removeAll()
@@ -174,7 +175,7 @@ final class LinkStore {
         forgetRecent()
     }
 
-    /// Forgets the changes that are settled.
+    /// Drops the recent changes after they were settled.
     func forgetRecent() {
         for log in [recent.first, recent.second, resets.first, resets.second] { log.removeAll() }
         touched.first.removeAll()
@@ -182,15 +183,15 @@ final class LinkStore {
         debt = 0
     }
 
-    /// Writes the store's state; what is in memory goes to its logs' files.
+    /// Encodes the store. Flushes its in-memory part to the logs' files.
     func save(to state: inout StateWriter) throws(MigrationError) {
         for log in logs { try log.save(to: &state) }
         state.write(sequence)
     }
 
-    /// Takes over a store that was written; this one is empty.
+    /// Restores an encoded store. This store must be empty.
     ///
-    /// - Complexity: O(changes that are not settled).
+    /// - Complexity: O(unsettled changes).
     func restore(from state: inout StateReader) throws(MigrationError) {
         for log in logs { try log.restore(from: &state) }
         sequence = try state.word()
@@ -210,7 +211,7 @@ final class LinkStore {
         [recent.first, recent.second, settled.first, settled.second, resets.first, resets.second, givenOrders]
     }
 
-    /// Makes lookups in an ordered store fast: worth it before many of them. A plain one sees to it by itself.
+    /// Makes lookups in an ordered store fast. Call it before many lookups. A plain store settles by itself.
     func compact() throws(MigrationError) {
         guard !isPlain else { return }
         try recent.first.compact()
@@ -219,7 +220,7 @@ final class LinkStore {
 
     // MARK: - Changes
 
-    /// Links two objects. In a plain store what the link excludes is unlinked.
+    /// Links two objects. In a plain store the new link unlinks the links that it excludes.
     ///
     /// - Parameters:
     ///   - side: the side on which `object` is the owner.
@@ -234,7 +235,7 @@ final class LinkStore {
                 || isBelowHighest(orderOfObject, of: partner.key, side: side.other),
                 let before = try link(of: object.key, to: partner.key, side: side)
             {
-                // A member that stood last may go to another place.
+                // The last member may have moved to another place, so the known greatest key may be wrong.
                 forgetHighest(before.orderOfPartner, of: object.key, side: side)
                 forgetHighest(before.orderOfObject, of: partner.key, side: side.other)
             }
@@ -254,9 +255,9 @@ final class LinkStore {
         try write(object, partner, side, isAdded: false, .none, .none)
     }
 
-    /// Unlinks an object of a plain store from all partners it has.
+    /// Unlinks an object of a plain store from all its partners.
     ///
-    /// - Complexity: O(log n) amortised, however many there are.
+    /// - Complexity: O(log n) amortised, whatever the number of partners.
     func reset(_ object: LinkEnd, side: Side) throws(MigrationError) {
         precondition(isPlain, "what an ordered store's objects lose is removed link by link")
         sequence += 1
@@ -272,7 +273,7 @@ final class LinkStore {
         return true
     }
 
-    /// Where a member goes that stands last, the greatest key is another's.
+    /// Forgets an owner's greatest key when its last member moves or leaves, because another member then has the greatest key.
     private func forgetHighest(_ order: MemberOrder?, of owner: Int64, side: Side) {
         guard let highest = highest[index(side)][owner] else { return }
         if case .key(let key)? = order, key < highest { return }
@@ -311,7 +312,7 @@ final class LinkStore {
 
     // MARK: - Places
 
-    /// Both sides of a relationship that is its own inverse are one.
+    /// Returns 0 or 1. Both sides of a relationship that is its own inverse share index 0.
     func index(_ side: Side) -> Int { isReflexive || side == .first ? 0 : 1 }
 
     private func note(_ order: MemberOrder, of owner: Int64, side: Side) {
@@ -319,9 +320,9 @@ final class LinkStore {
         highest[index(side)][owner] = key
     }
 
-    /// The place of a member that is added at the end: 1024 after the owner's greatest.
+    /// Returns the place of a member that is added at the end: 1024 after the owner's greatest key.
     ///
-    /// - Complexity: O(1) for owners asked for lately, else O(the owner's links).
+    /// - Complexity: O(1) for recently queried owners, else O(the owner's links).
     func nextOrder(of owner: Int64, side: Side) throws(MigrationError) -> MemberOrder {
         let place = index(side)
         if let known = highest[place][owner] { return .key(OrderingKey.next(after: known)) }
@@ -338,7 +339,7 @@ final class LinkStore {
 
     // MARK: - Reading
 
-    /// Whether an object's links were changed since the mapping model began; of stores over links of before.
+    /// Tells whether an object's links were changed since the mapping model began. Only for stores over existing links.
     func hasChanged(_ key: Int64, side: Side) throws(MigrationError) -> Bool {
         guard isTouched(key, side) else { return false }
         var prefix = SortKey.encode(key)
@@ -347,27 +348,28 @@ final class LinkStore {
         return isFound
     }
 
-    /// Whether there are changes that are not settled.
+    /// True if there are unsettled changes.
     var hasRecent: Bool { recent.first.count > 0 || resets.first.count > 0 || resets.second.count > 0 }
 
-    /// The objects that an object is linked to, ascending by key.
+    /// Returns the links of an object, ascending by the partner's key.
     ///
-    /// - Complexity: O(changes of the object's links and of its partners' since they were settled last, which reading
-    ///   does once it has read as many as there are); memory likewise.
+    /// - Complexity: O(unsettled changes of the object's links and of its partners' links); memory likewise. Reading settles
+    ///   the store once it has read about twice as many records as there are.
     func partners(of key: Int64, side: Side) throws(MigrationError) -> [LinkView] {
         try views(of: key, to: nil, side)
     }
 
-    /// The link of two objects; nil where there is none.
+    /// Returns the link of two objects. Returns nil if there is none.
     ///
-    /// - Complexity: O(changes of the link), in a plain store those of an object that can have only one partner.
+    /// - Complexity: O(changes of the link); in a plain store, for an object that can have only one partner, O(changes of its
+    ///   links).
     func link(of key: Int64, to partner: Int64, side: Side) throws(MigrationError) -> LinkView? {
-        // Whether it holds depends on the object's other partners.
+        // The validity of the link depends on the object's other partners.
         if isPlain, isExclusive(side) { return try partners(of: key, side: side).first { $0.partner.key == partner } }
         return try views(of: key, to: partner, side).first
     }
 
-    /// - Parameter partner: the one that is asked about; nil: all.
+    /// - Parameter partner: the partner to look for; nil for all partners.
     private func views(of key: Int64, to partner: Int64?, _ side: Side) throws(MigrationError) -> [LinkView] {
         if isPlain, hasRecent, debt > 1024 + 2 * (settled.first.count + recent.first.count) { try settle() }
         let before: [LinkView]
@@ -381,7 +383,7 @@ final class LinkStore {
         gathered = []
         found.removeAll(keepingCapacity: true)
         defer { gathered = found.capacity <= LinkStore.keptWords ? found : [] }
-        // What was there before stands as an addition before the first change.
+        // An existing link counts as an addition before the first change.
         for view in before { found.append(contentsOf: words(of: view)) }
         prefix[0] = SortKey.encode(key)
         if let partner { prefix[1] = SortKey.encode(partner) }
@@ -417,10 +419,10 @@ final class LinkStore {
         return try holding(views, sequences, since: last, side)
     }
 
-    /// The buffer of ``partners(of:side:)`` is kept up to this size.
+    /// The maximum size of the buffer of ``partners(of:side:)`` that is kept between calls.
     private static let keptWords = 8192
 
-    /// Of an object's links those that hold: added after the object was reset, and after their partners were.
+    /// Returns the valid links of an object: those added after the last reset of the object and of their partners.
     private func holding(
         _ views: [LinkView], _ sequences: [UInt64], since last: UInt64, _ side: Side
     ) throws(MigrationError) -> [LinkView] {
@@ -465,7 +467,7 @@ final class LinkStore {
         return last
     }
 
-    /// Shows the last record about each partner, ascending by partner. The records stand one run after the other.
+    /// Shows the last record about each partner, ascending by partner. The records lie one after the other in memory.
     private static func forEachLast(
         _ base: UnsafeMutablePointer<UInt64>, count: Int, width: Int, _ body: (UnsafeMutablePointer<UInt64>) -> Void
     ) {
@@ -485,7 +487,7 @@ final class LinkStore {
         if let last { body(last) }
     }
 
-    /// All live links, ascending by object, then partner: those of now, later changes are not seen.
+    /// Returns all current links, ascending by object, then partner. Later changes are not seen.
     ///
     /// - Complexity: O(changes).
     func live(side: Side) throws(MigrationError) -> LiveLinks {
@@ -494,28 +496,28 @@ final class LinkStore {
         return LiveLinks(.holding(try holding(side)), width: width)
     }
 
-    /// Whether ``livePartners(of:side:)`` may be asked: each change stands for itself, and nothing lies under them.
+    /// True if ``livePartners(of:side:)`` may be called: the store is not plain, and there are no links under it.
     var canStreamPartners: Bool { !isPlain && earlier == nil }
 
-    /// The links of one object, ascending by partner: those of now, later changes are not seen.
+    /// Returns the current links of one object, ascending by partner, for owners with very many. Later changes are not seen.
     ///
-    /// - Complexity: O(changes of the object's links) of time, O(runs) of memory: for owners of very many.
+    /// - Complexity: O(changes of the object's links) time, O(runs) memory.
     func livePartners(of key: Int64, side: Side) throws(MigrationError) -> LiveLinks {
         precondition(canStreamPartners, "a plain store's links depend on their partners'")
         return LiveLinks(.changes(try recent(side).scan(prefix: [SortKey.encode(key)])), width: width)
     }
 
-    /// All links that were changed, those that are gone too, ascending by object, then partner. For a store over links of
-    /// before.
+    /// Returns all changed links, including removed ones, ascending by object, then partner. Only for stores over existing
+    /// links.
     func changes(side: Side) throws(MigrationError) -> LiveLinks {
         precondition(!isPlain, "a plain store does not say what is gone")
         return LiveLinks(.changes(try recent(side).scan()), width: width, showsRemoved: true)
     }
 
-    /// Walks over live links.
+    /// A cursor over live links.
     final class LiveLinks {
         fileprivate enum Source {
-            /// Changes of which the last about each link counts.
+            /// A cursor over changes; the last change of each link counts.
             case changes(RecordCursor)
             case holding(HoldingLinks)
         }
@@ -525,7 +527,7 @@ final class LinkStore {
         private let words: UnsafeMutablePointer<UInt64>
         private var has = false
         private let showsRemoved: Bool
-        /// Whether the link shown last is there.
+        /// True if the link returned last exists, false if it was removed.
         private(set) var isLive = true
 
         fileprivate init(_ source: Source, width: Int, showsRemoved: Bool = false) {
@@ -537,7 +539,7 @@ final class LinkStore {
 
         deinit { words.deallocate() }
 
-        /// The next link; nil at the end.
+        /// Returns the next link. Returns nil at the end.
         func next() throws(MigrationError) -> LinkView? {
             switch source {
             case .holding(let links): return try links.next().map { LinkRecord.view($0, width: width) }
@@ -571,7 +573,7 @@ final class LinkStore {
         }
     }
 
-    /// The record of a link that was there before every change.
+    /// Encodes an existing link as an addition before every change.
     private func words(of view: LinkView) -> [UInt64] {
         [UInt64](unsafeUninitializedCapacity: width) { words, count in
             count = width

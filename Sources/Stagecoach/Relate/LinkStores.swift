@@ -6,9 +6,9 @@ import SpillStorage
 /// The link stores of all stored relationships of the destination model, one for each inverse pair.
 final class LinkStores {
     let all: [LinkStore]
-    /// What policy code sets before stage 2; nil from then on.
+    /// The changes that policy code makes before stage 2; nil from then on.
     private var early: EarlyChanges?
-    /// Ordered relationships that were set before stage 2; those of late.
+    /// The ordered relationships that were recently set before stage 2.
     private var setEarly: Set<SetRelationship> = []
     private static let rememberedSets = 1024
     private var counted: CountedMembers?
@@ -34,9 +34,9 @@ final class LinkStores {
                 }
             }
         }
-        // All logs share one memory: only the stores that are being filled or read need much of it.
+        // All logs share one memory, because only the stores that are being filled or read need much of it.
         let memory = RecordMemory(bytes: session.budget.links / 8 * 7)
-        // Ordered stores ask their filters before every change, plain ones only while they are read.
+        // Ordered stores query their filters before every change, plain ones only while they are read.
         let isOrdered = pairs.map { $0.isOrdered || $1?.isOrdered ?? false }
         let ordered = isOrdered.count { $0 }
         let filterBytes = (
@@ -61,34 +61,34 @@ final class LinkStores {
         early = EarlyChanges(directory: session.work, memory: memory)
     }
 
-    /// Lays the stores on the links that rows of earlier mapping models have.
+    /// Lays the stores over the links of rows that earlier mapping models made.
     func begin(on destination: DestinationStore, session: MigrationSession) throws(MigrationError) {
         for store in all { store.earlier = try EarlierLinks(store, in: destination, session: session) }
     }
 
-    /// Gives the memory of links back that are only read from now on.
+    /// Gives back the memory of links that are only read from now on.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     func park() throws(MigrationError) { try memory.park() }
 
-    /// Writes the state of all stores; what is in memory goes to their files.
+    /// Encodes all stores. Flushes their in-memory parts to their files.
     func save(to state: inout StateWriter) throws(MigrationError) {
         for store in all { try store.save(to: &state) }
         try state.write(optional: early) { early, state throws(MigrationError) in try early.save(to: &state) }
     }
 
-    /// Takes over stores that were written; these are empty.
+    /// Restores encoded stores. These stores must be empty.
     func restore(from state: inout StateReader) throws(MigrationError) {
         for store in all { try store.restore(from: &state) }
         if try state.flag() { try early?.restore(from: &state) } else { early = nil }
     }
 
-    /// Lets the statements on the destination go.
+    /// Releases the statements on the destination.
     func end() {
         for store in all { store.earlier = nil }
     }
 
-    /// What changes of links have cost.
+    /// The cost of changes to links.
     var statistics: LinkStatistics {
         all.reduce(into: LinkStatistics(writtenRecords: early?.writtenRecords ?? 0)) { sum, store in
             sum.writtenRecords += store.statistics.writtenRecords
@@ -96,7 +96,7 @@ final class LinkStores {
         }
     }
 
-    /// The store of a relationship and the side on which its owner stands; nil for a transient one.
+    /// Returns the store of a relationship and the side on which its owner is. Returns nil for a transient relationship.
     func store(of relationship: RelationshipDescription) -> (store: LinkStore, side: LinkStore.Side)? {
         byRelationship[LinkStores.reference(relationship)]
     }
@@ -105,7 +105,7 @@ final class LinkStores {
         PropertyReference(entity: relationship.entity.index, name: relationship.name)
     }
 
-    /// Where an object of an ordered store can have only one partner on a side, unlinks the ones it has.
+    /// Unlinks the other partners of an object in an ordered store, if the object can have only one partner on the side.
     ///
     /// - Parameters:
     ///   - side: the side on which `object` is the owner.
@@ -119,22 +119,22 @@ final class LinkStores {
         }
     }
 
-    // MARK: - What policy code sets
+    // MARK: - Changes by policy code
 
-    /// Sets the partners of an object as policy code does: the inverse follows at once, whatever the new links exclude
-    /// is unlinked, links that stay keep their place on the other side.
+    /// Sets the partners of an object as policy code does. The inverse is updated at once, links that the new ones exclude are
+    /// removed, and links that stay keep their place on the other side.
     ///
-    /// - Parameter members: in their order, each once; in an ordered relationship those without a place get
+    /// - Parameter members: the members in order, without duplicates. In an ordered relationship, members without a place get
     ///   2048 + 1024 * position.
-    /// - Complexity: in a plain store O(log n) amortised a member; in an ordered one O(links before and after) to read,
-    ///   and O(links that change) to write; memory likewise.
+    /// - Complexity: in a plain store O(log n) amortised per member; in an ordered one O(links before and after) to read, and
+    ///   O(links that change) to write; memory likewise.
     func set(
         _ owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side, to members: [LinkMember]
     ) throws(MigrationError) {
         let present = store.isPlain ? [] : try store.partners(of: owner.key, side: side)
         if let early {
             let grown = SetRelationship(store: store.number, isFirst: side == .first, owner: owner.key)
-            // A set that only grew is remembered by what came: its members are added one at a time very often.
+            // If a set only grew, just the new members are logged, because policies often add members one at a time.
             if setEarly.contains(grown), LinkStores.isPrefix(present, of: members, isOrdered: store.isOrdered(side)) {
                 let added = Array(members.dropFirst(present.count))
                 if !added.isEmpty {
@@ -149,7 +149,7 @@ final class LinkStores {
         try apply(owner, store, side, present, members)
     }
 
-    /// Whether members are those present, numbered without a gap, and others after them.
+    /// Tells whether the members begin with those present, in their order and numbered without a gap.
     private static func isPrefix(_ present: [LinkView], of members: [LinkMember], isOrdered: Bool) -> Bool {
         guard isOrdered, members.count >= present.count, members.allSatisfy(\.order.isNone) else { return false }
         return LinkView.inOrder(present).enumerated().allSatisfy { position, view in
@@ -158,9 +158,9 @@ final class LinkStores {
         }
     }
 
-    /// Adds a member to a to-many relationship, at its end, as policy code does.
+    /// Adds a member at the end of a to-many relationship, as policy code does.
     ///
-    /// - Complexity: O(log n) amortised, however many members there are, where the owner's were added to lately.
+    /// - Complexity: O(log n) amortised, whatever the number of members, if members were added to the owner recently.
     func add(
         _ member: LinkEnd, to owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side
     ) throws(MigrationError) {
@@ -169,9 +169,9 @@ final class LinkStores {
         try applyAddition(of: member, to: owner, store, side)
     }
 
-    /// Takes a member out of a to-many relationship, as policy code does; nothing where it is none.
+    /// Removes a member from a to-many relationship, as policy code does. Does nothing if it is not a member.
     ///
-    /// - Complexity: O(log n) amortised, however many members there are.
+    /// - Complexity: O(log n) amortised, whatever the number of members.
     func remove(
         _ member: LinkEnd, from owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side
     ) throws(MigrationError) {
@@ -180,10 +180,10 @@ final class LinkStores {
         try applyRemoval(of: member, from: owner, store, side)
     }
 
-    /// The number of an object's partners.
+    /// Returns the number of an object's partners.
     ///
-    /// - Complexity: O(1) for the owner asked for last where only its own members were added and removed since; else
-    ///   O(its links).
+    /// - Complexity: O(1) for the owner queried last if since then only its own members were added and removed; else O(its
+    ///   links).
     func count(of owner: Int64, _ store: LinkStore, _ side: LinkStore.Side) throws(MigrationError) -> Int {
         if let counted, counted.isOf(owner, store, side), counted.sequence == store.sequence { return counted.count }
         let count = try store.partners(of: owner, side: side).count
@@ -217,10 +217,10 @@ final class LinkStores {
         if let known { counted = known.changed(by: -1, in: store) }
     }
 
-    /// Whether neither policy code nor a mapping model has set or taken away any link.
+    /// True if neither policy code nor a mapping model has changed any link.
     var isUntouched: Bool { early?.isEmpty ?? false }
 
-    /// Whether ``set(_:_:_:to:)`` may be done member by member: nothing has to be remembered for later.
+    /// True if ``set(_:_:_:to:)`` may be done member by member, because changes need no longer be logged for a replay.
     var isReplayed: Bool { early == nil }
 
     private func apply(
@@ -240,7 +240,7 @@ final class LinkStores {
                 if !stays { try store.remove(owner, view.partner, side: side) }
             }
         }
-        // They stand in ascending order of their keys.
+        // The present links ascend by the keys of their partners.
         func presentOrder(_ key: Int64) -> MemberOrder? {
             var (low, high) = (0, present.count)
             while low < high {
@@ -255,11 +255,11 @@ final class LinkStores {
         }
     }
 
-    /// Makes one member of a set that ``set(_:_:_:to:)`` is given, in a store that is not plain.
+    /// Places one member of a set in a store that is not plain.
     ///
     /// - Parameters:
-    ///   - position: in the set.
-    ///   - before: its place where it is a member already; nil where it is none.
+    ///   - position: the member's position in the set.
+    ///   - before: the previous place if it is a member already; nil if it is not.
     private func place(
         _ member: LinkMember, at position: Int64, of owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side,
         before: MemberOrder?
@@ -278,10 +278,10 @@ final class LinkStores {
         try store.add(owner, member.end, side: side, orderOfPartner: order, orderOfObject: own)
     }
 
-    /// Sets the partners of an object as ``set(_:_:_:to:)`` does, where they are too many to be held.
+    /// Sets the partners of an object as ``set(_:_:_:to:)`` does, if there are too many to hold in memory.
     ///
-    /// The members come by key beside those present, so what is gone and what stays is known without holding either;
-    /// where their order is that in which they were found, they are sorted once more.
+    /// The new members come by key in parallel with those present, so removed and kept members are known without holding either
+    /// list. If the members are ordered as they were found, they are sorted once more.
     ///
     /// - Complexity: O(n log n) in the members before and after; the memory of two external sorts.
     func set(
@@ -321,9 +321,9 @@ final class LinkStores {
         }
     }
 
-    /// Applies what policy code set before the links of mapping models were there, in call order.
+    /// Applies the changes that policy code made before the links of mapping models existed, in call order.
     ///
-    /// - Parameter exists: whether an object has not been deleted since.
+    /// - Parameter exists: tells whether an object still exists.
     func replayEarlyChanges(where exists: (LinkEnd) throws(MigrationError) -> Bool) throws(MigrationError) {
         guard let changes = early else { return }
         early = nil
@@ -343,10 +343,10 @@ final class LinkStores {
         }
     }
 
-    /// Forgets the links that policy code set before those of mapping models; they are replayed. Objects that were in the
-    /// store before and are deleted stay without links.
+    /// Removes the links that policy code made before those of mapping models; they are replayed later. Deleted objects of the
+    /// existing store stay without links.
     ///
-    /// - Parameter entity: the entity of a Z_ENT.
+    /// - Parameter entity: returns the entity of a Z_ENT.
     func beginDeclaredLinks(entity: (UInt32) -> EntityDescription?) throws(MigrationError) {
         guard let early, !early.isEmpty else { return }
         for store in all { store.removeAll() }
@@ -355,16 +355,16 @@ final class LinkStores {
         }
     }
 
-    /// The stores in which an object of an entity may have links, and its sides there.
+    /// Returns the stores in which an object of an entity may have links, and its side in each.
     func ends(of entity: EntityDescription) -> [(store: LinkStore, side: LinkStore.Side)] {
-        // What refers to it without an inverse comes last.
+        // Relationships that refer to the object without an inverse come last.
         entity.relationships.compactMap { store(of: $0) }
             + all.filter { $0.second == nil && entity.isKindOf(entity: $0.first.destination) }.map { ($0, .second) }
     }
 
-    /// Unlinks an object that is deleted from all its partners.
+    /// Unlinks a deleted object from all its partners.
     ///
-    /// - Parameter isStored: whether it was in the store before, with links there.
+    /// - Parameter isStored: true if the object was in the store before, with links there.
     func unlinkAll(_ object: LinkEnd, of entity: EntityDescription, isStored: Bool) throws(MigrationError) {
         try unlinkAll(object, of: entity)
         if isStored { try early?.noteDeletion(of: object) }
@@ -379,19 +379,19 @@ final class LinkStores {
     }
 }
 
-/// An object's relationship.
+/// A relationship of an object.
 private struct SetRelationship: Hashable {
     let store: Int
     let isFirst: Bool
     let owner: Int64
 }
 
-/// The number of an object's members, as long as nothing else changes in their store.
+/// The number of an object's members, valid while nothing else changes in their store.
 private struct CountedMembers {
     let store: Int
     let side: LinkStore.Side
     let owner: Int64
-    /// The store's, when they were counted.
+    /// The sequence number of the store when the members were counted.
     let sequence: UInt64
     let count: Int
 
@@ -405,7 +405,7 @@ private struct CountedMembers {
     }
 }
 
-/// An object that a relationship is set to, and its place where one is given.
+/// An object to which a relationship is set, and its place if one is given.
 struct LinkMember {
     var end: LinkEnd
     var order: MemberOrder = .none

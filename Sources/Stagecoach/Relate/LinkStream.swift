@@ -5,28 +5,28 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// A link that a declarative mapping makes: between two destination objects.
+/// A link between two destination objects, made by a declarative mapping.
 struct Link {
-    /// Key of the object whose mapping looked the other up.
+    /// The key of the object whose mapping looked up the other.
     var owner: Int64
-    /// Key of the object that was found.
+    /// The key of the object that was found.
     var member: Int64
-    /// Z_ENT of the found object.
+    /// The Z_ENT of the found object.
     var memberEntity: Int64
-    /// Index of the mapping that made the found object.
+    /// The index of the mapping that made the found object.
     var memberMapping: Int
-    /// Source key of the owner: creation order within its mapping.
+    /// The source key of the owner, which gives the creation order within its mapping.
     var ownerSource: Int64
-    /// Source key of the member.
+    /// The source key of the member.
     var memberSource: Int64
-    /// What the argument says about the member's place among the owner's members.
+    /// The member's place among the owner's members, as the argument gives it.
     var order: MemberOrder
 
-    /// A word that sorts the members of one owner as the argument has them: by place where it is ordered, else by key.
+    /// A word that sorts the members of one owner in the argument's order: by place if it is ordered, otherwise by key.
     var rankAmongMembers: UInt64 { order.rank(orKey: memberSource) }
 }
 
-/// All links of one mapping's relationship, from the source's rows, in no particular order.
+/// The links of one mapping's relationship, read from the source's rows in no particular order.
 struct LinkStream {
     let session: MigrationSession
     let keys: SourceKeys
@@ -34,8 +34,7 @@ struct LinkStream {
     /// Calls `body` for each pair of an owner and an object found for it.
     ///
     /// - Parameters:
-    ///   - countsMissing: whether references without an object are counted here; false where the other side of the
-    ///     pair counts the same ones.
+    ///   - countsMissing: true to count references that find no object; false if the other side of the pair counts them.
     /// - Complexity: one scan of the table that holds the links; memory is one batch.
     func forEach(
         _ mapping: PlannedMapping, _ planned: PlannedRelationship, countsMissing: Bool,
@@ -45,7 +44,7 @@ struct LinkStream {
             return
         }
         let candidates = keys.candidates(indices, for: planned.relationship, in: session.destinationSchema)
-        // Going through the candidates counts each of them; mostly there is one only.
+        // Iterating over the candidates would retain and release each of them. Mostly there is only one.
         let only = candidates.count == 1 ? OneMappingsKeys(candidates[0].keys) : nil
         let owners = OneMappingsKeys(own)
         let (onlyEntity, onlyMapping) = (candidates.first?.entityNumber ?? 0, candidates.first?.keys.mapping.index ?? 0)

@@ -1,23 +1,23 @@
 import Diagnostics
 import SpillStorage
 
-/// The members that a lookup finds for one owner, where they are too many to be held
-/// (``MigrationOptions/heldMembers``): sorted out of core.
+/// The members that a lookup finds for one owner, sorted out of core because there are too many to hold in memory
+/// (``MigrationOptions/heldMembers``).
 ///
-/// They become what a list in memory would: each once, where it was found first; ordered by their own key where the
-/// argument has no order, by their copied places, or as they were found.
+/// The result equals that of a list in memory. Each member occurs once, where it was found first. The order is that of their
+/// copied places or that in which they were found; if the argument has no order, it is that of their keys.
 final class ManyMembers {
-    /// Words: member, when it was found, its Z_ENT, the words of its place.
+    /// The words of a record: member, the number of its finding, its Z_ENT, the two words of its place.
     private let byKey: RecordSorter
-    /// Words: when it was found, member, its Z_ENT, the kind of its place before (0: it was no member; 1 more than the
-    /// kind), that place's value.
+    /// The words of a record: the number of the finding, member, its Z_ENT, the kind of its previous place (0: it was not a
+    /// member; otherwise the kind plus 1), the value of that place.
     private lazy var byFinding = makeSorter()
     private let makeSorter: () -> RecordSorter
     private var count: UInt64 = 0
-    /// Whether positions go by finding: the places of the argument are ranks.
+    /// True if members are ordered as they were found, because the argument's places are ranks.
     let isByFinding: Bool
 
-    /// - Parameter first: those found so far; their places say how all are ordered.
+    /// - Parameter first: the members found so far; their places tell how all members are ordered.
     init(_ first: [LinkMember], session: MigrationSession) throws(MigrationError) {
         makeSorter = { session.sorter(width: 5) }
         byKey = makeSorter()
@@ -25,20 +25,20 @@ final class ManyMembers {
         for member in first { try append(member) }
     }
 
-    /// Takes the next one found.
+    /// Appends the next member that was found.
     func append(_ member: LinkMember) throws(MigrationError) {
-        // A rank says how all are ordered, not where a member is to stand.
+        // A rank only tells how the members are ordered. It is not a member's final place.
         let order = isByFinding ? MemberOrder.none.words : member.order.words
         count += 1
         try byKey.append(SortKey.encode(member.end.key), count, UInt64(member.end.entity), order.kind, order.value)
     }
 
-    /// The members by key, each once, with the number of its first finding.
+    /// Returns the members by key, without duplicates, each with the number of its first finding.
     func finish() throws(MigrationError) -> ByKey { ByKey(try byKey.finish()) }
 
-    /// Takes a member for ``finishByFinding()``.
+    /// Appends a member for ``finishByFinding()``.
     ///
-    /// - Parameter before: its place where it is a member already.
+    /// - Parameter before: the member's previous place, if it is a member already.
     func append(_ member: LinkMember, found sequence: UInt64, before: MemberOrder?) throws(MigrationError) {
         let words = before?.words
         try byFinding.append(
@@ -46,7 +46,7 @@ final class ManyMembers {
             words?.value ?? 0)
     }
 
-    /// The members in the order of finding, with their places before.
+    /// Returns the members in the order of finding, with their previous places.
     func finishByFinding() throws(MigrationError) -> ByFinding { ByFinding(try byFinding.finish()) }
 
     /// Members by key, each once.

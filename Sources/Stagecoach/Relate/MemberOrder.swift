@@ -1,17 +1,17 @@
 import SpillStorage
 
-/// What a lookup says about a member's place in an ordered to-many.
+/// The place of a member in an ordered to-many, as a lookup gives it.
 enum MemberOrder: Equatable {
-    /// Nothing: the place is by ascending key, after the members that have one.
+    /// No place. The member follows the members that have one, in ascending key order.
     case none
     /// A copied ordering key.
     case key(Int64)
-    /// A copied NULL: it stays NULL.
+    /// A copied NULL, which stays NULL.
     case null
-    /// A rank in an ordered argument whose keys are not copied: fresh keys, in this order.
+    /// A rank in an ordered argument whose keys are not copied. Members get new keys in this order.
     case rank(Int64)
 
-    /// Two words of a record: which case, and its number.
+    /// The encoding as two words of a record: the case and its value.
     var words: (kind: UInt64, value: UInt64) {
         switch self {
         case .none: (0, 0)
@@ -30,7 +30,7 @@ enum MemberOrder: Equatable {
         }
     }
 
-    /// A word that sorts members as an argument has them: by place where it is ordered, else by source key.
+    /// Returns a word that sorts members in an argument's order: by place if it is ordered, otherwise by source key.
     func rank(orKey key: Int64) -> UInt64 {
         switch self {
         case .key(let order), .rank(let order): SortKey.encode(order)
@@ -42,15 +42,15 @@ enum MemberOrder: Equatable {
     var isNone: Bool { self == .none }
 }
 
-/// The ordering keys that Core Data gives a fresh ordered relationship (`core-data-formats.md` A.10).
+/// The ordering keys that Core Data gives the members of a new ordered relationship: 2048, 3072, 4096 and so on.
 enum OrderingKey {
     /// The key before the first one.
     static let before: Int64 = 1024
 
-    /// The key of position `index`, from 0.
+    /// Returns the key of a position, counted from 0.
     static func key(at index: Int64) -> Int64 { 2048 + 1024 * index }
 
-    /// The key after a key.
+    /// Returns the key that follows a key.
     static func next(after key: Int64) -> Int64 {
         let (next, overflow) = key.addingReportingOverflow(1024)
         return overflow ? .max : next

@@ -4,24 +4,24 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// The rows of a join table whose links stand in the source in the order of the destination's keys: they are written as they
-/// are read, without a sort.
+/// The rows of a join table whose source links are already in the order of the destination's keys. They are written as they are
+/// read, without a sort.
 ///
-/// That is so where one mapping on either side makes the objects, both read one many-to-many relationship of the source, and
-/// no link has a place in an order: keys that are kept and keys that are given in turn both follow the source's.
+/// This is possible if one mapping on each side makes the objects, both read one many-to-many relationship of the source, and
+/// no link has a place in an order. Both kept keys and sequential keys follow the order of the source's keys.
 struct OrderedJoinLinks {
     private let session: MigrationSession
     private let joinTable: Int
-    /// The source's join table, and its side of the objects on side 0.
+    /// The source's join table, and the side in it of the objects on side 0.
     private let source: (table: Int, side: Int)
-    /// Keys of the objects on both sides, and of all rows of their source tables.
+    /// The keys of the objects on both sides, and of all rows of their source tables.
     private let keys: [MappingKeys]
     private let existing: [KeyIndex?]
-    /// Source tables of the objects on both sides, and the relationships that lead to the other side.
+    /// The source tables of the objects on both sides, and the relationships that lead to the other side.
     private let tables: [Int]
     private let counted: [CountedRelationship]
 
-    /// - Returns: nil where the links have to be sorted.
+    /// - Returns: nil if the links have to be sorted.
     init?(
         session: MigrationSession, mappings: [PlannedMapping], keys: SourceKeys, joinTable: Int
     ) throws {
@@ -30,7 +30,7 @@ struct OrderedJoinLinks {
         let sides = join.sides.compactMap { side in
             schema.model.entity(at: side.relationship.entity).relationship(named: side.relationship.name)
         }
-        // Rows from before may have indexes, and references that find nothing may be set later.
+        // Existing rows may have indexes, and references that find nothing may be set later.
         guard session.unmigrated == nil, !session.hasRows.contains(true), !session.options.appendsToExisting,
             sides.count == 2, sides[0] != sides[1], join.sides.allSatisfy({ $0.orderColumn == nil })
         else { return nil }
@@ -59,9 +59,9 @@ struct OrderedJoinLinks {
     /// Writes all rows.
     ///
     /// - Parameters:
-    ///   - prepare: called before the first is written.
-    ///   - part: where a killed run stood: the reading goes on behind its last link.
-    /// - Returns: links written.
+    ///   - prepare: called before the first row is written.
+    ///   - part: the position of a killed run; reading resumes after its last link.
+    /// - Returns: the number of links written.
     /// - Complexity: O(links); memory is two batches.
     func load(
         into writer: any TableWriter, prepare: (Int) throws -> Void, from part: RunRecord.LoadPosition?
@@ -78,15 +78,15 @@ struct OrderedJoinLinks {
         let rejected = session.validation.rejected
         var counts = start?.references ?? ReferenceCounts()
         var last: (first: Int64, second: Int64)?
-        // The last link of the batch before.
+        // The last link of the previous batch.
         var before = start?.afterLink
-        // What a state without the place in the source tells of.
+        // The number of links to skip if the state has no position in the source.
         let done = start == nil ? part?.links ?? 0 : 0
         var written = start?.links ?? 0
         func sourceLink(_ row: Int) -> (first: Int64, second: Int64) {
             (links[row, firstSlot].integerValue, links[row, secondSlot].integerValue)
         }
-        /// - Parameter row: the first of the batch that was not looked at.
+        /// - Parameter row: the first row of the batch that was not processed yet.
         func flush(before row: Int) throws {
             guard !batch.isEmpty else { return }
             try writer.append(batch)
@@ -103,7 +103,7 @@ struct OrderedJoinLinks {
             for row in 0..<links.count {
                 let (first, second) = (ends.first[row], ends.second[row])
                 guard ends.hasFirst[row], ends.hasSecond[row] else {
-                    // An object without its partner: the partner is not migrated, or is not there at all.
+                    // One object has no partner: the partner is not migrated or does not exist.
                     let (one, other) = sourceLink(row)
                     if ends.hasFirst[row] { try count(other, onSide: 1, of: ends.first[row], &counts) }
                     if ends.hasSecond[row] { try count(one, onSide: 0, of: ends.second[row], &counts) }
@@ -126,7 +126,7 @@ struct OrderedJoinLinks {
         return written
     }
 
-    /// Counts a partner that is not there, of an object on the other side.
+    /// Counts a missing partner of an object on the other side.
     private func count(
         _ key: Int64, onSide side: Int, of owner: Int64, _ counts: inout ReferenceCounts
     ) throws(MigrationError) {
@@ -140,7 +140,7 @@ struct OrderedJoinLinks {
     }
 }
 
-/// The destination keys of a batch of links, looked up at once.
+/// The destination keys of a batch of links, looked up all at once.
 private final class LinkEnds {
     let first: UnsafeMutableBufferPointer<Int64>
     let second: UnsafeMutableBufferPointer<Int64>

@@ -1,6 +1,6 @@
 import SpillStorage
 
-/// In which turn members of one owner get their places.
+/// The order of the groups in which the members of one owner get their places.
 enum PlacementClass: UInt64 {
     case copied = 0
     case ranked = 1
@@ -16,24 +16,24 @@ enum PlacementClass: UInt64 {
     }
 }
 
-/// Numbers the members of one owner after the other: those with copied keys come first, then those with a rank, then
-/// the others.
+/// A numbering of the members of each owner in turn: first the members with copied keys, then those with a rank, then the
+/// others.
 struct OwnerNumbering {
     private var owner: UInt64?
     private var highest: Int64?
 
-    /// Whether an owner is another than the one whose members were numbered last.
+    /// Tells whether an owner differs from the one whose members were numbered last.
     func isOther(_ next: UInt64) -> Bool { owner != next }
 
-    /// Begins an owner that has members already.
+    /// Begins an owner that already has members.
     ///
-    /// - Parameter highest: their greatest key.
+    /// - Parameter highest: the greatest key of those members.
     mutating func begin(owner next: UInt64, after highest: Int64?) {
         owner = next
         self.highest = highest
     }
 
-    /// The ordering key of the next member; nil where it is a copied NULL.
+    /// Returns the ordering key of the next member. Returns nil for a copied NULL.
     mutating func order(owner next: UInt64, _ order: MemberOrder) -> Int64? {
         if owner != next {
             owner = next

@@ -25,7 +25,7 @@ extension RecordSorter {
         try append(words: (first, second, third, fourth, fifth, sixth, seventh, eighth))
     }
 
-    /// Appends a record that stands in a tuple of words.
+    /// Appends a record given as a tuple of words.
     private func append<Words>(words: Words) throws(MigrationError) {
         var failure: MigrationError?
         withUnsafeBytes(of: words) { bytes in

@@ -3,11 +3,11 @@ import ManagedModel
 import Mapping
 import SpillStorage
 
-/// References without an object, and further objects of to-one relationships, counted by relationship and cause.
+/// The counts of references that find no object and of further objects of to-one relationships, by relationship and cause.
 ///
-/// Memory: a line for each relationship and cause.
+/// Memory: one line for each relationship and cause.
 struct ReferenceCounts: Equatable {
-    /// In the order in which they were found.
+    /// The lines, in the order in which they were found.
     private(set) var missing: [NilReferences] = []
     private(set) var further: [FurtherObjects] = []
 
@@ -18,9 +18,9 @@ struct ReferenceCounts: Equatable {
         self.further = further
     }
 
-    /// Counts a reference without an object.
+    /// Counts a reference that finds no object.
     ///
-    /// - Parameter owner: key of the destination object that has the reference; nil where it is not at hand.
+    /// - Parameter owner: the key of the destination object that has the reference; nil if it is unknown.
     mutating func add(_ relationship: CountedRelationship, _ fate: ReferenceFate, owner: Int64?) {
         let same = missing.lastIndex {
             $0.cause == fate.cause && $0.relationship == relationship.label && $0.name == fate.name
@@ -38,7 +38,7 @@ struct ReferenceCounts: Equatable {
                 samples: owner.map { [relationship.objectID($0)] } ?? []))
     }
 
-    /// Counts objects that were found for a to-one relationship beside the one that it got.
+    /// Counts objects that were found for a to-one relationship in addition to the one it got.
     mutating func add(further count: Int = 1, of relationship: CountedRelationship) {
         guard count > 0 else { return }
         if let same = further.lastIndex(where: { $0.relationship == relationship.label }) {
@@ -56,7 +56,7 @@ struct ReferenceCounts: Equatable {
         for line in other.further { FurtherObjects.add(line, to: &further) }
     }
 
-    /// References without an object for one cause or several.
+    /// Returns the number of references without an object whose cause is accepted.
     func missing(where isCounted: (NilReferences.Cause) -> Bool) -> Int {
         missing.reduce(0) { isCounted($1.cause) ? $0 + $1.count : $0 }
     }
@@ -95,14 +95,14 @@ struct ReferenceCounts: Equatable {
     }
 }
 
-/// A destination relationship whose references are counted, named once for many of them.
+/// A destination relationship whose references are counted. Its label is made once for many references.
 struct CountedRelationship {
     let description: RelationshipDescription
-    /// `Entity.relationship`, where it is declared.
+    /// The label `Entity.relationship`, with the entity that declares the relationship.
     let label: String
-    /// Which of several objects a to-one relationship gets.
+    /// The rule for the object that a to-one relationship gets if there are several.
     let kept: FurtherObjects.Kept
-    /// The other side of a one-to-one pair whose mapping has a say in it.
+    /// The label of the other side of a one-to-one pair, if a mapping of that side takes part in the decision.
     let decidingInverse: String?
 
     init(_ relationship: RelationshipDescription, among mappings: [PlannedMapping]) {
@@ -124,14 +124,14 @@ struct CountedRelationship {
         decidingInverse = isDecided && inverse != relationship ? Self.label(inverse) : nil
     }
 
-    /// A relationship none of whose further objects are counted.
+    /// Creates a relationship whose further objects are not counted.
     init(_ relationship: RelationshipDescription) {
         description = relationship
         label = Self.label(relationship)
         (kept, decidingInverse) = (.first, nil)
     }
 
-    /// The object of a key, by the entity that declares the relationship.
+    /// Returns the id of an object, with the entity that declares the relationship.
     func objectID(_ key: Int64) -> String { "\(description.entity.definition.name)/p\(key)" }
 
     private static func label(_ relationship: RelationshipDescription) -> String {
@@ -140,14 +140,14 @@ struct CountedRelationship {
 }
 
 extension MigrationCounts {
-    /// Adds references without an object, and further objects of to-one relationships.
+    /// Adds references that find no object, and further objects of to-one relationships.
     mutating func add(_ references: ReferenceCounts) {
         guard !references.isEmpty else { return }
         danglingReferences += references.missing { $0 == .dangling }
-        // Those to rejected objects are counted in the report of the rejects.
+        // References to rejected objects are counted in the report of the rejects.
         unmigratedReferences += references.missing { $0 != .dangling && $0 != .rejected }
         surplusToOne += references.further.reduce(0) { $0 + $1.count }
-        // Taken out of the counts meanwhile: what is held once is changed in place.
+        // The lines are taken out of the counts first, so that they are changed in place and not copied.
         if !references.missing.isEmpty {
             var lines = nilReferences ?? []
             nilReferences = nil
@@ -162,15 +162,15 @@ extension MigrationCounts {
     }
 }
 
-/// The objects that a lookup found for one to-one relationship of one object, beside the one that it got.
+/// The objects that a lookup found for one to-one relationship of one object in addition to the one it got.
 ///
-/// Several source objects may share an object, which counts once. Memory: 65,536 keys at the most; of objects above that
-/// nothing is known, and each counts.
+/// Several source objects may share a destination object, which counts once. Memory: at most 65,536 keys. Beyond that, objects
+/// are not remembered and each counts.
 struct FurtherKeys {
     private var seen: Set<Int64> = []
     private static let most = 1 << 16
 
-    /// - Returns: true where the object is another one than the first, and was not seen.
+    /// - Returns: true if the object differs from the first and was not seen before.
     mutating func insert(_ key: Int64, beside first: Int64) -> Bool {
         guard key != first else { return false }
         if seen.count >= Self.most { return !seen.contains(key) }

@@ -3,23 +3,23 @@ import ManagedModel
 import PersistentStore
 import SpillStorage
 
-/// What became of a source object that a reference points to in vain.
+/// The reason that a reference to a source object finds no destination object.
 struct ReferenceFate: Hashable {
     let cause: NilReferences.Cause
-    /// The entity or entity mapping that the cause speaks of.
+    /// The entity or entity mapping to which the cause refers.
     var name: String?
 
     static let dangling = ReferenceFate(cause: .dangling)
     static let rejected = ReferenceFate(cause: .rejected)
 }
 
-/// Says what became of source objects that lookups find no object for.
+/// The causes for source objects that lookups find no object for.
 ///
-/// Asked at a miss only: keys that are at hand answer for most, and the row itself where its entity decides.
+/// It is used at a miss only. Keys in memory answer most queries; the row itself is read if its entity decides.
 final class ReferenceFates {
-    /// Who knows which objects were made of a source object.
+    /// The data that tells which objects were made of a source object.
     enum Makers {
-        /// Keys of mappings without user code, by mapping index.
+        /// The keys of mappings without user code, by mapping index.
         case keys([Int: MappingKeys])
         case associations([MappingAssociations])
     }
@@ -30,16 +30,16 @@ final class ReferenceFates {
     private let mappings: [PlannedMapping]
     private let makers: Makers
     private unowned let session: MigrationSession
-    /// True where objects that were made may be gone.
+    /// Tells whether objects that were made may have been deleted.
     private let hasDeletions: () -> Bool
     private var tables: [Int: Table] = [:]
     private var found: [ObjectReference] = []
 
-    /// A source table's entities and what their mappings do.
+    /// The entities of a source table and the mappings that read it.
     private struct Table {
-        /// The mappings that make objects of its rows.
+        /// The mappings that make objects of the table's rows.
         var makers: [PlannedMapping] = []
-        /// The entities of which a row may have become nothing.
+        /// The entities whose rows may have been left out.
         var entities: [EntityDescription] = []
     }
 
@@ -57,10 +57,10 @@ final class ReferenceFates {
         self.hasDeletions = hasDeletions ?? { associations.hasDeletions }
     }
 
-    /// What became of a row that exists, and that a relationship's lookup found no object for.
+    /// Returns the cause for an existing row for which a relationship's lookup found no object.
     ///
-    /// - Complexity: a look-up of the key for each mapping of the table; where several entities of the table may be left
-    ///   out, one row is read.
+    /// - Complexity: one lookup of the key for each mapping of the table; if several entities of the table may be left out, one
+    ///   row is read.
     func fate(
         of key: Int64, table index: Int, for relationship: RelationshipDescription
     ) throws(MigrationError) -> ReferenceFate {
@@ -98,7 +98,8 @@ final class ReferenceFates {
         return ReferenceFate(cause: .removed, name: own.first?.name)
     }
 
-    /// The filter, the policy, or either of them: the objects that each of them left out are counted, not named.
+    /// Returns the cause for an object that a mapping left out: the filter, the policy, or either of them. Left out objects are
+    /// only counted, not named, so the counts decide.
     private func causeOfLeavingOut(_ mapping: PlannedMapping) -> NilReferences.Cause {
         guard session.counts.mappings.indices.contains(mapping.index) else { return .filtered }
         let counts = session.counts.mappings[mapping.index]
@@ -112,12 +113,12 @@ final class ReferenceFates {
         let entities = layout.schema.tables[index].entities.map(layout.schema.model.entity(at:))
         table.makers = mappings.filter { mapping in
             guard mapping.destination != nil else { return false }
-            // Policies may associate whatever they like.
+            // A policy may associate objects of any table.
             return mapping.sourceTable == index || mapping.mayBeAssociatedByHand
         }
         table.entities = entities.filter { entity in
             guard !entity.isAbstract else { return false }
-            // Of such a mapping every row became an object.
+            // Such a mapping made an object of every row.
             return !mappings.contains {
                 $0.reads(entity) && $0.destination != nil && $0.filter == nil && !$0.mayBeAssociatedByHand
             }

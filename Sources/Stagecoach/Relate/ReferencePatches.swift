@@ -3,18 +3,18 @@ import ManagedModel
 import PersistentStore
 import Rows
 
-/// What sets columns of rows that are loaded in ascending order of their keys.
+/// A setter of columns in rows that are loaded in ascending order of their keys.
 protocol RowPatches: AnyObject {
-    /// Sets the columns of a batch's rows, whose keys ascend from batch to batch.
+    /// Sets the columns of a batch's rows. Keys ascend from batch to batch.
     func apply(to batch: inout RowBatch) throws(MigrationError)
 }
 
 extension ColumnPatches: RowPatches {}
 
-/// The references of the rows that one mapping made, looked up again from the source rows that they were made of: the
-/// source is scanned beside the rows.
+/// The references of the rows that one mapping made, looked up again from the source rows. The source is scanned in parallel
+/// with the rows.
 ///
-/// Memory: one batch of the source's foreign keys while the mapping's rows come.
+/// Memory: one batch of the source's foreign keys while the mapping's rows are loaded.
 final class ReferencePatches: RowPatches {
     private let session: MigrationSession
     private let entity: EntityDescription
@@ -25,19 +25,19 @@ final class ReferencePatches: RowPatches {
     private let last: Int64
     private let sharing: Int
     @exclusivity(unchecked) private var scan: Scan?
-    /// What was counted of the rows so far; nothing once they are done.
+    /// The counts of the rows so far; empty once the rows are done.
     @exclusivity(unchecked) private(set) var counts = ReferenceCounts()
-    /// Rows up to this key were written by a killed run.
+    /// The highest key of the rows that a killed run has written.
     private let written: Int64?
 
-    /// The source rows at hand.
+    /// The current batch of source rows.
     private final class Scan {
         let reader: SourceReader
         @exclusivity(unchecked) var batch: RowBatch
         @exclusivity(unchecked) var row = 0
-        /// The key of the row's object.
+        /// The destination key of the current row.
         @exclusivity(unchecked) var key: Int64?
-        /// Rows of the batch whose references are due.
+        /// The rows of the batch whose references are to be looked up.
         let open: UnsafeMutableBufferPointer<Int>
 
         init(reader: SourceReader, batch: consuming RowBatch) {
@@ -51,10 +51,10 @@ final class ReferencePatches: RowPatches {
 
     /// - Parameters:
     ///   - entity: the mapping's source entity.
-    ///   - own: the keys of the mapping's rows, of which there is one at least.
-    ///   - keys: those of all mappings.
-    ///   - sharing: mappings whose rows may come at the same time.
-    ///   - written: rows up to this key do not come; nil: all do.
+    ///   - own: the keys of the mapping's rows; at least one.
+    ///   - keys: the keys of all mappings.
+    ///   - sharing: the number of mappings whose rows may be loaded at the same time.
+    ///   - written: rows up to this key are not loaded; nil if all are.
     init(
         session: MigrationSession, mapping: PlannedMapping, of entity: EntityDescription, direct: [DirectReference],
         own: MappingKeys,
@@ -85,7 +85,7 @@ final class ReferencePatches: RowPatches {
                 row += 1
                 continue
             }
-            // The mapping's rows that stand together, as far as the source's batch goes.
+            // A run of neighbouring rows of the mapping, within the current source batch.
             let start = row
             var count = 0
             while row < batch.count, let key = scan.key, batch.key(row) == key {
@@ -121,7 +121,7 @@ final class ReferencePatches: RowPatches {
         return made
     }
 
-    /// Goes to the next row of the batch that has an object; without one `key` is nil.
+    /// Moves to the next row of the batch that has an object. Sets `key` to nil and returns false if there is none.
     private func advanceInBatch(_ scan: Scan) throws(MigrationError) -> Bool {
         scan.row += 1
         while scan.row < scan.batch.count {
@@ -135,7 +135,7 @@ final class ReferencePatches: RowPatches {
         return false
     }
 
-    /// Goes to the next row that has an object, in this batch or a later one; at the end `key` is nil.
+    /// Moves to the next row that has an object, in this batch or a later one. Sets `key` to nil at the end.
     private func advance(_ scan: Scan) throws(MigrationError) {
         if scan.row < scan.batch.count, try advanceInBatch(scan) { return }
         while try scan.reader.next(into: &scan.batch) {
@@ -153,7 +153,7 @@ final class ReferencePatches: RowPatches {
 }
 
 extension ReferenceCounts {
-    /// What patches have counted of rows so far, and not told yet.
+    /// Creates the sum of the counts that patches hold and have not yet added to the session.
     init(of patches: [any RowPatches]) {
         self.init()
         for patch in patches {

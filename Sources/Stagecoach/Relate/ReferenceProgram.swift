@@ -5,35 +5,35 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// Looks up the to-one references of a mapping's rows that need nothing but the row itself.
+/// A program that looks up those to-one references of a mapping's rows for which the row itself suffices.
 ///
-/// What needs more than the row (a one-to-one pair, an ordering that has to be counted, an owner that decides) is
-/// left null here and merged in from ``ColumnPatches``.
+/// References that need more (a one-to-one pair, an order that has to be numbered, a deciding owner) are left null here and
+/// merged in from ``ColumnPatches``.
 struct ReferenceProgram {
     /// A mapping that may have migrated the referenced object.
     struct Candidate {
         let keys: MappingKeys
-        /// Z_ENT of the objects it makes.
+        /// The Z_ENT of the objects that the mapping makes.
         let entityNumber: Int64
     }
 
-    // A class: going through the steps row by row copies nothing.
+    // A class, so that iterating over the steps for each row copies nothing.
     private final class Step {
-        /// Slot with the source key; nil: the row's own key.
+        /// The slot with the source key; nil for the row's own key.
         let sourceSlot: Int?
         let candidates: [Candidate]
-        /// The candidate where there is one only, as mostly.
+        /// The candidate if there is only one, which is the common case.
         let only: Candidate?
-        /// All keys of the table that is referred to.
+        /// All keys of the referenced table.
         let existing: KeyIndex?
         let column: Int
         let entityColumn: Int?
-        /// The place in an ordered to-many, copied from the source row: slot and column.
+        /// The slot and the column of a copied place in an ordered to-many.
         let order: (slot: Int, column: Int)?
-        /// Where references that find nothing are noted; nil: they are counted at once.
+        /// The log of references that find nothing; nil if they are counted at once.
         let unmigrated: (log: UnmigratedReferences, number: UInt64)?
         let counted: CountedRelationship
-        /// Table of the objects that are looked up.
+        /// The table of the objects that are looked up.
         let sourceTable: Int
 
         init(
@@ -53,7 +53,7 @@ struct ReferenceProgram {
             self.unmigrated = unmigrated
         }
 
-        /// Puts an object that was found into the row.
+        /// Writes a found object into the row.
         @inline(__always)
         func put(_ key: Int64, _ entityNumber: Int64, _ batch: inout RowBatch, _ row: Int) {
             batch[row, column] = .integer(key)
@@ -65,9 +65,9 @@ struct ReferenceProgram {
     private let fates: ReferenceFates?
 
     /// - Parameters:
-    ///   - direct: the relationships to look up here, with where to copy an ordering key from.
+    ///   - direct: the relationships to look up here, each with the column of a copied ordering key.
     ///   - slots: collects the source columns that the program reads.
-    ///   - session: knows what takes references that find nothing, and what became of the objects.
+    ///   - session: provides the log of references that find nothing, and the causes.
     init(
         mapping: PlannedMapping, direct: [DirectReference], keys: SourceKeys, session: MigrationSession,
         slots: inout SourceSlots
@@ -99,7 +99,7 @@ struct ReferenceProgram {
         }
     }
 
-    /// Fills the reference columns of one destination row and counts what was not found.
+    /// Fills the reference columns of one destination row and counts references that find nothing.
     func run(
         _ source: borrowing RowBatch, row: Int, into destination: inout RowBatch, destinationRow: Int,
         counts: inout ReferenceCounts
@@ -111,16 +111,16 @@ struct ReferenceProgram {
         }
     }
 
-    /// Fills the reference columns of neighbouring destination rows and counts what was not found.
+    /// Fills the reference columns of neighbouring destination rows and counts references that find nothing.
     ///
     /// - Parameters:
-    ///   - rows: the source rows that they come from.
+    ///   - rows: the source rows of the destination rows.
     ///   - first: the first destination row.
     func run(
         _ source: borrowing RowBatch, rows: UnsafeBufferPointer<Int>, into destination: inout RowBatch,
         from first: Int, counts: inout ReferenceCounts
     ) throws(MigrationError) {
-        // Step by step, not row by row: what a step refers to is counted once.
+        // Steps are the outer loop: this retains and releases the objects of a step once, not once per row.
         for step in steps {
             if let only = step.only, rows.count > 1 {
                 try run(step, OneMappingsKeys(only.keys), only.entityNumber, source, rows, &destination, first, &counts)
@@ -148,7 +148,7 @@ struct ReferenceProgram {
         }
     }
 
-    /// The same for one step with one candidate, as almost all are: its keys are looked up at once.
+    /// Runs one step that has a single candidate, the common case: all keys are looked up at once.
     private func run(
         _ step: Step, _ only: OneMappingsKeys, _ entityNumber: Int64, _ source: borrowing RowBatch,
         _ rows: UnsafeBufferPointer<Int>, _ destination: inout RowBatch, _ first: Int,
@@ -189,7 +189,7 @@ struct ReferenceProgram {
         }
     }
 
-    /// The key that a source row refers to; nil where it refers to nothing.
+    /// Returns the key to which a source row refers. Returns nil if there is none.
     @inline(__always)
     private func key(_ slot: Int?, _ source: borrowing RowBatch, _ row: Int) -> Int64? {
         guard let slot else { return source.key(row) }
@@ -198,7 +198,7 @@ struct ReferenceProgram {
         return cell.kind == .integer ? cell.integerValue : nil
     }
 
-    /// Counts a reference that found nothing.
+    /// Counts or logs a reference that found nothing.
     private func note(
         _ step: Step, _ sourceKey: Int64, owner: Int64, _ counts: inout ReferenceCounts
     ) throws(MigrationError) {
@@ -217,7 +217,7 @@ struct ReferenceProgram {
 /// A reference that ``ReferenceProgram`` looks up row by row.
 struct DirectReference {
     let planned: PlannedRelationship
-    /// Column of the source row whose ordering key is copied; nil where there is none.
+    /// The column of the source row whose ordering key is copied; nil if there is none.
     let sourceOrderColumn: Int?
 }
 
@@ -226,7 +226,7 @@ struct SourceKeys {
     let byMapping: [Int: MappingKeys]
     var byTable: [Int: KeyIndex]
 
-    /// The candidates of a lookup whose objects fit the relationship, in mapping order.
+    /// Returns the candidates of a lookup whose objects fit the relationship, in mapping order.
     func candidates(
         _ indices: [Int], for relationship: RelationshipDescription, in destination: StoreSchema
     ) -> [ReferenceProgram.Candidate] {

@@ -2,20 +2,20 @@ import Diagnostics
 import PersistentStore
 import SpillStorage
 
-/// Stages 2 and 3 of a run whose policies take over creation only: what the default methods would do object by object,
-/// done table by table, with the keys that stage 1 associated.
+/// Stages 2 and 3 of a run whose policies only take part in creation. The work of the default methods is done table by table
+/// with the keys that stage 1 associated, not object by object.
 ///
-/// It needs that nobody can tell: no policy has a method of stages 2 and 3, none set a relationship or deleted anything,
-/// each source object became one object, in order, and the links do not depend on the order of calls (``CallOrder``).
-/// Where very many mappings keep their keys in one table, relating object by object takes less memory.
+/// The difference must not be observable: no policy has a method of stages 2 and 3, none set a relationship or deleted an
+/// object, each source object became one object, in order, and the links do not depend on the order of calls (``CallOrder``).
+/// If very many mappings keep their keys in one table, relating object by object takes less memory and is used instead.
 struct RelatingByKeys {
     let keys: SourceKeys
     let links: LinkPlan
 
     /// - Parameters:
-    ///   - policies: those of the run, stage 1 of which is over.
-    ///   - keys: the keys of mappings without policy, and of all source tables.
-    /// - Returns: nil where somebody could tell.
+    ///   - policies: the policies of the run, whose stage 1 is over.
+    ///   - keys: the keys of mappings without a policy, and of all source tables.
+    /// - Returns: nil if the difference could be observed, or if too many scans would be needed.
     init?(
         session: MigrationSession, mappings: [PlannedMapping], runtime: StagedRuntime, policies: Policies,
         keys: SourceKeys
@@ -30,7 +30,7 @@ struct RelatingByKeys {
         for mapping in mappings {
             let pairs = runtime.associations[mapping.index]
             guard let policy = policies[mapping] else {
-                // Objects that a policy associated with a mapping without one come on top of those that it made.
+                // A policy's associations with this mapping come in addition to the mapping's own objects.
                 guard !pairs.hasPairs else { return nil }
                 continue
             }
@@ -55,8 +55,8 @@ struct RelatingByKeys {
         isCertain = true
     }
 
-    /// Mappings that keep keys make rows that come at the same time, so each that looks references up scans the source
-    /// beside the others.
+    /// The maximum number of parallel scans per table. The rows of mappings with kept keys are interleaved, so each mapping
+    /// that looks up references scans the source in parallel with the others.
     private static let mostScans = 8
 
     private func isNarrow(_ mappings: [PlannedMapping]) -> Bool {
@@ -69,7 +69,7 @@ struct RelatingByKeys {
     }
 }
 
-/// The links of a ``RelatingByKeys`` on their way into the rows of one load.
+/// The links of a ``RelatingByKeys``, resolved for the rows of one load.
 final class KeyedLinks {
     private let session: MigrationSession
     private let mappings: [PlannedMapping]
@@ -77,13 +77,13 @@ final class KeyedLinks {
     private var tasks: [LinkPlan.ColumnTask]
     private var pending: [Int: [ColumnPatches]] = [:]
 
-    /// - Complexity: a scan for each relationship whose references are only counted.
+    /// - Complexity: one scan for each relationship whose references are only counted.
     init(session: MigrationSession, mappings: [PlannedMapping], relating: RelatingByKeys) throws {
         self.session = session
         self.mappings = mappings
         self.relating = relating
         tasks = relating.links.columns
-        // Nobody sets later what is not found now.
+        // No user code runs later, so references that find nothing now stay nil.
         if session.checkpoints?.resumed == nil { session.beginReferences(mayBeSet: false) }
         session.concurrentSorts = 6 + tasks.count
         let stream = LinkStream(session: session, keys: relating.keys)
@@ -92,16 +92,16 @@ final class KeyedLinks {
         }
     }
 
-    /// What sets the foreign keys of a table's rows. Each table is asked for once.
+    /// Returns the patches that set the foreign keys of a table's rows. Must be called once per table.
     ///
     /// - Parameters:
-    ///   - isLoaded: whether a table's rows have been written: what is for such tables only is not sought.
-    ///   - written: rows up to this key were written; nil: none.
+    ///   - isLoaded: tells whether a table's rows have been written; tasks for such tables only are skipped.
+    ///   - written: the highest key of the rows that were written; nil if none were.
     func patches(
         of table: Int, isLoaded: (Int) -> Bool = { _ in false }, written: Int64? = nil
     ) throws -> [any RowPatches] {
         let schema = session.destinationSchema
-        // A one-to-one pair is resolved with the first of its tables; the other's patches wait on disk.
+        // A one-to-one pair is resolved with the first of its tables. The patches of the other table wait on disk.
         let due = tasks.filter { $0.tables(in: schema).contains(table) }
         tasks.removeAll { $0.tables(in: schema).contains(table) }
         for task in due where !task.tables(in: schema).allSatisfy(isLoaded) {
@@ -123,10 +123,10 @@ final class KeyedLinks {
         return patches
     }
 
-    /// The rows of a join table.
+    /// Returns the rows of a join table.
     ///
     /// - Parameters:
-    ///   - part: where a killed run stood in them; nil: nowhere.
+    ///   - part: the position of a killed run in the join table; nil if it had not begun.
     ///   - prepare: called with the number of records, just before the first is written.
     func joinLinks(
         _ join: Int, from part: RunRecord.LoadPosition?, prepare: @escaping (Int) throws -> Void

@@ -4,14 +4,14 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// The pairs of source keys that a lookup's argument gives, for all objects of a mapping at once: one scan of the table
-/// that holds them, never a query an object.
+/// The pairs of source keys that a lookup's argument gives for all objects of a mapping: one scan of the table that holds them,
+/// not one query per object.
 struct SourcePairs {
     let session: MigrationSession
 
-    /// Calls `body` with (owner's source key, member's source key, ordering key).
+    /// Calls `body` with the owner's source key, the member's source key and the member's place.
     ///
-    /// Owners that the mapping does not migrate are shown too.
+    /// Owners that the mapping does not migrate are included.
     func forEach(
         _ mapping: PlannedMapping, _ own: MappingKeys, _ argument: SourceArgument,
         _ body: (Int64, Int64, MemberOrder) throws -> Void
@@ -33,8 +33,8 @@ struct SourcePairs {
         }
     }
 
-    /// The members at the end of a longer path, or those that a condition admits: read beside a scan of the owners, and
-    /// sorted by owner.
+    /// Shows the members at the end of a longer path, or the members that a condition admits. They are read in parallel with a
+    /// scan of the owners, and sorted by owner.
     ///
     /// Memory: two batches and the session's share for sorting.
     private func forEachMember(
@@ -47,7 +47,7 @@ struct SourcePairs {
             RowSelection(table: table, columns: slots.columns, entities: [entity.index]), in: session.layout)
         let members = try SourceFolds(session: session, slots: slots, isScan: true)
         var batch = session.sourceBatch(slots: slots.columns.count)
-        // Words: owner, its members' places (nil first), member.
+        // Words: owner, the member's place (two words, NULL first), member.
         let sorter = session.sorter(width: 4)
         while try rows.next(into: &batch) {
             try session.checkCancelled()
@@ -63,7 +63,7 @@ struct SourcePairs {
         try forEachSorted(try sorter.finish(), width: 4, isOrdered: place != nil, body)
     }
 
-    /// Shows sorted records, whose first word is the owner and whose last the member; ranks count from 0 in each owner.
+    /// Shows sorted records. The first word is the owner, the last the member. Ranks start at 0 for each owner.
     private func forEachSorted(
         _ sorted: SortedRecords, width: Int, isOrdered: Bool, _ body: (Int64, Int64, MemberOrder) throws -> Void
     ) throws {
@@ -80,9 +80,9 @@ struct SourcePairs {
         }
     }
 
-    /// The members of a to-many relationship at the end of to-one steps.
+    /// Shows the members of a to-many relationship at the end of to-one steps.
     ///
-    /// Memory: some thousand of the source objects that share the last step's object; the rest is sorted on disk, by owner.
+    /// Memory: at most 4,096 source objects that share the last step's object; the rest is sorted on disk, by owner.
     private func forEachMember(
         _ mapping: PlannedMapping, _ steps: [ToOneStep], _ relationship: RelationshipDescription,
         _ body: (Int64, Int64, MemberOrder) throws -> Void
@@ -128,7 +128,7 @@ struct SourcePairs {
                         if relationship.isOrdered { rank += 1 }
                         hasMember = try second.next(into: member)
                     }
-                    // More owners than are held share the object: its members are read again for them.
+                    // More owners share the object than are held at a time. Its members are read again for the others.
                     while hasStart, start[0] == shared {
                         try nextOwners()
                         rank = 0
@@ -143,10 +143,10 @@ struct SourcePairs {
         try forEachSorted(try pairs.finish(), width: 3, isOrdered: relationship.isOrdered, body)
     }
 
-    /// Owners of one object that are held at a time.
+    /// The maximum number of owners of one object that are held at a time.
     private static let ownersAtOnce = 4096
 
-    /// The members of one object, in their order.
+    /// Shows the members of one object, in their order.
     private func forEachMember(
         of owner: Int64, _ relationship: RelationshipDescription, _ body: (Int64) throws -> Void
     ) throws {

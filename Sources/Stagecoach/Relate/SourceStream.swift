@@ -3,11 +3,11 @@ import ManagedModel
 import PersistentStore
 import Rows
 
-/// What relationship mappings ask of the source objects of one entity mapping, read side by side with the destination
-/// objects: to-one columns in a scan of the source table, members of to-many relationships along their owners.
+/// The source data that the relationship mappings of one entity mapping need, read in parallel with the destination objects:
+/// to-one columns in a scan of the source table, members of to-many relationships along their owners.
 ///
-/// The objects that a policy relates mostly come in the order of their sources. Whoever asks out of order gets no answer
-/// here, and asks for single rows instead. Nothing is read twice, so all of it costs no more than one scan each.
+/// The objects that a policy relates mostly come in the order of their sources. A query out of order gets no answer here, and
+/// the caller reads single rows instead. Nothing is read twice, so the whole costs no more than one scan for each.
 ///
 /// Memory: a batch of 256 rows for the columns, and one for each to-many relationship.
 final class SourceStream {
@@ -22,8 +22,8 @@ final class SourceStream {
 
     /// - Parameters:
     ///   - table: the source table of the mapping.
-    ///   - entity: its source entity.
-    ///   - columns: the to-one columns that are asked for; where they are more than a query can join, none is answered.
+    ///   - entity: the source entity of the mapping.
+    ///   - columns: the to-one columns to read. If a query cannot join that many, no query is answered.
     init(
         session: MigrationSession, table: Int, entity: EntityDescription, columns: [SelectedColumn]
     ) throws(MigrationError) {
@@ -42,15 +42,15 @@ final class SourceStream {
         }
     }
 
-    /// A column of a source row.
+    /// The answer to a query for a column of a source row.
     enum Answer {
-        /// The row was passed already, or is none of the entity's.
+        /// The scan has passed the row, or the row does not belong to the entity.
         case unknown
-        /// The key it refers to; nil where it is NULL.
+        /// The key to which the row refers; nil if it is NULL.
         case key(Int64?)
     }
 
-    /// What a column of a source row refers to.
+    /// Returns the reference in a column of a source row.
     func reference(_ column: Int, of key: Int64) throws(MigrationError) -> Answer {
         guard let reader, !isAtEnd || batch.count > 0 else { return .unknown }
         while !isAtEnd, batch.count == 0 || batch.key(batch.count - 1) < key {
@@ -67,7 +67,7 @@ final class SourceStream {
 
     /// Opens the members of a to-many relationship of the source entity.
     ///
-    /// - Returns: the number to ask for them with; nil for a relationship that is stored nowhere.
+    /// - Returns: the number with which to query them; nil for a relationship that is not stored.
     func open(_ relationship: RelationshipDescription) throws(MigrationError) -> Int? {
         let reader: OwnerReader
         switch session.layout.schema.storage(of: relationship) {
@@ -85,7 +85,7 @@ final class SourceStream {
 
     /// Shows the members of an owner in their order: key and ordering key.
     ///
-    /// - Returns: false where the owner was passed already; then nothing is shown.
+    /// - Returns: false if the owner was already passed; nothing is shown then.
     func forEachMember(_ number: Int, of owner: Int64, _ body: (Int64, Int64?) throws -> Void) throws -> Bool {
         let stream = members[number]
         guard try stream.seek(owner) else { return false }
@@ -94,19 +94,19 @@ final class SourceStream {
     }
 }
 
-/// A place in the members of all owners.
+/// A position in the members of all owners.
 private final class MemberStream {
     private let reader: OwnerReader
     private var batch = RowBatch(slots: 1, rowCapacity: 256, byteTarget: 16 * 1024)
     private var row = 0
     private var isAtEnd = false
-    /// The owner asked for last, and where its members begin; nil where that is in an earlier batch.
+    /// The owner queried last, and the row where its members begin; nil if that is in an earlier batch.
     private var owner: Int64?
     private var start: Int?
 
     init(_ reader: OwnerReader) { self.reader = reader }
 
-    /// Goes forward to an owner's first member, or back to it where that is near; false where it was passed.
+    /// Moves forward to an owner's first member, or back to it if it is in the current batch. Returns false if it was passed.
     func seek(_ wanted: Int64) throws(MigrationError) -> Bool {
         if let owner, wanted <= owner {
             guard wanted == owner, let start else { return false }
@@ -123,7 +123,7 @@ private final class MemberStream {
         return true
     }
 
-    /// The next member of the owner that was sought.
+    /// Returns the next member of the owner that was sought.
     func next(of owner: Int64) throws(MigrationError) -> (key: Int64, order: Int64?)? {
         if row >= batch.count {
             let hadMembers = start.map { $0 < row } ?? true
@@ -136,7 +136,7 @@ private final class MemberStream {
         return (batch.key(row), cell.kind == .integer ? cell.integerValue : nil)
     }
 
-    /// Reads the next batch; false at the end, where the last one stays.
+    /// Reads the next batch. Returns false at the end and keeps the last batch.
     private func refill() throws(MigrationError) -> Bool {
         guard !isAtEnd else { return false }
         guard try reader.next(into: &batch) else {

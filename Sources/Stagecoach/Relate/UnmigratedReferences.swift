@@ -3,15 +3,15 @@ import ManagedModel
 import PersistentStore
 import SpillStorage
 
-/// References to source objects that a mapping model does not migrate, kept until it is known what became of them: a
-/// policy or a later mapping model may set the relationship yet. Counted are those that are nil in the end.
+/// The references to source objects that a mapping model does not migrate. They are kept until the end, because a policy or a
+/// later mapping model may still set the relationship. Only references that are nil in the end are counted.
 ///
-/// Memory: a small buffer; the rest is a log on disk, 24 bytes a reference before compression.
+/// Memory: a small buffer; the rest is a log on disk, 24 bytes per reference before compression.
 final class UnmigratedReferences {
     /// A relationship whose lookup found nothing.
     private struct Lookup {
         let relationship: RelationshipDescription
-        /// Table of the source objects that were looked up.
+        /// The table of the source objects that were looked up.
         let sourceTable: Int
         let counted: CountedRelationship
 
@@ -23,7 +23,7 @@ final class UnmigratedReferences {
     }
 
     private var lookups: [Lookup] = []
-    /// Words: the lookup's number, the owner's key, the source key that was looked up.
+    /// The words of a record: the lookup's number, the owner's key, the source key that was looked up.
     private let log: RecordLog
 
     init(session: MigrationSession) {
@@ -32,7 +32,7 @@ final class UnmigratedReferences {
             memory: max(256 << 10, session.budget.sorts / 16))
     }
 
-    /// Writes the references' state; what is in memory goes to the log's files.
+    /// Encodes the references. Flushes their in-memory part to the log's files.
     func save(to state: inout StateWriter) throws(MigrationError) {
         state.write(lookups.count)
         for lookup in lookups {
@@ -43,7 +43,7 @@ final class UnmigratedReferences {
         try log.save(to: &state)
     }
 
-    /// Takes over references that were written; there are none yet.
+    /// Restores encoded references. Must be called on an empty instance.
     func restore(from state: inout StateReader, model: ManagedObjectModel) throws(MigrationError) {
         for _ in 0..<(try state.count(upTo: 1 << 24)) {
             let entity = model.entity(at: try state.count(upTo: model.entities.count - 1))
@@ -55,9 +55,9 @@ final class UnmigratedReferences {
         try log.restore(from: &state)
     }
 
-    /// A number for a relationship whose lookups are noted.
+    /// Returns the number of a relationship whose lookups are noted.
     ///
-    /// - Parameter sourceTable: index of the table whose objects are looked up.
+    /// - Parameter sourceTable: the index of the table whose objects are looked up.
     func number(of relationship: RelationshipDescription, sourceTable: Int) -> UInt64 {
         if let known = lookups.lastIndex(where: { $0.relationship == relationship && $0.sourceTable == sourceTable }) {
             return UInt64(known)
@@ -69,18 +69,18 @@ final class UnmigratedReferences {
     /// Notes that a lookup found nothing.
     ///
     /// - Parameters:
-    ///   - owner: key of the destination object that has the relationship.
-    ///   - source: key of the source object that was looked up.
+    ///   - owner: the key of the destination object that has the relationship.
+    ///   - source: the key of the source object that was looked up.
     func note(_ number: UInt64, owner: Int64, source: Int64) throws(MigrationError) {
         try log.append(number, SortKey.encode(owner), SortKey.encode(source))
     }
 
-    /// Counts the references that are nil in the end, each once; those of objects that are no more do not count.
+    /// Counts the references that are nil in the end, each once. References of deleted objects do not count.
     ///
     /// - Parameters:
     ///   - destination: the store with all its rows.
-    ///   - session: knows the associations of all mapping models.
-    /// - Complexity: a lookup by key for each reference noted.
+    ///   - session: provides the associations of all mapping models.
+    /// - Complexity: one lookup by key for each noted reference.
     func nilReferences(in destination: DestinationStore, _ session: MigrationSession) throws -> ReferenceCounts {
         let fates = ReferenceFates(
             session: session, mappings: session.associations.mappings,
@@ -115,7 +115,7 @@ final class UnmigratedReferences {
     }
 }
 
-/// What a relationship of the filled store holds.
+/// A reader of one relationship in the filled store.
 private final class RelationshipEnd {
     private let session: MigrationSession
     private let sourceTable: Int
@@ -137,7 +137,7 @@ private final class RelationshipEnd {
         links = try StoredLinks(destination, relationship: relationship, isReversed: false)
     }
 
-    /// Whether an object that exists has nothing for a source object: a to-one nothing at all, a to-many none of the
+    /// Tells whether an existing object has no link for a source object: in a to-one no link at all, in a to-many none to the
     /// objects that the source object became.
     func isNil(owner key: Int64, source: Int64) throws(MigrationError) -> Bool {
         owner.bind(key, at: 1)

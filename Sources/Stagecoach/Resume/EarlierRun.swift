@@ -2,26 +2,28 @@ import Diagnostics
 import Foundation
 import SpillStorage
 
-/// What a run that did not end left in its work directory.
+/// The contents of the work directory of an interrupted run: its header, its last states and its publication.
 struct EarlierRun {
-    /// Where the journal's sound records end, and the places of those that still count; not what they say.
+    /// The end of the journal's sound records and the places of the records that still count. The records themselves are
+    /// dropped.
     let journal: RunJournal.Contents
-    /// Where the last states stand.
+    /// The places of ``states`` in the journal.
     let statePlaces: [Int]
     let header: RunRecord.Header
-    /// The last ones: an earlier one was replaced by a later one before this was begun.
+    /// The last states that were read, oldest first. Older ones were superseded before the newest was begun.
     let states: [RunRecord.State]
     let publication: RunRecord.Publication?
 
-    /// States that are looked at. A run goes on from the last one; where it cannot, from one before it.
+    /// The number of states that are read, on the first attempt and after damage was found. A run resumes from the last one, or
+    /// from an earlier one if the last cannot be used.
     static let statesRead = (first: 2, again: 6)
 
-    /// Reads the journal of a run; nil where there is none that says anything.
+    /// Reads the journal of a run. Returns nil if there is none or if its header cannot be read.
     ///
-    /// - Parameter most: how many states are read at most.
+    /// - Parameter most: the maximum number of states to read.
     /// - Throws: `journal.io` (74).
     static func read(_ path: String, last most: Int = statesRead.first) throws(MigrationError) -> EarlierRun? {
-        // Each state is a whole one: damage before the last sound one does not matter.
+        // Each state is complete in itself, so damage before the last sound one does not matter.
         guard var contents = try RunJournal.read(path, last: most, skipsDamage: true),
             let header = contents.records.first.flatMap(RunRecord.header)
         else { return nil }
@@ -31,59 +33,59 @@ struct EarlierRun {
         for (record, place) in zip(contents.records, contents.places).dropFirst() {
             switch record.kind {
             case RunRecord.stateKind:
-                // One that says nothing is passed over, as if it had not been written.
+                // A state that cannot be decoded is skipped, as if it had not been written.
                 guard let state = RunRecord.state(record) else { continue }
                 states.append(state)
                 places.append(place)
                 publication = nil
             case RunRecord.publicationKind: publication = RunRecord.publication(record)
-            // A record that this program does not read: what came before it does not hold any more.
+            // A kind of record that this program does not know: the records before it no longer hold.
             default: return nil
             }
         }
-        // States hold their bytes themselves.
+        // The states own their bytes, so the records are no longer needed.
         contents.records = []
         return EarlierRun(
             journal: contents, statePlaces: places, header: header, states: states, publication: publication)
     }
 
-    /// Whether the run published its store, and died before it had cleaned up.
+    /// Tells whether the run published its store and was killed before it had cleaned up.
     ///
     /// - Throws: `destination.io` (74), `destination.permission` (77).
     func isPublished() throws(MigrationError) -> Bool { try publication?.store.isPlaced() ?? false }
 
-    /// True where the run came as far as publishing, and what it said of that cannot be read any more: where a store stands at the
-    /// destination, it is the run's.
+    /// Tells whether the run reached publication, but its record of it can no longer be read. A store at the destination is
+    /// then this run's result.
     func hasLostPublication(to place: DestinationPath) -> Bool {
         publication == nil && FileManager.default.fileExists(atPath: Self.publicationPath(place))
     }
 
-    /// Whether a state names spill files.
+    /// True if a state names spill files.
     var namesFiles: Bool {
         states.contains { $0.stages != nil || $0.models != nil || $0.references != nil || $0.namesSorts }
     }
 
-    /// The state that the store's file is in.
+    /// Returns the state that matches the stamp in the store's file.
     ///
-    /// - Parameter bound: states from this number on are passed over.
+    /// - Parameter bound: states with this ordinal or a higher one are ignored.
     func state(bearing stamp: Int64, before bound: Int = .max) -> RunRecord.State? {
         states.last { $0.stamp == stamp && $0.ordinal < bound }
     }
 
-    /// The path of the journal of a run to a destination.
+    /// Returns the path of the journal of a run to a destination.
     static func journalPath(_ place: DestinationPath) -> String { "\(place.workDirectory)/run.journal" }
 
-    /// The second copy of what a run says that is about to publish: without it, a damaged journal would let an append that was
-    /// published be appended once more.
+    /// Returns the path of the second copy of the publication record. Without the copy, a damaged journal would let an append
+    /// that was already published be appended again.
     static func publicationPath(_ place: DestinationPath) -> String { "\(place.workDirectory)/run.publication" }
 
-    /// Where the journal of a run stands that has published its store and is about to end: beside the work directory,
-    /// which goes before it. Without the journal the same command would append once more.
+    /// Returns the path to which the journal is moved once the store is published and the run is about to end. It lies beside
+    /// the work directory, which is removed first. Without the journal the same command would append once more.
     static func lastJournalPath(_ place: DestinationPath) -> String { "\(place.workDirectory)-done" }
 
-    /// What a run to a destination left that did not end.
+    /// Reads the interrupted run to a destination. Returns nil if there is none.
     ///
-    /// - Parameter most: how many states are read at most.
+    /// - Parameter most: the maximum number of states to read.
     /// - Throws: `journal.io`, `destination.io` (74), `destination.permission` (77).
     static func read(
         beside place: DestinationPath, last most: Int = statesRead.first
@@ -98,8 +100,8 @@ struct EarlierRun {
         return run
     }
 
-    /// Writes the second copy of a publication. Nothing waits for it: it is there after the process was killed, and the
-    /// journal holds after the machine failed.
+    /// Writes the second copy of a publication record without syncing it. The copy survives a kill of the process; after a
+    /// failure of the machine the journal itself is used.
     static func writeCopy(
         _ path: String, _ header: RunRecord.Header, _ publication: RunJournal.Record
     ) throws(MigrationError) {
@@ -109,7 +111,7 @@ struct EarlierRun {
         try RecordSlot(path).write(writer.bytes)
     }
 
-    /// Reads the second copy of a publication; nil where none is sound.
+    /// Reads the second copy of a publication record. Returns nil if it is missing or damaged.
     private static func readCopy(_ path: String) throws(MigrationError) -> EarlierRun? {
         guard let bytes = try RecordSlot.read(path) else { return nil }
         var reader = StateReader(bytes)

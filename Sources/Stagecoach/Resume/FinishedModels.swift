@@ -1,9 +1,10 @@
 import Diagnostics
 import SpillStorage
 
-/// What the mapping models that have run leave for later ones, so that a run that was killed goes on at the one at work.
+/// The encoding of everything that finished mapping models leave for later ones, so that a killed run resumes at the mapping
+/// model that was running.
 enum FinishedModels {
-    /// Writes the associations, and the references to what was not migrated; what is in memory goes to their files.
+    /// Encodes the associations and the unmigrated references. Flushes their in-memory parts to their files.
     static func bytes(_ session: MigrationSession) throws(MigrationError) -> [UInt8] {
         var state = StateWriter()
         state.write(session.associations.tables.count)
@@ -21,16 +22,16 @@ enum FinishedModels {
         return state.bytes
     }
 
-    /// Takes over what was written: the session's models are those that had run.
+    /// Restores the finished models of a session from their encoding.
     ///
-    /// - Parameter mappings: those of all mapping models, each at its index.
+    /// - Parameter mappings: the entity mappings of all mapping models, each at its index.
     /// - Throws: `journal.damaged`, `spill.io` (74).
     static func restore(
         _ bytes: [UInt8], _ turns: RunRecord.Turns, in session: MigrationSession, mappings: [PlannedMapping]
     ) throws(MigrationError) {
         var state = StateReader(bytes)
         var tables: [MappingAssociations] = []
-        // No pair is added any more.
+        // Finished models get no further pairs, so the logs need little memory.
         let logs = RecordMemory(bytes: session.budget.keys / 4)
         let share = session.budget.keys / 2 / max(1, session.mappingCount)
         for number in 0..<(try state.count(upTo: mappings.count)) {

@@ -5,33 +5,33 @@ import Glibc
 import SpillStorage
 import Synchronization
 
-/// Writes a run's journal: what a record describes is brought to the disk first, in a thread of its own where the run need
-/// not wait for it.
+/// A writer of a run's journal. It brings the data that a record describes to the disk before it appends the record, on a
+/// thread of its own if the run need not wait.
 ///
-/// Memory: the state on its way.
+/// Memory: one state, until it is written.
 final class JournalWriter: @unchecked Sendable {
-    // The journal and the records belong to the queue; all else is atomic or never changes.
+    // Only the queue uses the journal and the records. All other properties are atomic or constant.
     private let queue = DispatchQueue(label: "checkpoint")
     private let journal: RunJournal
-    /// Where the header and the last two states stand in it.
+    /// The places of the header and of the last two states in the journal.
     private var headerPlace: Int
     private var latest: [Int] = []
     private let storePath: String
-    /// Where the files lie that states name.
+    /// The directory of the spill files that states name.
     private let spills: WorkDirectory
     private let busy = Atomic<Bool>(false)
     private let lastSettled = Atomic<Int>(0)
     private let failure = Mutex<MigrationError?>(nil)
-    /// For tests: the record after which the process kills itself.
+    /// For tests: the number of the record after which the process kills itself.
     private let killAfter: Int?
-    /// For tests: the record from which on none can be written.
+    /// For tests: the number of records after which writing fails.
     private let failAfter: Int?
     private var appended = 0
 
     /// - Parameters:
-    ///   - path: the journal; written anew where there is no earlier run to go on from.
-    ///   - storePath: the store that the records describe.
-    ///   - spills: where the files lie that states name.
+    ///   - path: the path of the journal. A new journal is created if there is no earlier run to resume.
+    ///   - storePath: the path of the store that the records describe.
+    ///   - spills: the directory of the spill files that states name.
     /// - Throws: `journal.full`, `journal.io` (74).
     init(
         _ path: String, header: RunRecord.Header, earlier: EarlierRun?, storePath: String, spills: WorkDirectory,
@@ -53,21 +53,21 @@ final class JournalWriter: @unchecked Sendable {
         }
     }
 
-    /// Whether a record is on its way.
+    /// True while a record is being written.
     var isBusy: Bool { busy.load(ordering: .acquiring) }
 
-    /// ``RunRecord/State/ordinal`` of the last state that was appended while the run went on, and stands on the disk.
+    /// The ``RunRecord/State/ordinal`` of the last state that ``append(_:ordinal:everything:trims:)`` has brought to the disk.
     var settled: Int { lastSettled.load(ordering: .acquiring) }
 
-    /// Appends a state once the store is on the disk, while the run goes on.
+    /// Appends a state in the background, after syncing the store.
     ///
     /// - Parameters:
-    ///   - ordinal: the state's.
-    ///   - everything: whether other files were written too since the last state.
-    ///   - trims: whether gaps in memory are given back: a state of stages is encoded in many small pieces, and what a stage
-    ///     takes next is other ones. What the state of a row path's load leaves is used again at once: to touch it anew would
-    ///     cost more than the state.
-    /// - Throws: what an earlier one failed with.
+    ///   - ordinal: the state's ordinal.
+    ///   - everything: true if files beside the store were written too since the last state.
+    ///   - trims: true to give free heap memory back to the system. A state of the stages is encoded in many small pieces,
+    ///     which the next stage does not reuse. The memory of a state of a row-path load is reused at once, and touching it
+    ///     anew would cost more than the state.
+    /// - Throws: the error of an earlier record.
     func append(
         _ state: RunJournal.Record, ordinal: Int, everything: Bool, trims: Bool
     ) throws(MigrationError) {
@@ -90,7 +90,7 @@ final class JournalWriter: @unchecked Sendable {
 
     /// Appends a record and waits until it is on the disk.
     ///
-    /// - Parameter synchronizes: whether the store is to be there before it.
+    /// - Parameter synchronizes: true to sync the store first.
     func appendNow(
         _ record: RunJournal.Record, synchronizes: Bool, everything: Bool = false
     ) throws(MigrationError) {
@@ -109,15 +109,15 @@ final class JournalWriter: @unchecked Sendable {
         if let result { throw result }
     }
 
-    /// Waits for the record on its way.
+    /// Waits for the record that is being written, and throws its error.
     func drain() throws(MigrationError) {
         WaitBoard.during(.disk) { queue.sync {} }
         try rethrow()
     }
 
-    /// The last state, as it was written; nil before the first.
+    /// Reads back the last state that was written. Returns nil if there is none.
     ///
-    /// - Throws: `journal.io` (74), and what an earlier record failed with.
+    /// - Throws: `journal.io` (74), and the error of an earlier record.
     func lastState() throws(MigrationError) -> RunRecord.State? {
         try drain()
         var result: Result<RunRecord.State?, MigrationError> = .success(nil)

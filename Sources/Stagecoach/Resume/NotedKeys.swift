@@ -1,28 +1,29 @@
 import Diagnostics
 import SpillStorage
 
-/// The keys that a run's loads have noted of source tables which later steps look into: a run that goes on need not read
-/// the tables again.
+/// The keys of source tables that later steps look up, noted during a run's loads. A resumed run need not read those tables
+/// again.
 ///
-/// They are what the source says, so they hold whatever state is gone on from. Nothing waits for their file: where it did not
-/// reach the disk it is not sound, and the tables are read. Sets that do not fit ``most`` bytes are left out.
+/// The keys depend on the source alone, so they are valid for any state that the run resumes from. The file is not synced: if
+/// it did not reach the disk, it is damaged, and the tables are read again. Sets are left out once all of them exceed ``most``
+/// bytes.
 ///
-/// Memory: the sets' bytes until the file is written, and three times as much while it is.
+/// Memory: the bytes of the sets until the file is written, and three times as much while it is written.
 final class NotedKeys {
-    /// The most bytes of all sets together.
+    /// The maximum size of all sets together, in bytes.
     private static let most = 128 << 10
 
     private let path: String
-    /// What ``save(_:ofTable:)`` wrote, by source table.
+    /// The encoded sets, by source table.
     private var sets: [Int: [UInt8]] = [:]
     private var slot: RecordSlot?
     private var isWritten = true
 
     init(_ path: String) { self.path = path }
 
-    /// Takes over what a run has noted.
+    /// Reads the keys that an interrupted run has noted.
     ///
-    /// - Parameter run: the destination's UUID.
+    /// - Parameter run: the UUID of the destination, which identifies the run.
     func find(of run: String) {
         guard let bytes = try? RecordSlot.read(path) else { return }
         var reader = StateReader(bytes)
@@ -33,14 +34,14 @@ final class NotedKeys {
             try reader.finish()
             sets = found
         } catch {
-            // As if there were none.
+            // A damaged file counts as missing.
             sets = [:]
         }
     }
 
-    /// Gives the keys of a source table to an empty set.
+    /// Fills an empty set with the noted keys of a source table.
     ///
-    /// - Returns: false where none were noted.
+    /// - Returns: false if no keys were noted.
     /// - Throws: `journal.damaged`; `spill.…`.
     func restore(_ index: KeyIndex, ofTable table: Int) throws(MigrationError) -> Bool {
         guard let bytes = sets[table] else { return false }
@@ -50,7 +51,7 @@ final class NotedKeys {
         return true
     }
 
-    /// Notes all keys of a source table.
+    /// Notes all keys of a source table, unless they are already noted, spilled or too large.
     ///
     /// - Throws: `spill.…`.
     func note(_ index: KeyIndex, ofTable table: Int) throws(MigrationError) {
@@ -62,7 +63,7 @@ final class NotedKeys {
         isWritten = false
     }
 
-    /// Writes the file, where there is something new. Where that fails, a run that goes on reads the tables.
+    /// Writes the file if keys were noted since the last call. If writing fails, a resumed run reads the tables instead.
     func write(run: String) {
         guard !isWritten else { return }
         isWritten = true

@@ -1,43 +1,45 @@
 import Diagnostics
 
-/// Parts of a killed run's work that are passed over, because a run could not go on from them.
+/// The parts of a killed run's work that are ignored because the run could not be resumed from them.
 ///
-/// A killed run may lose work, and is never refused for what it left. Damage is met when a state is taken up, or hours later,
-/// when a block of a spill file is read that the killed run wrote. Either way the run ends there and begins once more: from the
-/// state before the one that it went on from, as long as no later one was written, and in the end from the beginning.
+/// A killed run may lose work, but it is never refused because of what it left. Damage is found when a state is restored, or
+/// hours later, when a block of a spill file from the killed run is read. In both cases the run ends and starts again: from the
+/// state before the one that it resumed from if no later state was written, and otherwise from the beginning.
 struct PassedOver {
-    /// States with this number and later ones.
+    /// The lowest ordinal that is ignored: states from this one on are not used.
     var bound = Int.max
-    /// All of it: the run begins anew.
+    /// True if all work is ignored and the run starts anew.
     var isAll = false
-    /// The first thing that was wrong, for the report; nil: nothing was.
+    /// The first damage that was found, for the report; nil if there was none.
     var reason: String?
 
-    /// States of the killed run that are read at most.
+    /// The maximum number of states of the killed run to read.
     var statesRead: Int { reason == nil ? EarlierRun.statesRead.first : EarlierRun.statesRead.again }
 }
 
-/// The end of a run that met damage in the work of a killed one: it runs again, without that.
+/// An error that ends a run because the killed run's work is damaged. The run is repeated without that work.
 struct DamagedWork: Error {
     let passed: PassedOver
 }
 
 extension Resumption {
-    /// What the run is to pass over next, where it went on from a killed one and the error may come of what that one left;
-    /// nil elsewhere.
+    /// Returns the parts to ignore in the next attempt, if the run was resumed and the error may be caused by damage in the
+    /// killed run's work. Returns nil otherwise.
     func passing(over error: any Error) -> PassedOver? {
         guard let state, let error = error as? MigrationError, area.isDamage(error) else { return nil }
         var next = passed
         if next.reason == nil { next.reason = error.message }
         next.bound = state.ordinal
-        // What was written since is later than all that is left to go on from.
+        // This run has written states since, and all of them are based on the damaged one. There is nothing left to resume
+        // from.
         if checkpoints.hasWritten { next.isAll = true }
         return next
     }
 }
 
 extension WorkArea {
-    /// Whether an error may come of damage to what stands in the work area. A failing disk is none: its errors name it.
+    /// Tells whether an error may be caused by damaged files in the work area. Errors of a failing disk do not count: the disk
+    /// itself has to be reported.
     func isDamage(_ error: MigrationError) -> Bool {
         if error.category == .internal || ["journal.damaged", "spill.damaged"].contains(error.code) { return true }
         if let cause = error.cause as? MigrationError, isDamage(cause) { return true }

@@ -5,19 +5,18 @@ import Glibc
 import PersistentStore
 import SpillStorage
 
-/// The state that a run took last, without waiting for the disk.
+/// A state that was written without syncing, between two states of the journal.
 ///
-/// States of the journal wait until the store is on the disk, which takes a busy one some hundredths of a second each; a run
-/// that is killed in between would do that work again. What was written before it was killed is in the file all the same. So
-/// in between there are states that nothing waits for, the last of them in a file of its own, with sums of the pages that were
-/// written since the last state of the journal: where the machine failed too, and not all of these pages are there, the
-/// journal's holds.
+/// A state of the journal waits until the store is on the disk, which takes a busy disk some hundredths of a second. A run
+/// killed between two of them would repeat that work, although everything written before the kill is in the file. So there are
+/// additional states that are not synced. The last of them has a file of its own, with checksums of the pages written since the
+/// last state of the journal. If the machine failed too and some of these pages are missing, the journal's state is used.
 struct RecentState {
-    /// The destination's UUID: which run took it.
+    /// The UUID of the destination, which identifies the run.
     var run: String
-    /// ``RunRecord/State/ordinal`` of the journal's state that the sums go on from.
+    /// The ``RunRecord/State/ordinal`` of the journal's state on which the checksums are based.
     var base: Int
-    /// Sums of the pages.
+    /// Checksums of the pages written since that state.
     var written: [UInt8]
     var state: RunRecord.State
 
@@ -43,10 +42,11 @@ struct RecentState {
         state = try RunRecord.State(from: &reader)
     }
 
-    /// The state that a run left, where it is later than the journal's and the store's file has all that it tells of.
+    /// Reads the recent state of an interrupted run. Returns nil if it is not later than the journal's state, or if the store's
+    /// file lacks pages that it describes.
     ///
     /// - Parameters:
-    ///   - found: the journal's state that the store is in.
+    ///   - found: the journal's state that matches the store.
     /// - Throws: `journal.io`, `store.io` (74).
     static func find(
         _ path: String, after found: RunRecord.State, of run: EarlierRun, store: String
@@ -61,23 +61,23 @@ struct RecentState {
     }
 }
 
-/// Takes the states of a run that nothing waits for.
+/// The writer of a run's recent states.
 ///
-/// Memory: a record while it is written.
+/// Memory: one record, while it is written.
 final class RecentStates {
     private let path: String
-    /// The least time between two of them; on a longer run they are further apart: a fiftieth of it.
+    /// The least time between two states. On a long run it grows to a fiftieth of the run's time.
     private let interval: Duration
     private let start = ContinuousClock.now
     private var last = ContinuousClock.now
     private var slot: RecordSlot?
-    /// Whether the file cannot be written: the journal's states remain.
+    /// True if the file cannot be written. Then only the journal's states remain.
     private var hasFailed = false
     private weak var table: PageTableWriter?
-    /// States of the journal with whose pages the sums go on: one that stands on the disk, and one on its way there.
+    /// The journal's states on which checksums are based: one that is on the disk, and one that is being written.
     private var base: (ordinal: Int, part: Int)?
     private var pending: (ordinal: Int, part: Int)?
-    /// For tests: the state after which the process kills itself.
+    /// For tests: the number of the state after which the process kills itself.
     private let killAfter: Int?
     private var taken = 0
 
@@ -87,10 +87,10 @@ final class RecentStates {
         killAfter = RunCheckpoints.setting("STAGECOACH_KILL_AT_RECENT")
     }
 
-    /// Whether the journal's states are left out, so that a test gets to its kill.
+    /// For tests: true if the journal's states are to be left out, so that the test reaches its kill.
     var isAwaited: Bool { killAfter != nil && (base ?? pending) != nil }
 
-    /// A state of a table that is being filled was given to the journal.
+    /// Records that a state of a table that is being filled was given to the journal. New checksums begin at it.
     func note(_ ordinal: Int, of writer: PageTableWriter) {
         if table !== writer { forget() }
         guard !hasFailed, let part = writer.beginWritten() else { return forget() }
@@ -98,17 +98,17 @@ final class RecentStates {
         pending = (ordinal, part)
     }
 
-    /// The sums say nothing of what comes.
+    /// Forgets the checksums, because they do not cover the changes that follow.
     func forget() { (table, base, pending) = (nil, nil, nil) }
 
-    /// The journal's states up to an ordinal stand on the disk.
+    /// Records that the journal's states up to an ordinal are on the disk.
     func settle(_ ordinal: Int) {
         guard let known = pending, known.ordinal <= ordinal else { return }
         table?.forgetWritten(before: known.part)
         (base, pending) = (known, nil)
     }
 
-    /// Whether it is time for one: earlier where there can be none for a while.
+    /// Tells whether a state is due. It is due earlier if the writer is about to sort, because no state can be taken then.
     func isDue(_ writer: PageTableWriter) -> Bool {
         guard base != nil, table === writer else { return false }
         let now = ContinuousClock.now
@@ -116,9 +116,9 @@ final class RecentStates {
         return last.duration(to: now) >= (writer.sortsNext ? least / 8 : least)
     }
 
-    /// Writes a state down. Where that fails there are no more of them.
+    /// Writes a state. If writing fails, no further recent states are written.
     ///
-    /// - Parameter state: as of the writer's checkpoint right before.
+    /// - Parameter state: the state as of the writer's checkpoint immediately before this call.
     func write(_ state: RunRecord.State, of writer: PageTableWriter, run: String) {
         guard let base else { return }
         do throws(MigrationError) {

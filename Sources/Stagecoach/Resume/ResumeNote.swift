@@ -1,8 +1,8 @@
-/// What a plan says of a run that is killed.
+/// The lines of a plan about resuming a killed run.
 struct ResumeNote {
-    /// From where it goes on.
+    /// The sentence that says where a killed run resumes.
     let sentence: String
-    /// What stands in the way, by the number of the entity mapping in its model.
+    /// The reasons that prevent resuming inside an entity, by the entity mapping's number in its model.
     private(set) var obstacles: [Int: String] = [:]
 
     init(

@@ -6,15 +6,14 @@ import Mapping
 import PersistentStore
 import SpillStorage
 
-/// What a run does about an earlier one to the same destination that did not end: goes on from it, refuses to, or begins
-/// anew.
+/// A run's decision about an interrupted run to the same destination: resume it, refuse to, or start anew.
 struct Resumption {
     let checkpoints: RunCheckpoints
-    /// Where the load goes on; nil where it begins.
+    /// The state from which the load resumes; nil if the load starts at its beginning.
     let state: RunRecord.State?
-    /// The report of the earlier run where it had published its store.
+    /// The report of the interrupted run, if it had already published its store.
     let published: MigrationReport?
-    /// What the report says of it: a sentence, or nothing.
+    /// The notes for the report: one sentence, or none.
     var notes: [String] {
         if state != nil {
             let note = "The run went on from where an earlier one was that did not end"
@@ -33,12 +32,12 @@ struct Resumption {
         } ?? []
     }
     let area: WorkArea
-    /// What of the earlier run is passed over.
+    /// The parts of the interrupted run that are ignored.
     let passed: PassedOver
-    /// Whether a run may leave anything.
+    /// True if this run may leave work for a later one.
     private let mayKeep: Bool
 
-    /// - Throws: `resume.changed` (78) where the inputs differ from those that the earlier run was begun with; `store.io` (74).
+    /// - Throws: `resume.changed` (78) if the inputs differ from those of the interrupted run; `store.io` (74).
     init(
         _ migration: Migration, _ prepared: Migration.Prepared, _ area: WorkArea, appends: Bool, passing: PassedOver
     ) throws {
@@ -49,7 +48,7 @@ struct Resumption {
         let started = EvaluationScope.time
         let uuid = area.earlier?.header.uuid ?? UUID().uuidString
         if options.newUUID { migration.newUUID = uuid }
-        // Digests of models take a millisecond or two: made when they are asked for, and once.
+        // Digests of models take a millisecond or two, so the header is made on demand and only once.
         var known: RunRecord.Header?
         let header = {
             if let known { return known }
@@ -67,7 +66,7 @@ struct Resumption {
         }
         let differences = earlier.header.differences(from: try header())
         if try earlier.isPublished(), let publication = earlier.publication {
-            // All but the cleaning up was done; another run has nothing to do with it.
+            // Only the cleaning up was left to do. A run with other inputs has nothing to resume here.
             (state, published) = (nil, differences.isEmpty ? publication.report : nil)
             area.removeFiles()
             if !differences.isEmpty, !appends { try DestinationPath(path: migration.destinationPath).checkFresh() }
@@ -83,7 +82,7 @@ struct Resumption {
                 remedy: "Run the earlier command to go on, or give --restart to begin anew",
                 context: .init(path: area.path))
         }
-        // Files that had their names already, before the store had its own: they are made again.
+        // These result files were named before the store was. They are made again.
         for file in earlier.publication?.results ?? [] where try file.isPlaced() { unlink(file.path) }
         state = try checkpoints.findState(vfs: area.vfsName, before: passed.bound)
         if state == nil {
@@ -92,18 +91,18 @@ struct Resumption {
         }
     }
 
-    /// Whether a run that ends with an error can be gone on from.
+    /// Tells whether the work of a run that ends with this error is kept, so that it can be resumed.
     func keeps(_ error: MigrationError) -> Bool {
         let canGoOn =
             error.category == .io || error.code == "interrupted"
             || error.category == .temporary && error.code != "store.moved" && checkpoints.isActive
         guard canGoOn, mayKeep else { return false }
-        // A full disk gets back what is of no use to a later run.
+        // Files that a later run cannot use are removed, which frees space on a full disk.
         if !checkpoints.isActive { area.removeFiles() }
         return checkpoints.keep()
     }
 
-    /// The error, saying where the work is.
+    /// Returns the error with a remedy that says where the work is kept.
     func kept(_ error: MigrationError) -> MigrationError {
         var error = error
         let place = "What is done so far is kept in \(area.path): the same command goes on from there"
@@ -113,13 +112,14 @@ struct Resumption {
 }
 
 extension RunRecord.Header {
-    /// What the run counted, where it was begun with the source as it is now; nil elsewhere. A run of other models is refused.
+    /// Returns the row counts of the interrupted run, if the source is unchanged since; nil otherwise. Models need no check
+    /// here: a run with other models is refused.
     func census(of source: SourceStore, _ layout: StoreLayout) -> SourceCensus? {
         guard inputs.source == .init(source.fingerprint, uuid: source.metadata.uuid) else { return nil }
         return SourceCensus(counted: sourceRows, strays: strays, layout: layout)
     }
 
-    /// What a run is begun with.
+    /// Creates the header of a run from its inputs.
     init(
         _ migration: Migration, _ prepared: Migration.Prepared, appends: Bool, started: Double, uuid: String
     ) throws(MigrationError) {
@@ -128,9 +128,9 @@ extension RunRecord.Header {
         inputs.sourceModel = InputDigest.hashes(migration.sourceModel)
         inputs.destinationModel = InputDigest.hashes(migration.destinationModel)
         inputs.mappingModels = migration.mappingModels.map(InputDigest.digests)
-        // A store that is appended to is copied again, whatever its -wal came to be.
+        // A store that is appended to is copied again, so a change of its -wal does not matter.
         inputs.destination = nil
-        // What a run may be gone on with although it was begun with another.
+        // These options may differ between the interrupted run and this one.
         inputs.options["--memory-limit"] = nil
         inputs.options["--batch-size"] = nil
         var lines: [String: String] = [:]
@@ -177,12 +177,12 @@ extension RunRecord.Header {
 }
 
 extension RunCheckpoints {
-    /// Notes which files are about to get their names, and what the run will say.
+    /// Records which files are about to be renamed to their final paths, together with the final report.
     ///
     /// - Parameters:
-    ///   - store: the destination.
-    ///   - built: the private store.
-    ///   - results: result files, with where each is until it is placed.
+    ///   - store: the path of the destination.
+    ///   - built: the path of the private store.
+    ///   - results: the result files, each with the path at which it lies until it is published.
     func publish(
         _ report: MigrationReport, store: String, built: String, results: [(path: String, part: String)?]
     ) throws {

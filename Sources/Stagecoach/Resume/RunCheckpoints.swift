@@ -3,15 +3,15 @@ import Foundation
 import PersistentStore
 import SpillStorage
 
-/// The checkpoints of one run: when they are taken, what they say, and where a run goes on that was killed.
+/// The checkpoints of one run: when they are taken, what they contain, and where a killed run resumes.
 ///
-/// A run that ends within some hundredths of a second takes none. From the first one on there is one where pages begin to fill
-/// a table and where a step in which SQLite wrote ends, and within a step every half second, on the row path for every tenth of
-/// the work too. The journal's record says what the file holds, and is written when the file is on the disk; so whatever is
-/// lost, the file can be brought back to what the last sound record says. In between, where pages fill a table, there are
-/// states that nothing waits for (``RecentState``).
+/// A run that ends within some hundredths of a second takes no checkpoint. After the first one, a checkpoint is taken where
+/// pages begin to fill a table, where a step in which SQLite wrote ends, and every half second within a step; on the row path
+/// also after every tenth of the work. The journal's record describes the contents of the store's file and is written once the
+/// file is on the disk. So whatever is lost, the file can be brought back to the last sound record. While pages fill a table,
+/// there are additional states that are not synced (``RecentState``).
 ///
-/// Memory: a record.
+/// Memory: one record.
 final class RunCheckpoints {
     private let journalPath: String
     private let publicationPath: String
@@ -23,70 +23,71 @@ final class RunCheckpoints {
     private let header: () throws -> RunRecord.Header
     private let earlier: EarlierRun?
     private let cancellation: CancellationFlag
-    /// Between two states: the least of processor time, the most of the clock's time. In between a tenth of the work may be
-    /// lost where a state is a few pages; what costs more, stages and SQLite's transactions, waits for the most.
+    /// The time between two states: the lower bound is in processor time, the upper bound in wall-clock time. Between the
+    /// bounds a state is taken after each tenth of the work, if a state is only a few pages. More expensive states, of stages
+    /// and of SQLite's transactions, wait for the upper bound.
     private let intervals: ClosedRange<Duration>
-    /// Processor seconds of the run's thread, when it began and at the last state.
+    /// The processor seconds of the run's thread when it began and at the last state.
     private let start = RunCheckpoints.processorSeconds
     private var lastProcessor = RunCheckpoints.processorSeconds
-    /// Until when the processor's time cannot have come so far that a state is due: each question is a call of the system.
+    /// The earliest time at which the processor time can make a state due. Each query of the processor time is a system call.
     private var notDueBefore = ContinuousClock.now
     private let journalFailure: Int?
     private var writer: JournalWriter?
     private var last = ContinuousClock.now
     private var anchor: MigrationSession.Anchor?
     private var session: MigrationSession? { anchor?.session }
-    /// The stages of a mapping model with user code; nil while none is at work.
+    /// The stages of a mapping model with user code; nil while none of them runs.
     weak var stages: StagedCheckpoints? {
         didSet { if stages != nil { isStaged = true } }
     }
-    /// Whether the mapping model at work has run in stages.
+    /// True if the current mapping model has run in stages.
     private var isStaged = false
-    /// Whether the last state of these could be kept.
+    /// True if the last state of the stages could be saved.
     private var hasStages = false
-    /// The state to go on from; nil once it was gone on from, and where there is none.
+    /// The state to resume from; nil after it was restored, and if there is none.
     private(set) var resumed: RunRecord.State?
-    /// Whether a state has been written: from then on each step ends with one.
+    /// True once a state has been written. From then on each step ends with a state.
     private(set) var isActive = false
-    /// Whether steps of the load may be gone on from.
+    /// True if the load can be resumed.
     let isResumable: Bool
-    /// Whether the journal of the earlier run is gone on with.
+    /// True if the journal of the interrupted run is continued.
     private var goesOn = false
     private var destination: DestinationStore?
-    /// Whether the last state is one between two steps, after which the store was not written.
+    /// True if the last state lies between two steps and the store was not written after it.
     private var isBetweenSteps = false
-    /// Whether rows were written since the last state that no state could be taken of.
+    /// True after a write that no state covers, because no state could be taken.
     private var isStale = false
-    /// The step at work once all its rows were appended.
+    /// The position of the current step once all its rows were appended.
     var loaded = RunRecord.LoadPosition()
-    // What the next state says.
+    // The contents of the next state.
     private var unit = 0
     private var highest: [Int64] = []
     private var base: RunRecord.State?
-    /// What was counted, and what was referred to, when the step or join table at work began.
+    /// The counts and unmigrated references at the beginning of the current step or join table.
     private var beginning: (counts: MigrationCounts, references: [UInt8]?)?
     private var turns = RunRecord.Turns()
-    /// What the models that have run left.
+    /// The encoded results of the finished mapping models.
     private var models: [UInt8]?
-    /// The store that is appended to; nil for a fresh one.
+    /// The store that is appended to; nil for a fresh destination.
     private var appended: RunRecord.Appended?
-    /// Which file it is: ``ExistingDestination/identity``.
+    /// The ``ExistingDestination/identity`` of the store that is appended to.
     var identity: [Int64] = []
-    /// The store that is appended to, open for reading: what its copy was made of; nil for a fresh one.
+    /// A read-only descriptor of the store that is appended to, from which its copy was made; nil for a fresh destination.
     var original: Int32?
-    /// The copy of the store that a load without rejects begins from; nil while there is none.
+    /// The copy of the store from which a load without rejected objects starts; nil while there is none.
     var before: RunRecord.Before?
-    /// States taken so far.
+    /// The ordinal of the last state taken.
     private var ordinal = 0
-    /// Set once objects were rejected.
+    /// The results of the first load; set once objects were rejected.
     var rejects: RunRecord.Rejects?
-    /// The counts before rejected objects were taken out of them: a run that goes on takes them out again.
+    /// The counts before rejected objects were subtracted. A resumed run subtracts them again.
     var countsBeforeRejects: MigrationCounts?
 
     /// - Parameters:
-    ///   - earlier: a run that did not end, whose inputs are the same.
-    ///   - isResumable: whether the load can be gone on from; else it is begun anew.
-    ///   - header: what this run is begun with.
+    ///   - earlier: an interrupted run with the same inputs.
+    ///   - isResumable: true if the load can be resumed; otherwise it starts anew.
+    ///   - header: makes the header of this run.
     init(
         _ area: WorkArea, earlier: EarlierRun?, isResumable: Bool, cancellation: CancellationFlag,
         options: MigrationOptions,
@@ -109,14 +110,15 @@ final class RunCheckpoints {
         journalFailure = options.journalFailure
     }
 
-    /// A number that a variable of the environment gives.
+    /// Returns the number in an environment variable.
     static func setting(_ name: String) -> Int? { getenv(name).flatMap { Int(String(cString: $0)) } }
 
     // MARK: - Going on
 
-    /// Finds the state that the store is in, brought back to where it was sound; nil where all begins anew.
+    /// Finds the state that matches the store, after rolling the store back to a sound state. Returns nil if the run starts
+    /// anew.
     ///
-    /// - Parameter bound: states from this number on are passed over.
+    /// - Parameter bound: states with this ordinal or a higher one are ignored.
     /// - Throws: `store.io` (74).
     func findState(vfs: String?, before bound: Int) throws(MigrationError) -> RunRecord.State? {
         guard isResumable, let earlier, !earlier.states.isEmpty, try DestinationPath.status(storePath) != nil,
@@ -126,11 +128,11 @@ final class RunCheckpoints {
         else { return nil }
         let recent = try RecentState.find(recentPath, after: found, of: earlier, store: storePath)
             .flatMap { $0.ordinal < bound ? $0 : nil }
-        // One that does not hold never will.
+        // A recent state that does not match the store now never will.
         if recent == nil { unlink(recentPath) }
         let state = recent ?? found
         noted.find(of: earlier.header.uuid)
-        // Later than all that stand in the journal, also those that are passed over.
+        // New ordinals are higher than all in the journal, including those of ignored states.
         ordinal = earlier.states.reduce(state.ordinal) { max($0, $1.ordinal) }
         if bound < .max { ordinal = max(ordinal, bound) }
         resumed = state
@@ -149,10 +151,10 @@ final class RunCheckpoints {
         return state
     }
 
-    /// Says which session's work is noted.
+    /// Sets the session whose work is recorded.
     func attach(_ session: MigrationSession) { anchor = session.anchor }
 
-    /// Says which store is filled.
+    /// Sets the store that is filled.
     func fill(_ destination: DestinationStore) {
         self.destination = destination
         destination.passed = { [weak self] writer throws(MigrationError) in try self?.passed(writer) }
@@ -161,7 +163,7 @@ final class RunCheckpoints {
         if isActive { destination.keepJournal() }
     }
 
-    /// The session's counts become those of the state that is gone on from, which is used up.
+    /// Restores the session's counts from the state to resume from, and clears that state.
     func restore() {
         guard let state = resumed, let session else { return }
         session.counts = state.progress.counts
@@ -180,24 +182,24 @@ final class RunCheckpoints {
 
     // MARK: - Keys
 
-    /// Gives an empty set the keys of a source table that an earlier run has noted.
+    /// Fills an empty set with the keys of a source table that an interrupted run has noted.
     ///
-    /// - Returns: false where there are none.
+    /// - Returns: false if no keys were noted.
     func restoreKeys(_ index: KeyIndex, ofTable table: Int) throws(MigrationError) -> Bool {
         try noted.restore(index, ofTable: table)
     }
 
-    /// All keys of a source table were read, and later steps look into them.
+    /// Notes all keys of a source table that later steps look up.
     func note(_ index: KeyIndex, ofTable table: Int) throws(MigrationError) {
         if isResumable { try noted.note(index, ofTable: table) }
     }
 
     // MARK: - States
 
-    /// Whether a record was written since the run began.
+    /// True if this run has written a record.
     var hasWritten: Bool { writer != nil }
 
-    /// A step or a join table begins: what is counted from now on belongs to it.
+    /// Marks the beginning of a step or a join table. Counts from now on belong to it.
     func beginUnit() throws {
         guard isResumable, isActive, let session else {
             beginning = nil
@@ -206,14 +208,14 @@ final class RunCheckpoints {
         beginning = (countsBeforeRejects ?? session.counts, try references())
     }
 
-    /// A step begins, its links resolved: what its table's first row finds.
+    /// Records the state at a step's first row, after its links were resolved.
     func enter(unit: Int, highest: [Int64]) throws {
         self.unit = unit
         self.highest = highest
         base = isActive ? try state(nil, fill: nil) : nil
     }
 
-    /// A part of a stage was done, between two calls of user code: takes a state where it is time.
+    /// Takes a state if one is due. Called after a part of a stage, between two calls of user code.
     func tickStages() throws {
         guard isResumable, isDue, let destination else { return }
         guard isFree else { return }
@@ -221,13 +223,13 @@ final class RunCheckpoints {
             last = .now
             return
         }
-        // Nothing is written there before the load, but the file itself is to be whole.
+        // The stages write nothing to the store, but its file has to be complete.
         if !isActive { try destination.commitStep() }
         try write(state, everything: session?.validation.ledger != nil)
     }
 
-    /// The stages are done and the store is about to be filled: a state that was taken before says nothing of what comes to
-    /// its file.
+    /// Records that the stages are done and the store is about to be filled. Earlier states do not describe the file from here
+    /// on.
     func beginLoad() throws {
         guard isResumable, isActive, let session, let destination else { return }
         try writer?.drain()
@@ -240,7 +242,7 @@ final class RunCheckpoints {
         try destination.commitStep()
     }
 
-    /// Whether files beside the store are written too.
+    /// True if files beside the store are written too.
     private var everything: Bool {
         session?.external?.isUsed ?? false || session?.validation.ledger != nil
     }
@@ -249,7 +251,7 @@ final class RunCheckpoints {
         let now = ContinuousClock.now
         let waited = last.duration(to: now)
         if waited >= intervals.upperBound || cancellation.error != nil { return true }
-        // The processor's time is never more: it need not be asked for.
+        // Processor time is never more than wall-clock time, so it need not be queried before the lower bound.
         guard waited >= intervals.lowerBound, now >= notDueBefore, !isStaged, turns.done == 0,
             destination?.writesPages ?? false
         else { return false }
@@ -260,7 +262,7 @@ final class RunCheckpoints {
         return missing <= 0
     }
 
-    /// Processor time of the run's thread since the run began.
+    /// The processor time of the run's thread since the run began, in seconds.
     var processorSeconds: Double { Self.processorSeconds - start }
 
     private static var processorSeconds: Double {
@@ -269,7 +271,7 @@ final class RunCheckpoints {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    /// A batch of a step was written: takes a state where it is time.
+    /// Takes a state if one is due. Called after a batch of a step was written.
     func tick(_ writer: any TableWriter, _ position: () -> RunRecord.LoadPosition) throws {
         guard isResumable else { return }
         guard isDue, !recents.isAwaited else { return try tickRecent(writer, position) }
@@ -283,13 +285,13 @@ final class RunCheckpoints {
         try write(state, everything: everything)
     }
 
-    /// Whether a state of a table that is being filled is that of its pages and of sorts: nothing else has files.
+    /// True if a state of a table that is being filled consists of its pages and sorts alone: no other part uses files.
     private var isPlain: Bool {
         stages == nil && !isStaged && turns.done == 0 && rejects == nil && appended == nil && session?.unmigrated == nil
             && !everything
     }
 
-    /// Takes a state that nothing waits for, where it is time, and all that it tells of is what pages have filled.
+    /// Takes a state without syncing, if one is due and it describes only pages that were filled.
     private func tickRecent(_ writer: any TableWriter, _ position: () -> RunRecord.LoadPosition) throws {
         guard isActive, let pages = writer as? PageTableWriter, let journal = self.writer else { return }
         recents.settle(journal.settled)
@@ -300,12 +302,12 @@ final class RunCheckpoints {
         recents.write(state, of: pages, run: try header().uuid)
     }
 
-    /// Whether a state may be written: the one before stands on the disk, or this is the last one.
+    /// True if a state may be written: the one before is on the disk, or the run was cancelled and this is the last.
     private var isFree: Bool { cancellation.error != nil || !(writer?.isBusy ?? false) }
 
-    /// Writes a state down once the store is on the disk: now where it is the last one, else while the run goes on.
+    /// Writes a state after syncing the store: in the foreground if it is the last one, otherwise in the background.
     ///
-    /// - Parameter everything: whether files beside the store are brought there too.
+    /// - Parameter everything: true to sync files beside the store too.
     private func write(_ state: RunRecord.State, everything: Bool) throws {
         let record = RunRecord.record(state)
         if cancellation.error != nil {
@@ -318,7 +320,7 @@ final class RunCheckpoints {
 
     private func passed(_ writer: PageTableWriter) throws(MigrationError) {
         if isResumable { try note(writer) }
-        // Large indexes take seconds. What it throws is passed on as what the canceller gave.
+        // Large indexes take seconds, so cancellation is checked here. The canceller's error is passed on unchanged.
         if writer.isComplete { try Self.encoding { try session?.checkCancelled() } }
     }
 
@@ -338,22 +340,22 @@ final class RunCheckpoints {
         }
     }
 
-    /// Does what makes a record; what cannot be encoded is `journal.encode`.
+    /// Runs the making of a record, and turns encoding errors into `journal.encode`.
     private static func encoding(_ work: () throws -> Void) throws(MigrationError) {
         do { try work() } catch let error as MigrationError { throw error } catch {
             throw MigrationError("journal.encode", .internal, "The journal's record cannot be made", cause: error)
         }
     }
 
-    /// A step has ended, with its indexes.
+    /// Records that a step has ended, with its indexes.
     func endStep(_ unit: Int, highest: [Int64]) throws {
         self.unit = unit + 1
         self.highest = highest
         guard isResumable, isActive || isDue else { return }
         defer { if isActive, let run = try? header().uuid { noted.write(run: run) } }
-        // Where pages filled all there is, no transaction has to end: the first row of the next table is preceded by a state
-        // that stands on the disk (``passed(_:)``). A store that may be gone back from is told by its number from what it
-        // is gone back to (``loadAgain(_:)``).
+        // If pages filled the whole store, no transaction has to end: a synced state precedes the first row of the next table
+        // (``passed(_:)``). If a ledger of rejects exists, the load may be repeated (``loadAgain(_:)``), and the stamp has to
+        // tell the filled store from its copy.
         guard isActive, let destination, destination.writesPages, !destination.hasChanges,
             session?.validation.ledger == nil
         else { return try commit(nil) }
@@ -362,10 +364,11 @@ final class RunCheckpoints {
         try write(state, everything: everything)
     }
 
-    /// SQLite is about to alter what pages have filled since the last state, which a run that goes on would cut off.
+    /// Takes a state before SQLite alters pages that were filled since the last state. Without it, a resumed run would cut
+    /// those pages off.
     private func settle() throws(MigrationError) {
         guard isResumable, isActive, !isBetweenSteps else { return }
-        // A run that goes on begins with the step, and counts again what was counted for it.
+        // A resumed run starts at the beginning of the step, and counts the step again.
         try Self.encoding {
             try session?.validation.ledger?.synchronize()
             var known = base
@@ -378,9 +381,9 @@ final class RunCheckpoints {
         }
     }
 
-    /// Ends the transaction with a state that says what is in the file then, and begins another.
+    /// Ends the transaction with a state that describes the file at that moment, and begins another.
     ///
-    /// - Parameter known: the state; nil: as it is now.
+    /// - Parameter known: the state; nil for the state as it is now.
     private func commit(_ position: RunRecord.LoadPosition?, _ known: RunRecord.State? = nil) throws {
         guard let destination else { return }
         try writer?.drain()
@@ -395,13 +398,13 @@ final class RunCheckpoints {
         if isActive {
             state.stamp = destination.stamp + 1
             try destination.write(stamp: state.stamp)
-            // Before the transaction ends: the number says whether it did.
+            // Written before the transaction ends. The stamp in the file tells whether it did.
             try journal().appendNow(RunRecord.record(state), synchronizes: false, everything: everything)
             try destination.commitAndGoOn()
-            // Where they are not on the disk, a run after a failure of the machine begins anew.
+            // If these checksums are not on the disk, a run after a failure of the machine starts anew.
             _ = FileSums.synchronize(of: storePath)
         } else {
-            // The transaction that begins now is one that can be rolled back.
+            // From here on the rollback journal is kept, so that the next transaction can be rolled back.
             destination.keepJournal()
             try destination.commitAndGoOn()
             try journal().appendNow(RunRecord.record(state), synchronizes: true, everything: everything)
@@ -412,16 +415,17 @@ final class RunCheckpoints {
         lastProcessor = Self.processorSeconds
     }
 
-    /// There is no state of what is done now. Where pages are written the file is not what earlier states say any more;
-    /// where SQLite writes, all since the last state is one transaction that a killed process leaves undone.
+    /// Invalidates earlier states, because there is no state of the present work. If pages are written, the file no longer
+    /// matches the earlier states. If SQLite writes, everything since the last state is one transaction, which a killed process
+    /// does not commit.
     private func invalidate() throws {
         guard isActive, let destination, destination.writesPages else { return }
         try destination.write(stamp: destination.stamp + 1)
         try destination.commitStep()
     }
 
-    /// The filled store is about to be closed, to be read and gone back from. What no state says must not look like what
-    /// the last one says.
+    /// Changes the stamp before the filled store is closed for reading, because the load may be repeated from its copy. Work
+    /// that no state describes must not look like the work of the last state.
     func closeFilled() throws {
         guard isActive, isStale, let destination else { return }
         try destination.write(stamp: destination.stamp + 1)
@@ -430,11 +434,11 @@ final class RunCheckpoints {
 
     // MARK: - Several mapping models
 
-    /// A mapping model has run, and the session has taken it in: the next one begins.
+    /// Records that a mapping model has finished and that the session has taken over its results.
     ///
     /// - Parameters:
-    ///   - isStaged: whether the model ran in stages.
-    ///   - rejected: what was rejected so far; nil where nothing is.
+    ///   - isStaged: true if the model ran in stages.
+    ///   - rejected: the objects rejected so far; nil if none can be.
     func endTurn(isStaged: Bool, hasRowsBefore: [Bool], rejected: RejectReport?) throws {
         guard isResumable, let session else { return }
         (self.isStaged, hasStages) = (false, false)
@@ -460,7 +464,9 @@ final class RunCheckpoints {
         try commit(nil)
     }
 
-    /// - Throws: `resume.changed` (78) where the store that is appended to was written since it was copied.
+    /// Checks that the store that is appended to was not written since it was copied.
+    ///
+    /// - Throws: `resume.changed` (78) if it was.
     func checkUnchanged(_ path: String) throws(MigrationError) {
         guard let appended, appended.identity != identity else { return }
         throw MigrationError(
@@ -469,7 +475,7 @@ final class RunCheckpoints {
             remedy: "Give --restart to begin anew", context: .init(path: path))
     }
 
-    /// The copy of the store that is appended to stands, and nothing was added to it.
+    /// Records that the copy of the store that is appended to exists and that nothing was added to it yet.
     func begin(on existing: ExistingStore) throws {
         guard isResumable, let session else { return }
         appended = RunRecord.Appended(
@@ -484,10 +490,10 @@ final class RunCheckpoints {
         try commit(nil)
     }
 
-    /// Objects are to be rejected: the load begins anew without them, from the copy of the store as it was. The session's
-    /// counts are what they were then.
+    /// Records that the load starts again without the rejected objects, from the copy of the store. The session's counts have
+    /// been reset to their values at the copy.
     ///
-    /// - Parameter changesEarlier: whether rows change that were there before: no state tells which.
+    /// - Parameter changesEarlier: true if existing rows change. No state records which, so none is written.
     func loadAgain(_ rejects: RunRecord.Rejects, changesEarlier: Bool) throws {
         guard isResumable else { return }
         self.rejects = rejects
@@ -502,36 +508,36 @@ final class RunCheckpoints {
         try journal().appendNow(RunRecord.record(state), synchronizes: true, everything: true)
     }
 
-    /// The store is complete and about to be committed.
+    /// Records that the store is complete and about to be committed.
     private func complete() throws(MigrationError) {
         guard isResumable, isActive else { return }
         try Self.encoding {
             guard var state = try state(nil, fill: nil) else { return }
-            // The stages are over; a run that goes on needs what they made all the same.
+            // The stages are over, but a resumed run needs their results.
             if isStaged {
                 guard hasStages, let stages = try journal().lastState()?.stages else { return }
                 state.stages = stages
             }
             state.isComplete = true
             state.stamp = destination?.knowledge.firstStamp ?? 0
-            // Its own bytes come with the transaction, files beside it do not.
+            // The transaction brings the store's bytes to the disk. Files beside the store have to be synced here.
             try journal().appendNow(RunRecord.record(state), synchronizes: false, everything: everything)
         }
     }
 
-    /// The files are about to get their names.
+    /// Records that the files are about to be renamed to their final paths.
     func publish(_ publication: RunRecord.Publication) throws {
         let record = try RunRecord.record(publication)
         try journal().appendNow(record, synchronizes: false)
-        // A copy that cannot be written is none: the journal says it too.
+        // The copy is optional, because the journal holds the same record.
         try? EarlierRun.writeCopy(publicationPath, try header(), record)
     }
 
-    /// The run ends before it is done, in a way that can be gone on from.
+    /// Ends an unfinished run that can be resumed.
     ///
-    /// - Returns: whether a journal stands.
+    /// - Returns: true if a journal exists.
     func keep() -> Bool {
-        // What an earlier record said holds, whatever became of later ones.
+        // Earlier records hold even if later ones failed.
         if let writer {
             try? writer.drain()
             return true
@@ -555,7 +561,7 @@ final class RunCheckpoints {
         return made
     }
 
-    /// The state, once what the ledger of rejects has is on the disk too.
+    /// Returns the current state after syncing the ledger of rejects.
     private func savedState(_ position: RunRecord.LoadPosition?, fill: [UInt8]?) throws -> RunRecord.State? {
         try session?.validation.ledger?.synchronize()
         return try state(position, fill: fill)
@@ -575,7 +581,7 @@ final class RunCheckpoints {
             rejects?.skippedRows = rejected.skippedRows
             rejects?.removed = rejected.removed
         }
-        // The models that had run when no state was taken yet.
+        // The models that finished before the first state was taken have not been encoded yet.
         if turns.done > 0, models == nil { models = try FinishedModels.bytes(session) }
         return RunRecord.State(
             stamp: destination.stamp, unit: unit, position: position,
@@ -589,7 +595,7 @@ final class RunCheckpoints {
             stagedFiles: session.external?.noted ?? 0, ordinal: nextOrdinal)
     }
 
-    /// References to what was not migrated, of a mapping model without user code.
+    /// Encodes the unmigrated references of a mapping model without user code.
     private func references() throws -> [UInt8]? {
         guard stages == nil, let unmigrated = session?.unmigrated else { return nil }
         var writer = StateWriter()

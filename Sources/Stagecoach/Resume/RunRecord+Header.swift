@@ -1,8 +1,8 @@
 import Diagnostics
 import SpillStorage
 
-// What a run was begun with, as numbers and texts, one after the other: JSON and the types that it asks for would take a
-// millisecond of each start that goes on from a killed run.
+// The header is written as plain numbers and texts in sequence. JSON and the types it needs would add a millisecond to the
+// start of each resumed run.
 
 extension RunRecord.Header {
     func write(to writer: inout StateWriter) {

@@ -2,8 +2,8 @@ import Diagnostics
 import PersistentStore
 import SpillStorage
 
-// A state's fields as numbers and texts, one after the other. A state is written some thirty times a second: JSON would take
-// a tenth of a millisecond for each.
+// The fields of a state are written as plain numbers and texts in sequence. A state is written some thirty times a second, and
+// JSON would take a tenth of a millisecond for each.
 
 extension RunRecord.LoadPosition {
     func write(to writer: inout StateWriter) {
@@ -22,7 +22,7 @@ extension RunRecord.LoadPosition {
         writer.write(afterLink?.second)
     }
 
-    /// - Throws: `journal.damaged`, as the others.
+    /// - Throws: `journal.damaged`, as the other initialisers here.
     init(from reader: inout StateReader) throws(MigrationError) {
         isDone = try reader.flag()
         scan = try reader.signed()
@@ -196,7 +196,7 @@ extension RejectReport {
         writer.write(file)
     }
 
-    /// - Throws: `journal.damaged`, as the others.
+    /// - Throws: `journal.damaged`, as the other initialisers here.
     init(from reader: inout StateReader) throws(MigrationError) {
         self.init()
         let counts = try reader.signedList()

@@ -3,36 +3,36 @@ import Foundation
 import PersistentStore
 import SpillStorage
 
-/// What the journal of a run says: the first record what the run was begun with, later ones what was done.
+/// The records of a run's journal: first a header with the inputs of the run, then states and at last a publication.
 enum RunRecord {
     static let headerKind: UInt32 = 2
     static let stateKind: UInt32 = 4
     static let publicationKind: UInt32 = 3
 
-    /// What a run was begun with.
+    /// The inputs with which a run was begun.
     struct Header {
         var inputs: MigrationPlan.Inputs
-        /// Options beyond those of a plan that change what the destination holds, as the command spells them.
+        /// The options beyond those of a plan that change the contents of the destination, spelled as in the command.
         var options: [String: String]
-        /// Names and kinds of the policies, by entity mapping.
+        /// The names and kinds of the policies, by entity mapping.
         var policies: [String: String]
-        /// Digests of the libraries that the policies come from.
+        /// The digests of the libraries that contain the policies.
         var policyCode: [String]?
-        /// Digests of the source's and the destination's model: of all that they say, which version hashes do not.
+        /// The digests of the source model and the destination model. They cover the whole definition, unlike version hashes.
         var models: [String] = []
         /// A digest of the steps of the work, in order.
         var work: String
-        /// Rows of the source by table and entity index, and those of no entity.
+        /// The row counts of the source, by table and entity index. ``strays`` counts the rows that belong to no entity.
         var sourceRows: [[Int: Int]] = []
         var strays = 0
-        /// What the destination's file was expected to have: ``MigrationPlan/Disk/destination``.
+        /// The expected size of the destination's file: ``MigrationPlan/Disk/destination``.
         var destinationBytes = 0
-        /// Seconds since 2001 at which the run began: what `now()` is.
+        /// The time at which the run began, in seconds since 2001; the value of `now()`.
         var started: Double
-        /// The destination's UUID.
+        /// The UUID of the destination.
         var uuid: String
 
-        /// What differs from a run as it would be begun now, a sentence each.
+        /// Returns the differences between this header and that of a run begun now, one sentence each.
         func differences(from now: Header) -> [String] {
             var lines = inputs.differences(from: now.inputs)
             for name in Set(options.keys).union(now.options.keys).sorted() where options[name] != now.options[name] {
@@ -53,140 +53,141 @@ enum RunRecord {
         }
     }
 
-    /// Where the load of one table stands.
+    /// The position within the load of one table.
     struct LoadPosition {
-        /// An entity mapping's rows so far.
+        /// The rows of one entity mapping so far.
         struct Mapping {
             var made: Int
             var highest: Int64
         }
 
-        /// Whether all rows were appended.
+        /// True if all rows were appended.
         var isDone = false
-        /// Which of the step's scans of source tables is under way.
+        /// The index of the current scan among the step's scans of source tables.
         var scan = 0
-        /// The last source key that it has read; nil: none.
+        /// The last source key that the scan has read; nil if none.
         var after: Int64?
-        /// Of the scan, by the mapping's index.
+        /// The rows of the scan, by the index of the entity mapping.
         var mappings: [Int: Mapping] = [:]
-        /// Of the scan, or of a join table's links up to ``afterLink``.
+        /// The references counted in the scan, or in a join table's links up to ``afterLink``.
         var references = ReferenceCounts()
         /// The highest key written in this step.
         var highest: Int64 = 0
-        /// Links of a join table.
+        /// The number of links written to a join table.
         var links = 0
-        /// The source's link behind which the reading goes on, the key of the side that it goes by first; nil: it begins
-        /// anew, and the links that were written are passed over.
+        /// The source link after which reading resumes, as two keys; the first is that of the side by which the links are
+        /// sorted. If nil, reading starts at the beginning and the links that were already written are skipped.
         var afterLink: (first: Int64, second: Int64)?
     }
 
-    /// What a session has counted.
+    /// The counts of a session.
     struct Progress {
         var counts: MigrationCounts
         var rowsWritten: [Int]
         var linksWritten: [Int]
-        /// Z_MAX by destination table so far.
+        /// Z_MAX so far, by destination table.
         var highest: [Int64]
         var missing: [Int: [ExternalFiles.Missing]]
-        /// Rows that the progress has shown.
+        /// The rows that the progress display has counted.
         var rows: Int
     }
 
-    /// The store that is appended to, before the run.
+    /// The store that is appended to, as it was before the run.
     struct Appended {
-        /// ``ExistingDestination/identity``.
+        /// Its ``ExistingDestination/identity``.
         var identity: [Int64]
-        /// By destination table.
+        /// The highest keys, by destination table.
         var highestKeys: [Int64]
         var hasRows: [Bool]
-        /// Rows and links that it had.
+        /// The numbers of rows and links before the run.
         var rows: [Int]
         var links: [Int]
     }
 
-    /// What the mapping models before the one at work left.
+    /// The results of the mapping models that ran before the current one.
     struct Turns {
-        /// Mapping models that have run.
+        /// The number of mapping models that have finished.
         var done = 0
-        /// Which destination tables had rows before each of them, and before the one at work.
+        /// The destination tables that had rows before each finished mapping model, and before the current one.
         var hasRows: [[Bool]] = []
-        /// Whether each of them ran in stages.
+        /// True for each finished mapping model that ran in stages.
         var isStaged: [Bool] = []
-        /// By destination table, before the one at work.
+        /// The highest keys before the current mapping model, by destination table.
         var highestKeys: [Int64] = []
         var hasDeletions = false
-        /// What they had counted and written; nil where none has run.
+        /// The counts and written rows of the finished mapping models; nil if none has finished.
         var written: MigrationSession.Written?
-        /// What they rejected, and in which destination tables; nil where nothing is rejected.
+        /// The objects rejected by the finished mapping models; nil if nothing is rejected. ``rejectingTables`` names their
+        /// destination tables.
         var rejects: RejectReport?
         var rejectingTables: [Int] = []
-        /// Whether nothing of the one at work has been done.
+        /// True if the current mapping model has done no work yet.
         var isAtBeginning = false
     }
 
-    /// What was done, complete: nothing before it has to be read.
+    /// A complete record of the work done so far. Nothing in the journal before it has to be read.
     struct State {
-        /// The number that the store's file bears in this state.
+        /// The stamp that the store's file bears in this state.
         var stamp: Int64
-        /// Steps of the work that are done.
+        /// The number of steps that are done.
         var unit: Int
-        /// Where the step at work stands; nil: at its beginning.
+        /// The position in the current step; nil at its beginning.
         var position: LoadPosition?
         var progress: Progress
         var knowledge: DestinationStore.Knowledge
-        /// Whether objects were rejected, and this is the load without them.
+        /// The results of the first load, if objects were rejected and this is the load without them.
         var rejects: Rejects?
-        /// The copy of the store as it was before the mapping model at work, where objects may be rejected.
+        /// The copy of the store from before the current mapping model, if objects may be rejected.
         var before: Before?
-        /// Whether rows may share the values of a uniqueness constraint.
+        /// True if rows may share the values of a uniqueness constraint.
         var hasDuplicates = false
-        /// Whether the store is complete.
+        /// True if the store is complete.
         var isComplete = false
-        /// What the writer of the step's table needs; as bytes.
+        /// The encoded state of the writer of the step's table.
         var fill: [UInt8]?
-        /// What the stages have made where user code runs; as bytes.
+        /// The encoded results of the stages, if the mapping model has user code.
         var stages: [UInt8]?
         var turns = Turns()
         var appended: Appended?
-        /// The associations of mapping models that have run, and references to what they did not migrate; as bytes.
+        /// The encoded associations and unmigrated references of the finished mapping models.
         var models: [UInt8]?
-        /// Those of the mapping model at work, where no user code runs in it.
+        /// The encoded unmigrated references of the current mapping model, if it has no user code.
         var references: [UInt8]?
-        /// Whether ``fill`` names files of entries that are sorted for indexes.
+        /// True if ``fill`` names files of entries that are sorted for indexes.
         var namesSorts = false
-        /// Files of external data that were made.
+        /// The number of external data files that were made.
         var stagedFiles = 0
-        /// States that were taken before it, those of earlier runs that it goes on from included.
+        /// The number of states taken before this one, including those of the interrupted runs that this run resumes.
         var ordinal = 0
     }
 
-    /// A copy of the store that may be gone back to.
+    /// A copy of the store to which the load may return.
     struct Before {
-        /// What was known of the store then.
+        /// The knowledge of the store at the time of the copy.
         var knowledge: DestinationStore.Knowledge
-        /// The number that it bears.
+        /// The stamp that the copy bears.
         var stamp: Int64
     }
 
-    /// What the first of two loads told.
+    /// The results of the first of two loads.
     struct Rejects {
-        /// Rows that it made, valid or not.
+        /// The number of rows that the first load made, valid or not.
         var made: Int
         var rounds: Int
-        /// Rows and references that the second load has left out.
+        /// The rows and references that the second load has left out so far.
         var skippedRows = 0
         var removed = ReferenceCounts()
     }
 
-    /// The files that are about to get their names.
+    /// The files that are about to be renamed to their final paths, and the report.
     struct Publication: Codable {
-        /// A file by its path, as it is named, and what it is.
+        /// A file, identified by its final path, its device and its inode.
         struct File: Codable, Equatable {
             var path: String
             var device: UInt64
             var inode: UInt64
 
-            /// - Parameter part: where the file is before it is named.
+            /// - Parameter part: the path of the file before it is renamed.
             /// - Throws: `destination.io` (74), `destination.permission` (77).
             init(_ path: String, part: String) throws(MigrationError) {
                 guard let status = try Self.status(part) else {
@@ -197,9 +198,9 @@ enum RunRecord {
                 inode = UInt64(status.st_ino)
             }
 
-            /// Whether the file has its name.
+            /// Tells whether the file is at its final path.
             ///
-            /// - Throws: as making one.
+            /// - Throws: `destination.io` (74), `destination.permission` (77).
             func isPlaced() throws(MigrationError) -> Bool {
                 guard let now = try Self.status(path) else { return false }
                 return UInt64(now.st_dev) == device && UInt64(now.st_ino) == inode

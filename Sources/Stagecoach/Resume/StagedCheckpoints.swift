@@ -3,11 +3,11 @@ import Foundation
 import Mapping
 import SpillStorage
 
-/// The states of a run with user code: what its stages have made, so that a run that was killed goes on inside an entity.
+/// The states of a run with user code. They hold the results of its stages, so that a killed run resumes inside an entity.
 ///
-/// User code takes part where nothing is lost with the process: a policy without stored properties, one that says what it
-/// holds (``ResumablePolicy``), a `userInfo` as in a property list. Otherwise there is no state before the load, in which no
-/// user code runs any more.
+/// States are possible if no user code loses anything with the process: each policy has no stored properties or conforms to
+/// ``ResumablePolicy``, and `userInfo` fits a property list. Otherwise no state is taken before the load, in which no user code
+/// runs.
 final class StagedCheckpoints {
     private let session: MigrationSession
     private let mappings: [PlannedMapping]
@@ -15,24 +15,24 @@ final class StagedCheckpoints {
     private let keys: SourceKeys
     private let policies: Policies
     private let manager: MigrationManager
-    /// Where the run stands.
+    /// The position in the stages.
     var position = StagedPosition(phase: .create)
-    /// Whether stages 2 and 3 run no user code; known from the end of stage 1 on.
+    /// True if stages 2 and 3 run no user code; known from the end of stage 1 on.
     var isRelatedByKeys = false
-    /// What was counted when the load began; nil before.
+    /// The counts at the beginning of the load; nil before it.
     private var countsBeforeLoad: MigrationCounts?
-    /// That of all property mappings' expressions when the stages began.
+    /// The version of all property mappings' expressions when the stages began.
     private let mappingVersion = PropertyMapping.changes
     private let canKeepPolicies: Bool
-    /// Bytes of the last state.
+    /// The size of the last state in bytes.
     private var lastSize = 0
 
-    /// What a state says beside the structures.
+    /// The part of a state that is not in the objects and associations.
     private struct Outline: Codable {
         var position: StagedPosition
         var isRelatedByKeys: Bool
         var counts: MigrationCounts
-        /// What policies hold, by entity mapping.
+        /// The checkpoints of the policies, by entity mapping.
         var policies: [Int: Data]
         var userInfo: Data?
     }
@@ -50,7 +50,7 @@ final class StagedCheckpoints {
         canKeepPolicies = Self.obstacle(mappings, policies, manager) == nil
     }
 
-    /// Why user code cannot be gone on with, a sentence without a full stop; nil where it can.
+    /// Returns the reason that user code cannot be resumed, a sentence without a full stop. Returns nil if it can.
     static func obstacle(_ mappings: [PlannedMapping], _ policies: Policies, _ manager: MigrationManager) -> String? {
         if !StoredState.isAbsent(in: manager) { return "the manager \(type(of: manager)) holds a state" }
         for mapping in mappings {
@@ -65,19 +65,21 @@ final class StagedCheckpoints {
 
     // MARK: - Saving
 
-    /// The load begins: no user code runs any more.
+    /// Records that the load begins. No user code runs from here on.
     func beginLoad() {
         position = StagedPosition(phase: .load)
         countsBeforeLoad = session.counts
     }
 
-    /// The stages' state; what is in memory goes to their files. Nil where it cannot be kept.
+    /// Encodes the stages. Flushes their in-memory parts to their files. Returns nil if the stages cannot be saved.
+    ///
+    /// - Throws: the error of a policy's `checkpoint()`; `spill.…`.
     func bytes() throws -> [UInt8]? {
         guard session.touched?.isEmpty ?? true, !runtime.objects.rows.contains(where: \.hasDeletedStored),
             runtime.objects.rows.allSatisfy(\.canBeSaved)
         else { return nil }
         var held: [Int: Data] = [:]
-        // In the load nobody needs it any more but the caller, once the run is over.
+        // During the load only the caller still needs it, after the run. So it need not have an encoding then.
         let userInfo = UserInfoArchive.bytes(of: manager.userInfo)
         if position.phase < .load {
             guard canKeepPolicies, mappingVersion == PropertyMapping.changes,
@@ -104,12 +106,12 @@ final class StagedCheckpoints {
         return state.bytes
     }
 
-    /// Those of the mapping model at work.
+    /// The associations of the current mapping model.
     private var ownAssociations: ArraySlice<MappingAssociations> {
         runtime.associations.dropFirst(session.associations.tables.count)
     }
 
-    /// Whether a mapping's policy has been called.
+    /// Tells whether a mapping's policy has been called.
     private func hasBegun(_ mapping: PlannedMapping) -> Bool {
         guard position.phase == .create else { return true }
         guard let current = position.mapping else { return false }
@@ -118,9 +120,9 @@ final class StagedCheckpoints {
 
     // MARK: - Going on
 
-    /// Takes over the stages of a run that was killed.
+    /// Restores the stages of a killed run.
     ///
-    /// - Throws: `journal.damaged`, `spill.io` (74); what a policy throws.
+    /// - Throws: `journal.damaged`, `spill.io` (74); the error of a policy, wrapped as `policy.failed`.
     func restore(from bytes: [UInt8]) throws {
         var state = StateReader(bytes)
         guard let outline = try? JSONDecoder().decode(Outline.self, from: Data(try state.block())) else {

@@ -1,4 +1,4 @@
-/// Where a run with user code stands in its stages.
+/// The position of a run with user code in its stages.
 struct StagedPosition: Codable, Equatable {
     enum Phase: Int, Codable, Comparable {
         case create, relate, validate, load
@@ -7,18 +7,19 @@ struct StagedPosition: Codable, Equatable {
     }
 
     var phase: Phase
-    /// The entity mapping at work; nil: none of the phase has begun, nor what comes before the first.
+    /// The index of the current entity mapping; nil if the phase has not reached its first mapping, nor the work before it.
     var mapping: Int?
-    /// Whether that mapping's turn in the phase has begun.
+    /// True if the current mapping has begun in this phase.
     var hasBegun = false
-    /// The last source object that was worked on; nil: none.
+    /// The key of the last source object that was processed; nil if none.
     var after: Int64?
-    /// Destination objects that were related.
+    /// The number of destination objects that were related.
     var related = 0
 
-    /// Where a mapping is to be gone on with: nil where the phase had come past it.
+    /// Returns the position from which a mapping resumes in a phase.
     ///
-    /// - Returns: the position itself where the mapping was at work, one at its beginning where its turn has not come.
+    /// - Returns: the position itself if the mapping was the current one, a position at the mapping's beginning if it had not
+    ///   begun, and nil if the phase had passed it.
     static func part(of mapping: Int, in phase: Phase, from start: StagedPosition?) -> StagedPosition? {
         let beginning = StagedPosition(phase: phase, mapping: mapping)
         guard let start else { return beginning }
@@ -27,7 +28,7 @@ struct StagedPosition: Codable, Equatable {
         return current == mapping ? start : nil
     }
 
-    /// What is left of ranges of source keys.
+    /// Returns the parts of ranges of source keys that are not processed yet.
     func rest(of ranges: [SourceKeyRange]) -> [SourceKeyRange] {
         guard let after else { return ranges }
         return ranges.compactMap { range in

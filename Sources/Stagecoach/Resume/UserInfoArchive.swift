@@ -2,10 +2,10 @@ import Diagnostics
 import Foundation
 import SpillStorage
 
-/// A manager's `userInfo` as bytes, and back: what a property list can hold, each value of the type that it has, mutable
-/// containers too.
+/// The encoding of a manager's `userInfo`. It covers the types of a property list and restores each value with its own type,
+/// including mutable containers.
 ///
-/// A container that stands at two places would be two afterwards, so it has no such form.
+/// A mutable object that occurs twice would become two objects, so such a `userInfo` has no encoding.
 struct UserInfoArchive {
     private enum Kind: UInt64 {
         case flag, integer, real, text, data, date, array, dictionary
@@ -14,7 +14,7 @@ struct UserInfoArchive {
         case integer64, integer32, float
     }
 
-    /// The values as bytes; nil where one of them is none that a property list holds.
+    /// Encodes the values. Returns nil if a value does not fit a property list.
     static func bytes(of info: [AnyHashable: Any]?) -> [UInt8]? {
         var state = StateWriter()
         state.write(info != nil)
@@ -27,7 +27,7 @@ struct UserInfoArchive {
         return isUnwritable(entries, to: &state, Seen()) ? nil : state.bytes
     }
 
-    /// The values of bytes.
+    /// Decodes the values.
     ///
     /// - Throws: `journal.damaged` (74).
     static func info(_ bytes: [UInt8]) throws(MigrationError) -> [AnyHashable: Any]? {
@@ -39,12 +39,12 @@ struct UserInfoArchive {
         return entries
     }
 
-    /// Containers that were met.
+    /// The mutable objects met so far.
     private final class Seen {
         var objects: Set<ObjectIdentifier> = []
     }
 
-    /// Writes a value; true where it has no form.
+    /// Writes a value. Returns true if it has no encoding.
     private static func isUnwritable(_ value: Any, to state: inout StateWriter, _ seen: Seen) -> Bool {
         func kind(_ kind: Kind) { state.write(kind.rawValue) }
         let type = Swift.type(of: value)

@@ -2,10 +2,10 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// Which texts in another form and times of a save are carried over by the mapping models, and which are computed: those that
-/// are new, that are derived by something else, or whose own source is not copied.
+/// The decision which derived attributes (texts in another form, and times of a save) the mapping models carry over, and which
+/// are computed: those that are new, that have another derivation, or whose source attribute is not copied.
 enum DerivedColumns {
-    /// Those that are computed.
+    /// Returns the derived attributes that are computed.
     ///
     /// - Complexity: O(derived attributes × entity mappings).
     static func anew(
@@ -42,7 +42,8 @@ enum DerivedColumns {
             let oldForm = old.definition.derivationExpression.flatMap(DerivationForm.init)
         else { return false }
         if form == .now { return oldForm == .now }
-        // What a related object says may have changed: then the text is computed, which gives the same where it has not.
+        // An attribute of a related object may have changed. Then the text is computed, which gives the same text if it has
+        // not.
         guard let own = form.ownText, let oldOwn = oldForm.ownText, own.functions == oldOwn.functions else {
             return false
         }

@@ -4,8 +4,8 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// The save of what a mapping model changed in rows that were in the store before: foreign keys, ordering keys, join
-/// rows, and Z_OPT of changed objects, raised by one. Attributes were changed at once.
+/// The save of the changes that a mapping model made to existing rows: foreign keys, ordering keys, join rows, and Z_OPT of
+/// changed objects, raised by one. Attributes were changed at once.
 struct EarlierRowChanges {
     let session: MigrationSession
     let destination: DestinationStore
@@ -16,7 +16,7 @@ struct EarlierRowChanges {
 
     /// Writes the changes.
     ///
-    /// - Complexity: O(changed links), each an update by key.
+    /// - Complexity: O(changed links); each is an update by key.
     func write() throws {
         try touched.settleCells()
         try settleExternalValues()
@@ -41,7 +41,7 @@ struct EarlierRowChanges {
         }
     }
 
-    /// Large values that policies set in rows that were there before become files, as those of new rows do.
+    /// Moves large values that policies set in existing rows to files, as in new rows.
     private func settleExternalValues() throws {
         guard let external = session.external, external.isUsed else { return }
         for (table, columns) in schema.externalColumns.enumerated() where !columns.isEmpty && session.hasRows[table] {
@@ -53,7 +53,7 @@ struct EarlierRowChanges {
                 guard try touched.isChanged(key, table: table), try rows.fetch(key, into: &batch) else { return }
                 let large = columns.map(\.column).filter { external.becomesFile(batch[0, $0], in: batch) }
                 guard !large.isEmpty else { return }
-                // What else is there stays: a reference is to a file of the destination's own.
+                // The other values stay: their references name files of the destination itself.
                 for slot in 0..<slots where !large.contains(slot) { batch[0, slot] = .absent }
                 try session.settleExternalValues(&batch, table: table)
                 try rows.update(key, from: batch, row: 0)
@@ -61,8 +61,8 @@ struct EarlierRowChanges {
         }
     }
 
-    /// Objects whose links changed are validated again. Where links were changed and are the same in the end, nothing
-    /// has changed.
+    /// Marks objects whose links changed, so that they are validated again. Links that were changed but are the same in the end
+    /// do not count.
     private func noteEnds(_ store: LinkStore, _ earlier: EarlierLinks) throws {
         let tables = [store.first.entity, store.second?.entity ?? store.first.destination].map(schema.tableIndex(of:))
         for (side, table) in zip([LinkStore.Side.first, .second], tables) where !(store.isReflexive && side == .second)
@@ -99,7 +99,7 @@ struct EarlierRowChanges {
         }
     }
 
-    /// Whether an object's members stand in another order than before. They are the same ones.
+    /// Tells whether an object's members are in another order than before. The members themselves are the same.
     private func isReordered(
         _ object: Int64, _ store: LinkStore, _ side: LinkStore.Side, _ earlier: EarlierLinks
     ) throws -> Bool {
@@ -108,10 +108,10 @@ struct EarlierRowChanges {
             != LinkView.inOrder(store.partners(of: object, side: side)).map(\.partner.key)
     }
 
-    /// Columns that hold one side's partner.
+    /// The columns that hold the partner of one side.
     private struct Place {
         let table: Int
-        /// Table of the partners.
+        /// The table of the partners.
         let partners: Int
         let column: Int
         let entity: Int?
@@ -170,7 +170,7 @@ struct EarlierRowChanges {
         }
     }
 
-    /// Join rows between two rows that were there before; those of new rows are loaded with them.
+    /// Writes the join rows between two existing rows. Join rows of new rows are loaded with them.
     private func writeJoin(_ store: LinkStore, table: Int, ownerSide: Int, _ earlier: EarlierLinks) throws {
         let rows = try StoredJoinRows(destination, joinTable: table)
         let changes = try store.changes(side: .first)
@@ -191,7 +191,7 @@ struct EarlierRowChanges {
                 }
                 continue
             }
-            // The order column of a side gives the place of that column's object among the other's members.
+            // The order column of a side gives the place of that column's object among the other object's members.
             let places = [EarlierRowChanges.key(change.orderOfObject), EarlierRowChanges.key(change.orderOfPartner)]
             try rows.set(keys.0, keys.1, orders: ownerSide == 0 ? places : places.reversed())
             if !isThere { session.linksWritten[table] += 1 }

@@ -2,13 +2,13 @@ import Diagnostics
 import ManagedModel
 import PersistentStore
 
-/// Z_OPT of objects that earlier mapping models made, where new rows of the row path refer to them: an object whose
-/// relationship got a member from the other side has changed, and its save raises its number by one.
+/// The update of Z_OPT of objects that earlier mapping models made, if new rows of the row path refer to them. An object whose
+/// relationship got a member from the other side has changed, and its save raises Z_OPT by one.
 struct EarlierRowLocks {
     let session: MigrationSession
     let destination: DestinationStore
 
-    /// Raises the numbers, after all rows and links are in.
+    /// Raises Z_OPT once all rows and links are loaded.
     ///
     /// - Complexity: O(new rows).
     func raise() throws(MigrationError) {
@@ -34,6 +34,6 @@ struct EarlierRowLocks {
         }
     }
 
-    /// The greatest key of rows that were there before.
+    /// Returns the greatest key of the existing rows.
     private func lastKey(_ table: Int) -> Int64 { session.hasRows[table] ? session.highestKeys[table] : .min }
 }

@@ -2,42 +2,42 @@ import Diagnostics
 import PersistentStore
 import SpillStorage
 
-/// How one mapping model's rows come into a store.
+/// The functions that fill a store with one mapping model's rows.
 struct TurnFilling {
-    /// Fills a store, as often as it is called, and returns Z_MAX by destination table.
+    /// Fills a store and returns Z_MAX by destination table. May be called several times.
     let fill: (DestinationStore) throws -> [Int64]
-    /// Lets statements on the store go, before it is closed.
+    /// Releases the statements on the store before it is closed.
     let release: () -> Void
-    /// Goes on with the store opened anew, and the rows from before that were changed.
+    /// Continues with the reopened store and the existing rows that were changed.
     let resume: (DestinationStore, TouchedRows) throws -> Void
 }
 
-/// Loads one mapping model's rows optimistically; where objects are to be rejected and some are invalid, goes back to the
-/// store as it was, computes the rejected keys from what was loaded, and loads once more without them.
+/// The optimistic load of one mapping model's rows. If objects are to be rejected and some are invalid, it returns to the copy
+/// of the store, computes the rejected keys from the loaded rows, and loads once more without them.
 final class OptimisticLoad {
-    /// What happens where objects are invalid.
+    /// The treatment of invalid objects.
     enum Purpose {
-        /// The store is to be published; rejects go to a file.
+        /// The store is to be published; rejected objects are written to a file.
         case publish(RejectFile?)
-        /// Rules are counted; further mapping models run, so what they work on has to be valid.
+        /// Rules are counted. Further mapping models run on the store, so its objects have to be valid.
         case count
-        /// Rules are counted, and the store is worthless then, but for whether rows that stood in it before are valid.
+        /// Rules are counted. The store is discarded afterwards and only serves to check its existing rows.
         case countLast
     }
 
     private let session: MigrationSession
     private let mappings: [PlannedMapping]
     private let excuses: Bool
-    /// Number of the mapping model in the run.
+    /// The number of the mapping model in the run.
     private let turn: Int
     private let store: PrivateStore
-    /// What earlier mapping models rejected.
+    /// The objects that earlier mapping models rejected.
     private let earlierRejects: RejectReport
-    /// Rows that the first load made, valid or not.
+    /// The number of rows that the first load made, valid or not.
     private(set) var made = 0
-    /// All objects that were rejected so far; those of earlier mapping models where nothing was collected.
+    /// All objects rejected so far; only those of earlier mapping models if none was collected here.
     private(set) var report: RejectReport
-    /// Objects that would be rejected where rules are only counted.
+    /// The number of objects that would be rejected, if rules are only counted.
     private(set) var rejectedObjects = 0
 
     init(
@@ -56,18 +56,18 @@ final class OptimisticLoad {
     /// Loads until the store holds valid objects only.
     ///
     /// - Returns: Z_MAX by destination table.
-    /// - Throws: `validation.tooManyRejects` (65) above the limit; what the filling throws.
+    /// - Throws: `validation.tooManyRejects` (65) above the limit; the errors of the filling.
     func run(_ filling: TurnFilling, for purpose: Purpose) throws -> [Int64] {
         let ledger = session.validation.ledger
         var isLast = false
         if case .countLast = purpose { isLast = !session.hasRows.contains(true) }
         let before = session.written
         let checkpoint = ledger == nil || isLast ? nil : try store.checkpoint(session)
-        // One that a killed run would go back to stays as long as the work directory.
+        // A resumed run may need the copy, so it stays as long as the work directory.
         defer { if !(session.checkpoints?.isResumable ?? false) { checkpoint?.remove() } }
         session.external?.beginLoad(turn: turn)
         if let ledger, let rejects = session.checkpoints?.resumed?.rejects {
-            // A killed run was at the load without the rejects.
+            // The killed run was in the load without the rejected objects.
             made = rejects.made
             rejectedObjects = ledger.count
             return try loadAgain(filling, purpose, ledger, rounds: rejects.rounds)
@@ -99,7 +99,7 @@ final class OptimisticLoad {
         try store.goBack(to: checkpoint)
         if let checkpoints = session.checkpoints {
             checkpoints.fill(store.destination)
-            // From here on as before: what is under way can be rolled back.
+            // From here on, as before the first load, unfinished work can be rolled back.
             if checkpoints.isActive { try store.destination.commitStep() }
         }
         if session.hasRows.contains(true) {
@@ -135,7 +135,7 @@ final class OptimisticLoad {
 
     /// Computes the rejected keys from the filled store.
     ///
-    /// - Returns: rounds in which objects were rejected for others' sake.
+    /// - Returns: the number of rounds in which objects were rejected because of other rejects.
     private func reject(_ ledger: RejectLedger) throws -> Int {
         let fixpoint = RejectFixpoint(session: session, ledger: ledger, firstKeys: session.firstKeys)
         if let tally = session.validation.tally {
@@ -161,7 +161,7 @@ final class OptimisticLoad {
         try CountRules(session: session, mappings: mappings, isExcused: excuses).check(store.destination)
     }
 
-    /// Ends the run where too many objects are rejected. The reject file is written all the same: it says which.
+    /// Ends the run if too many objects are rejected. The reject file is written before, because it lists them.
     private func checkLimit(_ ledger: RejectLedger, rounds: Int, _ file: RejectFile?) throws {
         let count = earlierRejects.objects + ledger.count
         guard let limit = session.options.maximumRejects, count > limit else { return }
@@ -199,7 +199,7 @@ final class OptimisticLoad {
 }
 
 extension MigrationSession {
-    /// What was counted and written so far.
+    /// The counts, and the numbers of rows and links written.
     struct Written {
         let counts: MigrationCounts
         let rows: [Int]
@@ -215,7 +215,7 @@ extension MigrationSession {
         }
     }
 
-    /// The lowest key that an object of the mapping model at work can have, by table.
+    /// The lowest key that an object of the current mapping model can have, by table.
     var firstKeys: [Int64] {
         hasRows.indices.map { table in
             guard hasRows[table] else { return .min }

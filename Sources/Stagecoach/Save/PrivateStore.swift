@@ -3,7 +3,7 @@ import Glibc
 import PersistentStore
 import SpillStorage
 
-/// The store that a run fills, in its work area: fresh, or a copy of the one that is appended to.
+/// The store that a run fills, in its work area: a new store, or a copy of the store that is appended to.
 final class PrivateStore {
     let path: String
     private(set) var destination: DestinationStore
@@ -12,11 +12,11 @@ final class PrivateStore {
     private let vfs: String
     private let cancellation: CancellationFlag
 
-    /// Makes or opens the store.
+    /// Creates or opens the store.
     ///
     /// - Parameters:
-    ///   - isAppended: whether the copy of a store stands there.
-    ///   - state: of a store that a killed run filled.
+    ///   - isAppended: true if the file is a copy of a store that is appended to.
+    ///   - state: the state of the store that a killed run filled.
     init(
         in area: WorkArea, session: MigrationSession, isAppended: Bool, resuming state: RunRecord.State? = nil
     ) throws(MigrationError) {
@@ -27,7 +27,8 @@ final class PrivateStore {
         cancellation = session.cancellation
         let checkpoints = session.checkpoints
         if let state {
-            // A table that is being filled is checked when it is gone on with: what was written behind the state goes then.
+            // A table that is being filled is checked when its load resumes. Pages that were written after the state are cut
+            // off then.
             try FileSums.check(path, upTo: state.fill == nil ? .max : FileSums.block, copiedFrom: checkpoints?.original)
             destination = try DestinationStore(
                 resuming: path, schema: session.destinationSchema, knowledge: state.knowledge, stamp: state.stamp,
@@ -48,37 +49,37 @@ final class PrivateStore {
         interruptible()
     }
 
-    /// Lets long statements end where the run is cancelled.
+    /// Makes long statements end when the run is cancelled.
     private func interruptible() {
         let cancellation = cancellation
         destination.connection.interrupt { cancellation.error != nil }
     }
 
-    /// Copies the store as it is, to go back to it once.
+    /// Copies the store, so that the load can return to it once.
     ///
     /// - Throws: `store.full`, `store.io`, `spill.io` (74); the cancellation.
-    /// - Complexity: O(1) where the file system shares blocks, else O(bytes).
+    /// - Complexity: O(1) if the file system shares blocks, else O(bytes).
     func checkpoint(_ session: MigrationSession) throws -> DestinationStore.Checkpoint {
         let checkpoints = session.checkpoints
         if checkpoints?.resumed != nil {
             guard let before = checkpoints?.before else { throw StateReader.damaged("the store before the load") }
-            // Where the load without rejects has begun, it was gone back to.
+            // If the load without rejected objects has begun, the run has already returned to the copy.
             if checkpoints?.rejects == nil {
                 try FileSums.check(checkpointPath, copiedFrom: checkpoints?.original)
             }
             return destination.checkpoint(at: checkpointPath, knowledge: before.knowledge, stamp: before.stamp)
         }
-        // A killed run may have come so far, and gone back behind it.
+        // A killed run may have made a copy and then been resumed from an earlier state.
         try FileSystem.remove(checkpointPath)
         FileSums.remove(of: checkpointPath)
         let checkpoint = try destination.checkpoint(to: checkpointPath) { try session.checkCancelled() }
-        // The copy has the number before.
+        // The copy keeps the previous stamp, which tells the two apart.
         if checkpoints?.isResumable ?? false { try destination.write(stamp: destination.stamp + 1) }
         checkpoints?.before = RunRecord.Before(knowledge: checkpoint.knowledge, stamp: checkpoint.stamp)
         return checkpoint
     }
 
-    /// Opens the store as it was. The one that was filled since is closed.
+    /// Opens the copy of the store. The filled store must be closed.
     func goBack(to checkpoint: DestinationStore.Checkpoint) throws(MigrationError) {
         destination = try DestinationStore(
             reopening: checkpoint, at: path, schema: destination.schema, cacheBytes: cacheBytes, vfs: vfs)

@@ -4,14 +4,15 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// The save of the staged path: every table's runs of rows merged by key, links merged in, rules checked, written once.
+/// The save on the staged path: the runs of each table's rows are merged by key, links are merged in, rules are checked, and
+/// each row is written once.
 struct StagedLoad {
     let session: MigrationSession
     let mappings: [PlannedMapping]
     let work: PlannedWork
     let runtime: StagedRuntime
     let excuses: Bool
-    /// Where stages 2 and 3 run no user code; nil: the links are in the link stores.
+    /// The links if stages 2 and 3 run no user code; nil if the links are in the link stores.
     let relating: RelatingByKeys?
 
     private var schema: StoreSchema { session.destinationSchema }
@@ -23,7 +24,7 @@ struct StagedLoad {
         let checkpoints = session.checkpoints
         let resumed = checkpoints?.resumed
         if resumed == nil { try checkpoints?.beginLoad() }
-        // A complete store has the changes.
+        // A complete store already has these changes.
         if let touched = session.touched, !(resumed?.isComplete ?? false) {
             try EarlierRowChanges(
                 session: session, destination: destination, links: runtime.objects.links, touched: touched
@@ -35,7 +36,7 @@ struct StagedLoad {
             highest: [Int64](repeating: 0, count: schema.tables.count), resumed: resumed, checkpoints: checkpoints)
         for (number, pass) in work.passes.enumerated() {
             session.progress.enter(pass: number + 1, of: work.passes.count)
-            // The rows of an open table stay where they are spilled: it is loaded when it closes.
+            // The rows of an open table stay in their spills. The table is loaded when it closes.
             for step in pass.steps where step.isLast {
                 guard try course.enterUnit() else {
                     _ = try links?.patches(of: step.table, isLoaded: { isLoaded($0, before: course.done) })
@@ -56,18 +57,18 @@ struct StagedLoad {
         return course.highest
     }
 
-    /// How far the load is: in units, which are tables and join tables in the order in which they are loaded.
+    /// The progress of the load in units, which are tables and join tables in the order in which they are loaded.
     private struct Course {
         /// Z_MAX by destination table.
         var highest: [Int64]
-        /// The state of a killed run that the load goes on from; nil once it has.
+        /// The state of a killed run from which the load resumes; nil once it has resumed.
         var resumed: RunRecord.State?
         let checkpoints: RunCheckpoints?
-        /// Units that the killed run had done.
+        /// The number of units that the killed run had loaded.
         let done: Int
-        /// The unit at work.
+        /// The number of the current unit.
         private(set) var unit = -1
-        /// Whether a killed run is gone on with.
+        /// True if a killed run is resumed.
         let isResumed: Bool
 
         init(highest: [Int64], resumed: RunRecord.State?, checkpoints: RunCheckpoints?) {
@@ -78,9 +79,9 @@ struct StagedLoad {
             isResumed = resumed != nil
         }
 
-        /// Goes to the next unit.
+        /// Moves to the next unit.
         ///
-        /// - Returns: whether it is still to be loaded, or a part of it.
+        /// - Returns: true if the unit, or a part of it, is still to be loaded.
         mutating func enterUnit() throws -> Bool {
             unit += 1
             if unit == done, resumed?.position == nil { goOn() }
@@ -89,10 +90,10 @@ struct StagedLoad {
             return true
         }
 
-        /// Where the unit at work stands in the killed run; nil: at its beginning.
+        /// The position of the killed run in the current unit; nil at the unit's beginning.
         var part: RunRecord.LoadPosition? { unit == done ? resumed?.position : nil }
 
-        /// The counts become those of the killed run.
+        /// Restores the counts of the killed run.
         mutating func goOn() {
             guard let state = resumed else { return }
             checkpoints?.restore()
@@ -101,7 +102,7 @@ struct StagedLoad {
         }
     }
 
-    /// Whether a table's unit comes before one.
+    /// Tells whether a table's unit comes before the given unit.
     private func isLoaded(_ table: Int, before done: Int) -> Bool {
         var unit = 0
         for pass in work.passes {
@@ -163,10 +164,10 @@ struct StagedLoad {
         let rows = runtime.objects.rows[table.table]
         let part = course.part
         let fill = part == nil ? nil : course.resumed?.fill
-        // Keys that were kept are not counted: there may be rows although no key was given.
+        // Kept keys do not advance `nextKey`, so there may be rows even if no key was given.
         let made = max(1, rows.nextKey - 1 - session.highestKeys[table.table])
         if part == nil { try session.prepare(table.table, expecting: Int(clamping: made), in: destination) }
-        // A block of each run is read at a time, and one of its patches.
+        // Each run is read one block at a time, and so are its patches.
         try rows.joinRuns(most: max(4, session.budget.spill / (256 << 10)))
         let patches =
             try links?.patches(
@@ -200,23 +201,24 @@ struct StagedLoad {
         if part?.isDone != true { try forEachBatch(of: rows, after: part?.after, write) }
         checkpoints?.loaded = .init(isDone: true, highest: highest)
         try writer.finish()
-        // The number of a deleted object is not given again.
+        // The key of a deleted object is not given again.
         let given = rows.nextKey - 1
         course.highest[table.table] = table.keys == .kept ? max(highest, given) : given
     }
 
-    /// Shows a table's rows in ascending order of their keys, batch by batch, from one that a killed run wrote last on.
+    /// Shows a table's rows in ascending order of their keys, batch by batch. Starts after the last row that a killed run
+    /// wrote.
     private func forEachBatch(
         of rows: DestinationRows, after written: Int64?, _ write: (inout RowBatch) throws -> Void
     ) throws {
         guard written != .max else { return }
         let first = written.map { $0 + 1 } ?? .min
-        // Where objects are to be rejected there may be a second load.
+        // If objects may be rejected, there may be a second load.
         let isLast = session.validation.ledger == nil
         if try rows.forEachBatch(from: first, isLast: isLast, write) { return }
         var out = session.destinationBatch(slots: rows.columns)
         var last = Int64.min
-        // Several runs are read ahead of what is written: a state's rows would be given back.
+        // Several runs are read ahead of the rows that are written, so rows that a state still needs would be given back.
         let givesBack = isLast && session.checkpoints?.isResumable != true
         try rows.forEachRow(of: try rows.runs, from: first, isLast: givesBack) { row in
             if out.isFull { try write(&out) }
@@ -227,7 +229,7 @@ struct StagedLoad {
         try write(&out)
     }
 
-    /// Checks the rules of rows that were there before and that the mapping model changed.
+    /// Checks the rules of the existing rows that the mapping model changed.
     private func checkTouched(_ touched: TouchedRows, in destination: DestinationStore) throws {
         for table in schema.tables.indices {
             let rows = StoredRows(destination, table: table)
@@ -264,7 +266,7 @@ struct StagedLoad {
 
     // MARK: - Links
 
-    /// The foreign keys of a table, from the link stores.
+    /// Returns the patches of a table's foreign keys, from the link stores.
     private func columnPatches(_ table: Int) throws -> [any RowPatches] {
         var patches: [ColumnPatches] = []
         for entity in schema.tables[table].entities.map(schema.model.entity(at:)) {
@@ -302,7 +304,7 @@ struct StagedLoad {
         }
     }
 
-    /// Records of ``JoinLinks``, from the link store.
+    /// Returns the records of ``JoinLinks``, from the link store.
     private func joinRecords(_ join: Int) throws -> SortedRecords {
         let sorter = session.sorter(width: JoinLinks.width)
         let side = schema.joinTables[join].sides[0].relationship
@@ -311,7 +313,7 @@ struct StagedLoad {
         {
             let links = try store.live(side: ownSide)
             while let view = try links.next() {
-                // Links between rows that were there before are changed where they stand.
+                // Links between existing rows are changed in place.
                 if let earlier = store.earlier, earlier.isExisting(view.object.key, side: ownSide),
                     earlier.isExisting(view.partner.key, side: ownSide.other)
                 {

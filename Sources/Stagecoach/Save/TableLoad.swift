@@ -4,9 +4,9 @@ import Mapping
 import PersistentStore
 import Rows
 
-/// The three stages of one destination table, fused: each source row is read once, its attributes created, its
-/// relationships looked up, the model's rules checked, and the row written complete, in ascending key order. The table may
-/// be loaded in several steps, which ascend by key.
+/// The three stages of one destination table, fused. Each source row is read once, its attributes are created, its
+/// relationships looked up, the model's rules checked, and the complete row written, in ascending key order. The table may be
+/// loaded in several steps, which ascend by key.
 struct TableLoad {
     let session: MigrationSession
     let mappings: [PlannedMapping]
@@ -16,7 +16,8 @@ struct TableLoad {
     let patches: [ColumnPatches]
     let excuses: Bool
 
-    /// A mapping's programs, compiled for this load. A class: switching between mappings row by row copies nothing.
+    /// The compiled programs of a mapping for this load. A class, so that switching between mappings for each row copies
+    /// nothing.
     private final class Compiled {
         let mapping: PlannedMapping
         let attributes: AttributeProgram
@@ -25,7 +26,7 @@ struct TableLoad {
         let keys: MappingKeys
         let entity: EntityDescription
         let entityNumber: Int64
-        /// The columns that are NULL until something is found for them.
+        /// The columns that are NULL until a value is found for them.
         let openColumns: [Int]
         var made = 0
         /// The highest key made.
@@ -49,9 +50,9 @@ struct TableLoad {
 
     /// Loads a step's rows.
     ///
-    /// - Parameter start: where a killed run's load of the step stood.
-    /// - Returns: the highest key written, 0 where no row was.
-    /// - Complexity: O(rows); memory is two batches and what the patches' sorts hold.
+    /// - Parameter start: the position of a killed run's load of the step.
+    /// - Returns: the highest key written, 0 if there was no row.
+    /// - Complexity: O(rows); memory is two batches and the memory of the patches' sorts.
     func run(
         _ step: PlannedStep, writer: any TableWriter, from start: RunRecord.LoadPosition? = nil
     ) throws -> Int64 {
@@ -97,7 +98,7 @@ struct TableLoad {
             streams: true, runs: runs)
         let batch = session.nearBatch(slots: max(slots.columns.count, columns))
         var source = RowBatch(slots: slots.columns.count, rowCapacity: batch.rows, byteTarget: batch.bytes)
-        // Rows are done with before others are read.
+        // Each batch of rows is finished before the next is read, so values may stay in the pages.
         source.borrowsPages = true
         var destination = RowBatch(slots: columns, rowCapacity: batch.rows, byteTarget: batch.bytes)
         let open = UnsafeMutableBufferPointer<Int>.allocate(capacity: source.rowCapacity)
@@ -130,7 +131,7 @@ struct TableLoad {
                 }
                 row = end
             }
-            // Its rows have borrowed their texts from the source's batch.
+            // The destination rows borrow their texts from the source batch, so they are written before it is refilled.
             try flush(&destination, rules, to: writer)
             session.progress.advance(rows: source.count)
             if source.count > 0 {
@@ -155,7 +156,8 @@ struct TableLoad {
         }
     }
 
-    /// What goes from page to page as it is stored. Of a store that is appended to, the columns may be others.
+    /// Returns the columns that are copied from page to page in their stored form. There are none if the destination is
+    /// appended to, because its columns may differ.
     private func copiedRuns(_ programs: [Compiled], _ slots: SourceSlots, _ source: EntityTable) -> [RowSelection.Run] {
         guard !programs.isEmpty, !session.options.appendsToExisting, !session.hasRows.contains(true) else { return [] }
         let patched = patches.flatMap { [$0.column, $0.entityColumn, $0.orderColumn].compactMap { $0 } }
@@ -171,7 +173,7 @@ struct TableLoad {
 
     /// Makes the destination rows of some source rows of one entity.
     ///
-    /// - Parameter open: room for the numbers of the source rows whose references are still to be looked up.
+    /// - Parameter open: a buffer for the numbers of the source rows whose references are still to be looked up.
     private func make(
         _ compiled: Compiled, of source: borrowing RowBatch, _ rows: Range<Int>, into destination: inout RowBatch,
         open: UnsafeMutableBufferPointer<Int>, counts: inout ReferenceCounts,
@@ -180,7 +182,7 @@ struct TableLoad {
         let keys = compiled.keys
         if keys.isFilledByLoad { try keys.index.append(contentsOf: source.keys(rows)) }
         var next = rows.lowerBound
-        // Every row is made, under its own key or under keys that follow each other.
+        // Every source row makes a row, under its own key or under consecutive keys.
         let fillsTogether = keys.holdsEveryRow && compiled.attributes.fillsRowsTogether
         while fillsTogether, next < rows.upperBound {
             if destination.isFull { try flush(&destination) }
@@ -197,7 +199,7 @@ struct TableLoad {
 
     /// Makes the destination rows of source rows that fit the batch, column by column.
     ///
-    /// - Returns: false where a value cannot be computed; no row is made then.
+    /// - Returns: false if a value cannot be computed; no row is made then.
     private func makeTogether(
         _ compiled: Compiled, of source: borrowing RowBatch, _ rows: Range<Int>, into destination: inout RowBatch,
         open: UnsafeMutableBufferPointer<Int>, counts: inout ReferenceCounts
@@ -236,14 +238,14 @@ struct TableLoad {
         open: UnsafeMutableBufferPointer<Int>, counts: inout ReferenceCounts,
         whenFull flush: (inout RowBatch) throws -> Void
     ) throws {
-        // Here and not in the loop: each of these is counted when it is taken.
+        // Hoisted out of the loop: each read would retain and release.
         let (attributes, references, keys) = (compiled.attributes, compiled.references, compiled.keys)
         let entityNumber = Cell.integer(compiled.entityNumber)
         let isKept = table.keys == .kept
         var made = 0
         var highest = compiled.highest
         let (holdsEveryRow, isIdentity) = (keys.holdsEveryRow, keys.holdsEveryRow && keys.mode == .kept)
-        // Rows of one entity that stand together have keys that follow each other.
+        // Neighbouring rows of one entity have consecutive keys.
         var following: Int64?
         var opened = 0
         for row in rows {
@@ -290,7 +292,7 @@ struct TableLoad {
     private func compile(_ mapping: PlannedMapping, slots: inout SourceSlots) throws(MigrationError) -> Compiled? {
         guard let entity = mapping.destination, let source = mapping.source, let own = keys.byMapping[mapping.index]
         else { return nil }
-        // Key paths resolve from the mapping's own entity; the slots are shared by all mappings of the scan.
+        // Key paths are resolved from the mapping's own entity; the slots are shared by all mappings of the scan.
         var mine = slots.seen(from: source)
         let attributes = try AttributeProgram(
             mapping: mapping, slots: &mine, indexed: session.indexedColumns(of: mapping), external: session.external,
@@ -307,7 +309,7 @@ struct TableLoad {
             columns: session.destinationSchema.tables[table.table].columns.count)
     }
 
-    /// Merges the patches, leaves rejected rows out, checks the rules, writes the rows.
+    /// Merges the patches, removes rejected rows, checks the rules, and writes the rows.
     private func flush(_ batch: inout RowBatch, _ rules: [Int64: RowRules], to writer: any TableWriter) throws {
         guard !batch.isEmpty else { return }
         for patch in patches { try patch.apply(to: &batch) }
@@ -321,16 +323,16 @@ struct TableLoad {
 }
 
 extension MigrationSession {
-    /// The size of batches that pass from the reader to the writer at once: both together stay in a processor's own cache,
-    /// but for rows of many kibibytes.
+    /// Returns the size of batches that pass directly from the reader to the writer. Both batches together fit a processor
+    /// core's cache, except for rows of many kibibytes.
     ///
-    /// - Parameter slots: cells a row of the wider one.
+    /// - Parameter slots: the cells per row of the wider batch.
     fileprivate func nearBatch(slots: Int) -> (rows: Int, bytes: Int) {
         (min(rowCapacity(slots: slots), max(64, (96 << 10) / (16 * max(1, slots)))), budget.batch)
     }
 
-    /// Columns of a mapping's destination table that an index is over, or that the condition of one names: their values
-    /// are needed as a whole.
+    /// Returns the columns of a mapping's destination table that an index covers or that the condition of an index names. Their
+    /// values are needed as a whole.
     func indexedColumns(of mapping: PlannedMapping) -> Set<Int> {
         guard let table = mapping.destinationTable else { return [] }
         let indexes = destinationSchema.indexes[table]

@@ -2,7 +2,7 @@ import Diagnostics
 import Foundation
 import ManagedModel
 
-/// A model version, by itself or by where it is found, and the checksum that it must have.
+/// A reference to a model version: the model itself or the place where it is found, and the checksum that it must have.
 public final class ManagedObjectModelReference: NSObject {
     private enum Place {
         case model(ManagedObjectModel)
@@ -11,52 +11,52 @@ public final class ManagedObjectModelReference: NSObject {
         case hashes([String: Data], Bundle?)
     }
 
-    /// The version that the model must have.
+    /// The version checksum that the model must have.
     public let versionChecksum: String
     private let place: Place
 
-    /// A model that is at hand.
+    /// Creates a reference to a model in memory.
     public init(model: ManagedObjectModel, versionChecksum: String) {
         place = .model(model)
         self.versionChecksum = versionChecksum
     }
 
-    /// A model on disk, as ``ModelLocator`` reads it.
+    /// Creates a reference to a model on disk, which ``ModelLocator`` reads.
     public init(fileURL: URL, versionChecksum: String) {
         place = .file(fileURL)
         self.versionChecksum = versionChecksum
     }
 
-    /// A model in a bundle by its name: `Library` for `Library.momd` or `Library.mom`.
+    /// Creates a reference to a model in a bundle by its name: `Library` for `Library.momd` or `Library.mom`.
     ///
     /// - Parameters:
-    ///   - name: the model's name, without an ending.
-    ///   - bundle: nil: the program's own.
-    ///   - versionChecksum: the version that the model must have.
+    ///   - name: the model's name, without an extension.
+    ///   - bundle: the bundle; nil for the program's own.
+    ///   - versionChecksum: the version checksum that the model must have.
     public init(name: String, in bundle: Bundle?, versionChecksum: String) {
         place = .named(name, bundle)
         self.versionChecksum = versionChecksum
     }
 
-    /// A model in a bundle by the version hashes of its entities.
+    /// Creates a reference to a model in a bundle by the version hashes of its entities.
     ///
     /// - Parameters:
-    ///   - entityVersionHashes: the version hashes by entity.
-    ///   - bundle: nil: the program's own.
-    ///   - versionChecksum: the version that the model must have.
+    ///   - entityVersionHashes: the version hashes, by entity name.
+    ///   - bundle: the bundle; nil for the program's own.
+    ///   - versionChecksum: the version checksum that the model must have.
     public init(entityVersionHashes: [String: Data], in bundle: Bundle?, versionChecksum: String) {
         place = .hashes(entityVersionHashes, bundle)
         self.versionChecksum = versionChecksum
     }
 
-    /// The model.
+    /// Returns the model.
     ///
-    /// - Throws: `staged.modelNotFound` (78) where there is none, or one of another checksum; `model.unreadable` (74).
+    /// - Throws: `staged.modelNotFound` (78) if there is no model, or if it has another checksum; `model.unreadable` (74).
     public func resolved() throws(MigrationError) -> ManagedObjectModel {
         guard let model = try candidate() else {
             throw error("There is no model version of the checksum \(versionChecksum)", nil)
         }
-        // A checksum that only Core Data can compute cannot speak against the model.
+        // If only Core Data can compute the model's checksum, it cannot be compared, and the model is accepted.
         guard let own = model.versionChecksum, own != versionChecksum else { return model }
         throw error("The model has the version checksum \(own), not \(versionChecksum)", path)
     }
@@ -68,7 +68,7 @@ public final class ManagedObjectModelReference: NSObject {
         case .model(let model): return model
         case .file(let url):
             do throws(MigrationError) { return try ModelLocator.load(url.path).model } catch {
-                // A folder of versions may have it under another name than the current one's.
+                // A folder of versions may have the model under another name than that of the current version.
                 guard ModelLocator.bundle(of: url.path) != nil else { throw error }
                 return nil
             }

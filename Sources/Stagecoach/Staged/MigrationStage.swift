@@ -4,24 +4,24 @@ import Mapping
 
 /// A stage of a staged migration: a ``LightweightMigrationStage`` or a ``CustomMigrationStage``.
 open class MigrationStage: NSObject {
-    /// What messages call the stage.
+    /// The name of the stage in messages.
     open var label: String?
 
     override init() {}
 
-    /// Checksums of the versions that the stage migrates from or to.
+    /// The checksums of the versions from and to which the stage migrates.
     var checksums: [String] { [] }
 }
 
-/// Versions between which mapping models are inferred.
+/// A stage of versions between which mapping models are inferred.
 ///
-/// A store of any of them migrates directly to the last one, as Core Data does it.
+/// A store of any of these versions migrates directly to the last one, as in Core Data.
 public final class LightweightMigrationStage: MigrationStage {
-    /// The versions, oldest first: ``ManagedObjectModel/versionChecksum``, as `VersionInfo.plist` and the store's metadata
-    /// have it.
+    /// The versions, oldest first, as ``ManagedObjectModel/versionChecksum``. `VersionInfo.plist` and the store's metadata have
+    /// the same values.
     public let versionChecksums: [String]
 
-    /// - Parameter versionChecksums: oldest first; one at least.
+    /// - Parameter versionChecksums: the versions, oldest first; at least one.
     public init(_ versionChecksums: [String]) {
         self.versionChecksums = versionChecksums
         super.init()
@@ -30,25 +30,26 @@ public final class LightweightMigrationStage: MigrationStage {
     override var checksums: [String] { versionChecksums }
 }
 
-/// One version to the next, with code before and after.
+/// A stage from one version to the next, with handlers before and after.
 ///
-/// Between the handlers the mapping model is inferred, as Core Data does it; here one may be given instead, with policies.
+/// Between the handlers a mapping model is inferred, as in Core Data. Unlike there, a mapping model with policies may be given
+/// instead.
 public final class CustomMigrationStage: MigrationStage {
-    /// What a handler gets: the manager, whose ``StagedMigrationManager/storeURL`` is the private store, and the stage.
+    /// A handler. It receives the manager, whose ``StagedMigrationManager/storeURL`` is the private store, and the stage.
     public typealias Handler = (StagedMigrationManager, CustomMigrationStage) throws -> Void
 
-    /// The version before.
+    /// The version from which the stage migrates.
     public let currentModel: ManagedObjectModelReference
-    /// The version after.
+    /// The version to which the stage migrates.
     public let nextModel: ManagedObjectModelReference
-    /// Called while the private store is of ``currentModel``.
+    /// The handler that is called while the private store has the version ``currentModel``.
     public var willMigrateHandler: Handler?
-    /// Called when the private store is of ``nextModel``.
+    /// The handler that is called once the private store has the version ``nextModel``.
     public var didMigrateHandler: Handler?
-    /// Leads from the one version to the other; nil: inferred.
+    /// The mapping model between the two versions; nil to infer it.
     public var mappingModel: MappingModel?
 
-    /// A stage between two versions, without handlers.
+    /// Creates a stage between two versions, without handlers.
     public init(
         migratingFrom currentModel: ManagedObjectModelReference, to nextModel: ManagedObjectModelReference
     ) {

@@ -4,59 +4,61 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// Migrates a store over the versions that its stages list, told by their checksums.
+/// A manager that migrates a store through the versions that its stages list. Versions are identified by their checksums.
 ///
-/// A store is found among the stages by the version that wrote it, and goes through what comes after: a lightweight stage
-/// directly to its last version, a custom stage with its handlers before and after. All of it happens in private stores
-/// beside the destination, which gets its name in one step at the end; the source is never changed, and a run that throws
-/// leaves no destination.
+/// The manager finds the version that wrote the store among the stages, and migrates the store through all that follow: through
+/// a lightweight stage directly to its last version, through a custom stage with its handlers before and after. All work
+/// happens in private stores beside the destination, which gets its name in one step at the end. The source is never changed,
+/// and a run that throws leaves no destination.
 ///
-/// In a handler ``storeURL`` is the private store, of ``model``, with no journal beside it and nobody else in it: it may be
-/// read and changed through SQLite, or through ``transformStore(with:)``, whose policies have objects and contexts. What
-/// handlers change is brought into order, and the model's rules are checked, before the destination is published.
+/// In a handler, ``storeURL`` is the private store of the version ``model``. It has no journal beside it, and no other process
+/// uses it. It may be read and changed through SQLite, or through ``transformStore(with:)``, whose policies have objects and
+/// contexts. Before the destination is published, the store is written anew and the model's rules are checked, so changes by
+/// handlers are covered.
 ///
-/// A store that was made for one configuration of its model goes through that configuration of every version, in lightweight
-/// and in custom stages: stages list whole versions, ``model`` is the configuration's part, and of a custom stage's mapping
-/// model, which is for whole models, counts what concerns it.
+/// A store that was made for one configuration of its model is migrated to that configuration of every version, in lightweight
+/// and custom stages. Stages list whole versions, and ``model`` is the configuration's part of a version. The mapping model of
+/// a custom stage is for whole models; only its mappings for the configuration are used.
 ///
-/// Lightweight steps that follow each other are fused where that gives the same result.
+/// Each stage is a migration of its own; consecutive stages are not fused.
 public final class StagedMigrationManager: NSObject {
-    /// In order.
+    /// The stages, in order.
     public let stages: [MigrationStage]
-    /// Memory limit, batch size, work directory; keys, rejects and id maps do not apply.
+    /// The options: memory limit, batch size and work directory. Keys, rejects and id maps do not apply.
     public var options = MigrationOptions()
-    /// Where policies of custom stages' mapping models are found by name.
+    /// The registry in which policies of custom stages' mapping models are found by name.
     public var policies: PolicyRegistry = .shared
-    /// Models of the versions that lightweight stages list, beside those that custom stages refer to, the destination's
-    /// and the store's own. Only the last version of a lightweight stage is needed.
+    /// The models of the versions in lightweight stages. The destination's model, the store's own and the models of custom
+    /// stages need not be listed. Only the last version of a lightweight stage is needed.
     public var models: [ManagedObjectModel] = []
     /// The private store, while a handler runs; nil at other times.
     public private(set) var storeURL: URL?
     /// The model of the private store, while a handler runs; nil at other times.
     public private(set) var model: ManagedObjectModel?
-    /// How far the run is, over all stages.
+    /// The progress of the run, over all stages.
     public let progress = ProgressCounter()
     private let cancellation = CancellationFlag()
     private var transformed = 0
 
-    /// - Parameter stages: in order, each version's checksum once, but for one that a stage ends with and the next begins with.
+    /// - Parameter stages: the stages in order. Each version's checksum occurs once, except that a stage may begin with the
+    ///   version with which the stage before ends.
     public init(_ stages: [MigrationStage]) {
         self.stages = stages
     }
 
-    /// Stops the run from any thread; it ends with the error.
+    /// Stops the run from any thread. The run ends with the given error.
     public func cancelMigrationWithError(_ error: any Error) { cancellation.cancel(error) }
 
     /// Migrates a store to the last version.
     ///
     /// - Parameters:
-    ///   - source: the store; it is not changed by a byte.
-    ///   - destination: where nothing stands yet.
+    ///   - source: the store; not a byte of it is changed.
+    ///   - destination: a path where no file exists yet.
     ///   - model: the last version.
     /// - Returns: a report for each migration that ran, in order.
-    /// - Throws: `staged.duplicateVersion` where two stages list a version, `staged.unknownVersion` where no stage lists
-    ///   the store's, `staged.modelNotFound`, `staged.backward` where the destination's version comes before the store's
-    ///   (78); what the migrations throw, with the stage named; what a handler throws, as it is.
+    /// - Throws: `staged.duplicateVersion` if two stages list a version, `staged.unknownVersion` if no stage lists the store's
+    ///   version, `staged.modelNotFound`, `staged.backward` if the destination's version comes before the store's (78); the
+    ///   errors of the migrations, with the stage named; the error of a handler, unchanged.
     /// - Complexity: that of the migrations, and of a copy of the store before a first handler and after a last one.
     @discardableResult
     public func migrateStore(
@@ -74,10 +76,10 @@ public final class StagedMigrationManager: NSObject {
         return try run(route, from: source.path, to: destination.path, stores)
     }
 
-    /// Changes the private store by a mapping model from its version to the same version: with policies, where objects
-    /// and contexts are needed. Only in a handler.
+    /// Transforms the private store by a mapping model from its version to the same version, with policies that have objects
+    /// and contexts. May only be called in a handler.
     ///
-    /// - Throws: `staged.idle` (70) outside a handler; what the migration throws.
+    /// - Throws: `staged.idle` (70) outside a handler; the errors of the migration.
     public func transformStore(with mapping: MappingModel) throws {
         guard let url = storeURL, let model else {
             throw MigrationError("staged.idle", .internal, "No handler of a staged migration is running")
@@ -85,7 +87,7 @@ public final class StagedMigrationManager: NSObject {
         transformed += 1
         let other = url.deletingLastPathComponent().appendingPathComponent("step-handler-\(transformed).sqlite").path
         var options = inner
-        // The private store was perhaps changed by hand before.
+        // The handler may have changed the private store by hand before.
         options.sourceIsKnownByTables = true
         let migration = migration(mapping, from: (url.path, model), to: (other, model), options)
         try migration.run()
@@ -156,7 +158,7 @@ public final class StagedMigrationManager: NSObject {
             if let handler = custom?.didMigrateHandler { try call(handler, custom, at: place, of: version) }
         }
         if place != destination {
-            // What the last handler did is written anew: its rows are checked, its pages are put in order.
+            // The last handler's changes are written anew, so that their rows are checked and the pages are in order.
             try migrate(try .inferred(from: version, to: version), to: version, at: destination, "After the last stage")
         }
         progress.begin(.done)

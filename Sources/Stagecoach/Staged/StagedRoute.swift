@@ -2,20 +2,20 @@ import Diagnostics
 import ManagedModel
 import PersistentStore
 
-/// What a staged migration does with a store: from the version that wrote it through the stages that come after.
+/// The route of a store through a staged migration: from the version that wrote it through the stages that follow.
 struct StagedRoute {
-    /// One migration.
+    /// One migration of the route.
     struct Move {
-        /// Nil for the way from the last stage to the destination's version.
+        /// The stage; nil for a migration between stages or from the last stage to the destination's version.
         let stage: MigrationStage?
         let destination: ManagedObjectModel
     }
 
-    /// The model to read the store by.
+    /// The model by which the store is read.
     let start: ManagedObjectModel
     let moves: [Move]
 
-    /// - Throws: as ``StagedMigrationManager/migrateStore(from:to:destinationModel:)``.
+    /// - Throws: the errors of ``StagedMigrationManager/migrateStore(from:to:destinationModel:)``.
     init(
         stages: [MigrationStage], models: [ManagedObjectModel], source: String, destination given: ManagedObjectModel
     ) throws(MigrationError) {
@@ -29,7 +29,7 @@ struct StagedRoute {
             }
         }
         let (store, own) = try Self.store(source, known)
-        // The hashes of a store of one configuration are those of its entities: stages list the whole versions.
+        // A store of one configuration has only the hashes of its entities, but stages list whole versions.
         let checksum = store.whole === store ? own : store.whole.versionChecksum ?? own
         known.add(store.whole, checksum: checksum)
         start = store
@@ -45,7 +45,7 @@ struct StagedRoute {
                 context: .init(path: source))
         }
         guard let first = stages.firstIndex(where: { Self.begins($0, with: checksum) }) else {
-            // The last stage may end with the store's version: what is left is the way to the destination.
+            // The last stage may end with the store's version. Then only the migration to the destination is left.
             guard stages.last?.checksums.last == checksum else { throw Self.unknown(checksum, source) }
             moves = [Move(stage: nil, destination: destination.counterpart(of: store))]
             return
@@ -55,7 +55,7 @@ struct StagedRoute {
         for stage in stages[first...] {
             if now == end { break }
             if let light = stage as? LightweightMigrationStage {
-                // The destination's version may lie inside the stage.
+                // The destination's version may be in the middle of the stage.
                 let listed = light.versionChecksums
                 let stop = end.flatMap { listed.contains($0) ? $0 : nil } ?? listed.last(where: { known[$0] != nil })
                 guard let stop else { throw Self.missing(listed.last ?? now) }
@@ -74,7 +74,7 @@ struct StagedRoute {
             }
         }
         if now != end { found.append(Move(stage: nil, destination: destination)) }
-        // A store of one configuration stays one, as long as the versions have it.
+        // A store of one configuration keeps it as long as the versions have that configuration.
         var last = store
         moves = found.map { move in
             last = move.destination.counterpart(of: last)
@@ -87,7 +87,7 @@ struct StagedRoute {
         return (stage as? CustomMigrationStage)?.currentModel.versionChecksum == checksum
     }
 
-    /// A version may be where one stage ends and the next begins, and nowhere else.
+    /// Checks that each version occurs once, except that a stage may begin with the version with which the stage before ends.
     private static func checkOnce(_ stages: [MigrationStage]) throws(MigrationError) {
         var seen: Set<String> = []
         var last: String?
@@ -105,7 +105,8 @@ struct StagedRoute {
         }
     }
 
-    /// The model that wrote the store, and its checksum: what the metadata say, else that of the hashes there.
+    /// Returns the model that wrote the store, and its checksum: the one in the metadata, or else the one computed from the
+    /// hashes there.
     private static func store(
         _ path: String, _ known: StagedModels
     ) throws(MigrationError) -> (ManagedObjectModel, String) {
@@ -143,7 +144,7 @@ struct StagedRoute {
     }
 }
 
-/// Models by their checksums.
+/// Models by their version checksums.
 struct StagedModels {
     private(set) var all: [ManagedObjectModel] = []
     private var byChecksum: [String: ManagedObjectModel] = [:]
@@ -157,7 +158,7 @@ struct StagedModels {
 
     subscript(checksum: String) -> ManagedObjectModel? { byChecksum[checksum] }
 
-    /// Adds a model whose checksum somebody says.
+    /// Adds a model under a given checksum.
     mutating func add(_ model: ManagedObjectModel, checksum: String) {
         all.append(model)
         if byChecksum[checksum] == nil { byChecksum[checksum] = model }
