@@ -1,7 +1,7 @@
 import Foundation
 import PersistentStore
 
-/// Sentences of the report that a person should read.
+/// The notes of the report for the user, as sentences.
 enum RunNotes {
     static func notes(
         counts: MigrationCounts, tables: [PlannedTable], schema: StoreSchema, options: MigrationOptions,
@@ -61,7 +61,7 @@ enum RunNotes {
         if let existing, existing.historyTransactions > 0 {
             notes.append("The destination's persistent history does not tell of the objects that were added")
         }
-        // What a store that stands has of indexes and triggers is its own.
+        // The indexes and triggers of an existing store are not the migration's concern.
         if existing == nil { notes += schema.notes.filter { !madeIndexes.contains($0) } }
         if let history { notes.append(history) }
         if !unknownHashes.isEmpty {
