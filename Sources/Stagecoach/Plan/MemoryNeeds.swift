@@ -2,11 +2,12 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// What models and mapping models need in memory beside the shares of ``MemoryShares``, whatever the number of rows: the
-/// compiled programs of entity mappings, their key indices and association tables, statements and batches of wide tables.
+/// The memory that models and mapping models need beside the shares of ``MemoryShares``, independent of the number of
+/// rows: compiled programs of entity mappings, their key indices and association tables, statements, and batches of
+/// wide tables.
 ///
-/// Measured with 300 entity mappings into a root, 300 root entities, 60 inverse pairs, and 1,900 columns; the figures are
-/// what those took more than small models, rounded up.
+/// Measured with 300 entity mappings into a root, 300 root entities, 60 inverse pairs, and 1,900 columns. The figures
+/// are the measured excess over small models, rounded up.
 struct MemoryNeeds {
     /// The memory, in bytes.
     private(set) var bytes = 0
