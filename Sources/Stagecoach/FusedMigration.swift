@@ -215,7 +215,7 @@ struct FusedMigration {
         return last
     }
 
-    /// The number of rows that a table is expected to get.
+    /// Returns the number of rows that a table is expected to get.
     private func expectedRows(_ table: PlannedTable, _ keys: SourceKeys) -> Int {
         table.mappings.reduce(0) { sum, index in
             guard let own = keys.byMapping[index] else { return sum }
@@ -241,7 +241,7 @@ struct FusedMigration {
         return expected
     }
 
-    /// The highest key (Z_MAX) to store for a table. If keys are kept, it is never below the source's, so that the key
+    /// Returns the highest key (Z_MAX) to store for a table. If keys are kept, it is never below the source's, so that the key
     /// of a deleted object is not given again.
     private func maximumKey(of table: PlannedTable, loaded: Int64) -> Int64 {
         let before = max(loaded, session.highestKeys[table.table])

@@ -51,7 +51,7 @@ public struct MigrationReport: Sendable, Codable {
     /// the last step, except times, bytes, rejects and notes, which cover all steps.
     public var steps: [ChainStepReport]?
 
-    /// The report as JSON with sorted keys.
+    /// Returns the report as JSON with sorted keys.
     public func json() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

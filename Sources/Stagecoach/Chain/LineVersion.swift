@@ -51,7 +51,7 @@ final class LineVersion {
         return knownNames
     }
 
-    /// Tells whether a store cannot tell two versions apart.
+    /// Tells whether two versions are the same to a store: every entity has the same hash.
     func hasSameHashes(as other: LineVersion) -> Bool {
         guard let own = try? version(), let others = try? other.version() else { return false }
         return own.hasSameHashes(as: others)

@@ -39,7 +39,7 @@ public struct ModelVersion: Sendable {
         return (versions, unreadable)
     }
 
-    /// Tells whether a store cannot tell two versions apart: every entity has the same hash.
+    /// Tells whether two versions are the same to a store: every entity has the same hash.
     func hasSameHashes(as other: ModelVersion) -> Bool {
         let (own, others) = (model.entityVersionHashesByName, other.model.entityVersionHashesByName)
         return own == others && own.count == model.entities.count && others.count == other.model.entities.count

@@ -221,7 +221,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         rows.indices.contains(place.table) && rows[place.table].isStored(place.key)
     }
 
-    /// Tells whether an object of the store was changed, or got links it did not have.
+    /// Tells whether an attribute or a link of an object of the store was changed.
     func isChanged(_ place: ObjectPlace) throws -> Bool {
         guard isStored(place) else { return false }
         if try session.touched?.isChanged(place.key, table: place.table) == true { return true }
