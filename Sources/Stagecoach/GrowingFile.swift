@@ -1,6 +1,6 @@
 import PersistentStore
 
-/// The size of the destination's file while it grows; the file is looked at each time somebody asks.
+/// The size of the destination's file while it grows; the file is measured at each read.
 struct GrowingFile {
     /// The path where the file is built; empty before that is known.
     private let path: String

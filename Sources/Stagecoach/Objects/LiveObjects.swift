@@ -1,4 +1,4 @@
-/// The objects that somebody holds, by table and key: a hash table of references that keep no object alive.
+/// The objects that are still referenced, by table and key: a hash table of references that keep no object alive.
 ///
 /// Memory: 8 bytes for each slot of the table, at least a third of which are used.
 struct LiveObjects: ~Copyable {
@@ -14,7 +14,7 @@ struct LiveObjects: ~Copyable {
 
     deinit { places.deallocate() }
 
-    /// Returns the object of a row; nil if nobody holds it.
+    /// Returns the object of a row; nil if it is not referenced.
     ///
     /// - Complexity: O(1).
     func object(table: Int, key: Int64) -> ManagedObject? {

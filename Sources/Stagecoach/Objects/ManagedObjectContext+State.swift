@@ -4,7 +4,7 @@ import ManagedModel
 extension ManagedObjectContext {
     /// The objects registered in the context. In the destination's context: all objects made so far, by policies and by
     /// mappings, as in a Core Data context that never saves, without those that were in the store before. In the
-    /// source's context: the objects that somebody holds.
+    /// source's context: the objects that are still referenced.
     ///
     /// A lazy sequence: no objects are collected, rows are read in pages.
     public var registeredObjects: ContextObjects {
@@ -17,13 +17,13 @@ extension ManagedObjectContext {
     /// began, without those deleted since.
     public var insertedObjects: ContextObjects { ContextObjects(context: self, kind: .inserted) }
 
-    /// The objects that were in the destination's store before, have been changed, and are still held by somebody.
+    /// The objects that were in the destination's store before, have been changed, and are still referenced.
     /// Empty for the source, which is read-only.
     public var updatedObjects: ContextObjects {
         ContextObjects(context: self, kind: .held(isDestination ? liveObjects.filter(\.isUpdated) : []))
     }
 
-    /// The deleted objects that somebody still holds.
+    /// The deleted objects that are still referenced.
     public var deletedObjects: ContextObjects {
         ContextObjects(context: self, kind: .held(liveObjects.filter(\.isDeleted)))
     }

@@ -2,7 +2,7 @@ import Diagnostics
 import Foundation
 import ManagedModel
 
-/// The objects of one side of a migration: made as faults on demand, unique by id, kept only as long as somebody holds
+/// The objects of one side of a migration: made as faults on demand, unique by id, kept only as long as code refers to
 /// them.
 ///
 /// The source's context is read-only. Changes in the destination's context are visible at once and saved once, after
@@ -44,7 +44,7 @@ public final class ManagedObjectContext {
         var insertionLimits: [Int64] { get }
     }
 
-    /// The objects' backing; nil once the migration is over. Objects that somebody still holds have no values then.
+    /// The objects' backing; nil once the migration is over. Objects that are still referenced have no values then.
     private var side: (any Backing)?
     /// The second thread's view of the context while it works ahead; nil if no thread does.
     @exclusivity(unchecked) var lane: LaneSide?
@@ -147,7 +147,7 @@ public final class ManagedObjectContext {
         return object
     }
 
-    /// Makes a variable hold the object of a row: the living one, else a fault. If nobody else holds the object that is
+    /// Makes a variable hold the object of a row: the living one, else a fault. If nothing else refers to the object that is
     /// in the variable, it becomes the fault, so that going over rows does not make an object for each.
     ///
     /// - Parameters:
@@ -210,7 +210,7 @@ public final class ManagedObjectContext {
         return object(at: id.place)
     }
 
-    /// Returns the object with an id if it is registered. In the source's context it is if somebody holds it, and
+    /// Returns the object with an id if it is registered. In the source's context it is if it is still referenced, and
     /// nothing is read. In the destination's context it is if its row exists.
     public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
         guard foreign(id) == nil else { return nil }
@@ -257,7 +257,7 @@ public final class ManagedObjectContext {
         live.insert(object)
     }
 
-    /// The objects that somebody holds.
+    /// The objects that are still referenced.
     var liveObjects: [ManagedObject] {
         awaitTurn()
         var objects: [ManagedObject] = []
