@@ -63,7 +63,7 @@ public let NSPersistentStoreFileProtectionKey = "NSPersistentStoreFileProtection
 
 /// The domain of errors of SQLite.
 public let NSSQLiteErrorDomain = "NSSQLiteErrorDomain"
-/// The single errors, in the user info of one that stands for several.
+/// The individual errors, in the user info of an error that combines several.
 public let NSDetailedErrorsKey = "NSDetailedErrors"
 /// The object, in the user info of a validation error.
 public let NSValidationObjectErrorKey = "NSValidationErrorObject"

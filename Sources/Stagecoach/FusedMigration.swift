@@ -5,10 +5,10 @@ import SpillStorage
 
 /// The row path: no user code runs, so nobody can observe that the three stages are fused.
 ///
-/// Keys of all mappings are determined first, for the whole plan, but those that nobody asks for before their rows are read
-/// (``UnaskedKeys``). Then pass by pass, step by step: links that need a whole
-/// table are resolved, rows are read, mapped, related, validated and written once, in ascending key order. With its last
-/// step a table closes, and its indexes are built. A join table is loaded when both its sides are closed.
+/// The keys of all mappings are determined first, for the whole plan. Keys that nobody asks for before their rows are
+/// read are left out of this (``UnaskedKeys``). Then the work goes pass by pass and step by step: links that need a
+/// whole table are resolved, and rows are read, mapped, related, validated and written once, in ascending key order.
+/// With its last step a table closes, and its indexes are built. A join table is loaded when both its sides are closed.
 struct FusedMigration {
     let session: MigrationSession
     let mappings: [PlannedMapping]
@@ -16,20 +16,22 @@ struct FusedMigration {
     let excuses: Bool
     let manager: MigrationManager
 
-    /// Z_MAX by destination table, and the mappings' association tables, for later mapping models.
+    /// The highest key (Z_MAX) of each destination table, and the mappings' association tables, for later mapping
+    /// models.
     typealias Outcome = (highest: [Int64], associations: [MappingAssociations])
 
     /// Loads all tables.
     func run(into destination: DestinationStore) throws -> Outcome {
         session.beginReferences(mayBeSet: false)
-        // What is noted a second time counts once.
+        // A resumed run may note the same reference a second time: it counts once.
         if let references = session.checkpoints?.resumed?.references {
             var state = StateReader(references)
             try session.unmigrated?.restore(from: &state, model: session.destinationSchema.model)
             try session.work.removeUnclaimed()
         }
         session.begin(.keys)
-        // What a large file is written with comes on top; a short run would map much of the code again, and fill the gaps.
+        // The buffers that write a large file need memory of their own, so give unused memory back first. A short run
+        // would only map much of the code again and fill the gaps of the heap.
         let source = session.source.fingerprint
         let bytes = max(Int(source.size), Int(source.walSize ?? 0), session.progress.snapshot.expectedBytes)
         if bytes > StreamWriter.largeFile {
@@ -49,9 +51,10 @@ struct FusedMigration {
         session.fates = ReferenceFates(session: session, mappings: mappings, makers: .keys(keys.byMapping))
         session.validation.origins = .keys(keys, mappings: mappings)
         try AccountForSources.count(keys, mappings: mappings, in: session)
-        // A pair's resolution has up to six sorts at hand; what it gives waits for its table's load.
+        // The resolution of an inverse pair uses up to six sorts at a time; each of its results waits in a sort for its
+        // table's load.
         session.concurrentSorts = 6 + links.columns.count
-        // Where nothing else is sorted, indexes have that room too.
+        // If nothing else is sorted, index builds may use the memory of the sorts too.
         let isSorting = !links.columns.isEmpty || session.validation.ledger != nil || session.unmigrated != nil
         let indexMemory = session.budget.destinationCache
         let mostIndexMemory = indexMemory + (isSorting ? 0 : session.budget.sorts / 8 * 7)
@@ -65,7 +68,7 @@ struct FusedMigration {
         var open: [Int: TableLoad] = [:]
         let checkpoints = session.checkpoints
         let resumed = checkpoints?.resumed
-        // Steps that a killed run had done; of the next one it may have done a part.
+        // Steps that the killed run completed. It may have done a part of the next one.
         let done = resumed?.unit ?? 0
         let lastUnits = lastUnits
         var unit = -1
@@ -74,7 +77,7 @@ struct FusedMigration {
             checkpoints?.restore()
             guard let resumed else { return }
             highest = resumed.progress.highest
-            // A state from before the load may be from before the keys were counted, too.
+            // A state from before the load may also be from before the keys were counted.
             if resumed.unit == 0, resumed.position == nil { session.counts = counts }
         }
         for (number, pass) in work.passes.enumerated() {
@@ -86,7 +89,8 @@ struct FusedMigration {
                 if unit >= done { try checkpoints?.beginUnit() }
                 if step.isFirst {
                     session.begin(.relate, names(step.mappings))
-                    // A one-to-one pair is resolved with the first of its tables; the other's patches wait on disk.
+                    // A one-to-one pair is resolved with the first of its two tables; the patches of the other table
+                    // wait on disk.
                     let due = tasks.filter { $0.tables(in: session.destinationSchema).contains(step.table) }
                     tasks.removeAll { $0.tables(in: session.destinationSchema).contains(step.table) }
                     for task in due
@@ -176,13 +180,14 @@ struct FusedMigration {
             }
         }
         if unit < done { goOn() }
-        // Keys that the load has noted, and counts from before a load without rejects, which a killed run was about to begin.
+        // Count again: the load has noted further keys, and a killed run may have saved the counts from before a load
+        // without rejects.
         try AccountForSources.count(keys, mappings: mappings, in: session)
-        // In a complete store they are raised.
+        // In a complete store they are raised already.
         if mappings.contains(where: \.isEarlier), !(resumed?.isComplete ?? false) {
             try EarlierRowLocks(session: session, destination: destination).raise()
         }
-        // The pairs are the keys themselves: no log of pairs is ever filled.
+        // The keys themselves are the pairs, so no log of pairs is ever filled.
         let logs = RecordMemory(bytes: 0)
         let associations = mappings.filter { !$0.isEarlier }.map { mapping in
             let table = MappingAssociations(
@@ -196,7 +201,7 @@ struct FusedMigration {
 
     private func names(_ indices: [Int]) -> [String] { indices.map { mappings[$0].name } }
 
-    /// The number of each table's last step, in the order in which steps and join tables are worked on.
+    /// The unit number of each table's last step, in the order in which steps and join tables are worked on.
     private var lastUnits: [Int: Int] {
         var last: [Int: Int] = [:]
         var unit = -1
@@ -210,7 +215,7 @@ struct FusedMigration {
         return last
     }
 
-    /// Rows that a table will get.
+    /// Returns the number of rows that a table is expected to get.
     private func expectedRows(_ table: PlannedTable, _ keys: SourceKeys) -> Int {
         table.mappings.reduce(0) { sum, index in
             guard let own = keys.byMapping[index] else { return sum }
@@ -219,7 +224,7 @@ struct FusedMigration {
         }
     }
 
-    /// The highest key that each table is expected to get.
+    /// The highest key that each destination table is expected to get.
     private var expectedKeys: [Int64] {
         var expected = session.highestKeys
         for table in work.tables {
@@ -236,7 +241,8 @@ struct FusedMigration {
         return expected
     }
 
-    /// Z_MAX: kept keys never fall below the source's, so that a deleted object's key is not given again.
+    /// Returns the highest key (Z_MAX) to store for a table. If keys are kept, it is never below the source's, so that the key
+    /// of a deleted object is not given again.
     private func maximumKey(of table: PlannedTable, loaded: Int64) -> Int64 {
         let before = max(loaded, session.highestKeys[table.table])
         guard table.keys == .kept, let first = table.mappings.first, let source = mappings[first].sourceTable else {

@@ -1,8 +1,8 @@
 import PersistentStore
 
-/// The destination's file while it grows: looked at whenever somebody wants to know.
+/// The size of the destination's file while it grows; the file is measured at each read.
 struct GrowingFile {
-    /// Where it is built; empty before that is known.
+    /// The path where the file is built; empty before that is known.
     private let path: String
     private let planned: Int
     private var last = 0
@@ -13,7 +13,7 @@ struct GrowingFile {
         self.planned = planned
     }
 
-    /// Its bytes now; as many as at the last look once it has another name.
+    /// The file's size in bytes. Once the file has been renamed, the size at the last look.
     var current: Int {
         mutating get {
             if !isComplete, !path.isEmpty, let bytes = try? FileSize.bytes(of: path) { last = max(last, bytes) }
@@ -21,10 +21,10 @@ struct GrowingFile {
         }
     }
 
-    /// The bytes it is expected to have, never fewer than it has.
+    /// The size that the file is expected to have in the end, in bytes; never less than its size now.
     var expected: Int { isComplete ? last : max(planned, last) }
 
-    /// A file that is complete.
+    /// Creates the size of a file that is complete.
     init(complete bytes: Int) {
         self.init()
         last = bytes

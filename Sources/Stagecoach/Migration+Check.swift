@@ -5,7 +5,7 @@ import Mapping
 import PersistentStore
 import SpillStorage
 
-/// What a migration's rules say of a source, without migrating it: a value that can be encoded.
+/// The result of checking a source against a migration's rules without migrating it; can be encoded.
 public struct CheckReport: Sendable, Codable {
     /// A rule that objects break.
     public struct Line: Sendable, Codable, Equatable {
@@ -15,9 +15,9 @@ public struct CheckReport: Sendable, Codable {
         public var property: String
         /// The rule that is broken.
         public var rule: ValidationRule
-        /// Objects that break it.
+        /// The number of objects that break it.
         public var count: Int
-        /// The first objects found, five at most.
+        /// The first objects found, at most five.
         public var samples: [Sample]
     }
 
@@ -25,62 +25,62 @@ public struct CheckReport: Sendable, Codable {
     public struct Sample: Sendable, Codable, Equatable {
         /// The destination object as the migration would make it, `Entity/p<key>`.
         public var id: String
-        /// The source object, `Entity/p<key>`; nil where a policy made the object without associating it.
+        /// The source object, `Entity/p<key>`; nil if a policy made the object without associating it.
         public var sourceID: String?
-        /// The value, shortened; nil where there is none.
+        /// The value, shortened; nil if there is none.
         public var value: String?
         /// The entity mapping that made the object.
         public var mapping: String?
     }
 
-    /// References of the source to rows that do not exist: a migration makes them nil.
+    /// References of a source relationship to rows that do not exist. A migration makes them nil.
     public struct Dangling: Sendable, Codable, Equatable {
         /// Source entity.
         public var entity: String
         /// The relationship.
         public var property: String
-        /// References that lead nowhere.
+        /// The number of such references.
         public var count: Int
-        /// The first objects that refer to nothing, `Entity/p<key>`, five at most.
+        /// The first objects with such a reference, `Entity/p<key>`, at most five.
         public var samples: [String]
     }
 
     /// The store that was checked.
     public var source: String
-    /// Rules that would end a run or reject objects.
+    /// Broken rules that would end a run or reject objects.
     public var violations: [Line] = []
-    /// Broken rules that the source model had already: warnings in a run without strict validation.
+    /// Broken rules that the source model has too. They are warnings in a run without strict validation.
     public var warnings: [Line] = []
-    /// References of the source that lead nowhere, by relationship.
+    /// References of the source to rows that do not exist, by relationship.
     public var danglingReferences: [Dangling] = []
-    /// References to objects that are not migrated, by relationship and cause; nil where there are none.
+    /// References to objects that are not migrated, by relationship and cause; nil if there are none.
     public var nilReferences: [NilReferences]?
-    /// Objects that lookups find for to-one relationships beside the one that each gets; nil where there are none.
+    /// Further objects that lookups find for to-one relationships, beside the one that is set; nil if there are none.
     public var furtherObjects: [FurtherObjects]?
-    /// Destination objects that would be made, valid or not.
+    /// The number of destination objects that would be made, valid or not.
     public var objects = 0
-    /// Objects that `--on-invalid reject` would leave out, those for others' sake included.
+    /// The number of objects that `--on-invalid reject` would leave out, including objects rejected because of others.
     public var rejectedObjects = 0
-    /// Whether objects that the destination had before would become invalid: they cannot be left out.
+    /// True if objects that the destination already held would become invalid. They cannot be left out.
     public var hasInvalidEarlierObjects = false
-    /// How broken rules that the source had already may be excused, a sentence without a full stop; nil where none was
-    /// found, and where they are.
+    /// The way to excuse broken rules that the source has too, as a sentence without a full stop; nil if no such rule
+    /// is broken, or if they are excused already.
     public var excuse: String?
     /// Rules and expressions that nothing evaluates, a sentence each; nil where there are none.
     public var unevaluated: [String]?
     /// What the source lacks and is read as empty or nil; nil where it lacks nothing.
     public var repairs: [MigrationPlan.Repair]?
-    /// Data of the source that no entity mapping would take along; nil where there is none. Of a chain it is that of the steps
-    /// that were looked at.
+    /// Data of the source that no entity mapping would carry over; nil if there is none. For a chain: the data of the
+    /// steps that were checked.
     public var leftBehind: LeftBehind?
-    /// Objects of the source, of all entities.
+    /// The number of objects in the source, over all entities.
     public var sourceObjects: Int?
-    /// Whether policies ran to find out.
+    /// True if policies ran during the check.
     public var ranPolicies = false
 
-    /// Whether a migration with the same options would end for its objects' sake.
+    /// Tells whether a migration with the same options would end because of its objects.
     ///
-    /// - Parameter options: those of the migration.
+    /// - Parameter options: the options of the migration.
     public func fails(_ options: MigrationOptions) -> Bool {
         if refusal(options) != nil { return true }
         return switch options.onInvalid {
@@ -91,9 +91,10 @@ public struct CheckReport: Sendable, Codable {
 }
 
 extension CheckReport {
-    /// The error that would end a migration with the same options for what it leaves behind; nil where none would.
+    /// Returns the error that would end a migration with the same options because of data that it leaves behind; nil if
+    /// it would not end.
     ///
-    /// - Parameter options: those of the migration.
+    /// - Parameter options: the options of the migration.
     public func refusal(_ options: MigrationOptions) -> MigrationError? {
         do throws(MigrationError) {
             try LossRefusal.check(leftBehind, options)
@@ -106,13 +107,13 @@ extension CheckReport {
 }
 
 extension Migration {
-    /// Counts what breaks the destination model's rules: everything a migration does is done, policies included, but
-    /// nothing stays. The destination is looked at only where objects are to be added to a store that stands there.
+    /// Counts the objects that break the destination model's rules. The whole migration runs, policies included, but
+    /// nothing is kept. The destination is read only if objects are to be added to an existing store.
     ///
-    /// Of an object that has a value that cannot be computed its other attributes are not looked at. Work files stand
-    /// in the options' work directory, or in the folder for temporary files.
+    /// If an object has a value that cannot be computed, its other attributes are not checked. Work files are put in
+    /// the options' work directory, or else in the folder for temporary files.
     ///
-    /// - Throws: ``MigrationError`` for what would end ``run()`` for another reason than an invalid object.
+    /// - Throws: ``MigrationError`` for whatever would end ``run()`` for another reason than an invalid object.
     /// - Complexity: that of a migration; memory stays under the limit.
     public func check() throws -> CheckReport {
         progress.beginRun(mirror: nil)
@@ -168,7 +169,8 @@ extension Migration {
         return count.sorted
     }
 
-    /// Copies the store that is appended to, as it stands: not a byte of it changes, whoever else uses it.
+    /// Copies the existing store that is appended to. The store itself is not changed by a byte, even while others use
+    /// it.
     private func copyExisting(_ path: String, to target: String) throws {
         let stored = try SourceStore(
             path: path, cacheBytes: 256 << 10, valueLimit: 64 << 20, temporaryDirectory: nil)
@@ -181,13 +183,13 @@ extension Migration {
     }
 }
 
-/// A check's counts, mapping model after mapping model.
+/// The counts of a check, gathered over all mapping models.
 final class CheckCount {
     var report: CheckReport
 
     init(source: String) { report = CheckReport(source: source) }
 
-    /// Adds what a mapping model's load found.
+    /// Adds the findings of one mapping model's load.
     func add(_ load: OptimisticLoad, _ session: MigrationSession, _ mappings: [PlannedMapping]) throws {
         report.objects += load.made
         report.rejectedObjects += load.rejectedObjects
@@ -217,9 +219,9 @@ final class CheckCount {
         }
     }
 
-    /// Adds what becomes of references, once all mapping models have run.
+    /// Adds the references that become nil, once all mapping models have run.
     func add(_ counts: MigrationCounts) {
-        // Dangling ones are told of by the source's relationships.
+        // Dangling references are reported by source relationship instead.
         let missing = (counts.nilReferences ?? []).filter { $0.cause != .dangling && $0.cause != .rejected }
         report.nilReferences = missing.isEmpty ? nil : missing
         report.furtherObjects = counts.furtherObjects
@@ -238,7 +240,7 @@ final class CheckCount {
         report[keyPath: lines][same].samples += line.samples.prefix(max(0, room))
     }
 
-    /// The report, its lines by entity and property.
+    /// The report with its lines sorted by entity and property.
     var sorted: CheckReport {
         var report = report
         func isBefore(_ one: CheckReport.Line, _ other: CheckReport.Line) -> Bool {

@@ -3,10 +3,11 @@ import ManagedModel
 import Mapping
 
 extension Migration {
-    /// The account of what the migration leaves behind: of values that readers have counted, and of those that nobody has.
+    /// Returns an account of the data that the migration leaves behind. Values that readers have not counted on their
+    /// way are counted here.
     ///
-    /// - Parameter counting: false where the source has no rows yet.
-    /// - Complexity: O(pages of the tables that nobody has read).
+    /// - Parameter counting: false if the source has no rows yet.
+    /// - Complexity: O(pages of the tables that were not read).
     func leftBehind(_ prepared: Prepared, counting: Bool = true) throws -> LeftBehind? {
         var account: LeftBehind?
         if counting {
@@ -19,7 +20,7 @@ extension Migration {
         }
         guard var account else { return nil }
         account.isAllowed = options.onLoss == .allow
-        // A way through versions is no help to who says the mappings himself.
+        // A route through other versions does not help a caller who gives the mapping models.
         let isInferred = mappingModels.allSatisfy { $0.path == nil && $0.rulesOfTheSource == .warn }
         nameSteps(in: &account)
         LossSuggestions(
@@ -29,7 +30,7 @@ extension Migration {
         return account
     }
 
-    /// Names the step of each line, where several run as this migration.
+    /// Names the step of each line, if several steps run as this migration.
     private func nameSteps(in account: inout LeftBehind) {
         guard !steps.isEmpty else { return }
         let trace = PropertyTrace(steps: steps.map(\.mappingModels))

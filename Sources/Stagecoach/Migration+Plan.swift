@@ -5,10 +5,10 @@ import PersistentStore
 import SpillStorage
 
 extension Migration {
-    /// What the migration will do, and why. Nothing is written anywhere.
+    /// Plans the migration and gives the reasons for the plan. Nothing is written anywhere.
     ///
-    /// - Throws: ``MigrationError`` for inputs that ``run()`` would refuse; of the destination only a store that is
-    ///   appended to is looked at.
+    /// - Throws: ``MigrationError`` for inputs that ``run()`` would refuse. The destination is looked at only if it is
+    ///   a store that is appended to.
     /// - Complexity: O(rows) to count the source's objects.
     public func plan() throws -> MigrationPlan {
         let place = DestinationPath(path: destinationPath)
@@ -20,22 +20,22 @@ extension Migration {
         return plan
     }
 
-    /// One mapping model's turn.
+    /// The planned work of one mapping model.
     struct Turn {
         let model: MappingModel
-        /// Its own mappings and all earlier ones, each at its index.
+        /// The model's own mappings and those of all previous models, each at its index.
         let mappings: [PlannedMapping]
-        /// How many of them are earlier ones.
+        /// The number of mappings that belong to previous models.
         let earlier: Int
         let policies: Policies
-        /// Whether its stages are barriers, as far as it is known before the run.
+        /// True if the stages are barriers, as far as is known before the run.
         let isStaged: Bool
         let work: PlannedWork
-        /// Which destination tables were taken to have rows before it.
+        /// True for each destination table that is assumed to have rows before this model runs.
         let hasRows: [Bool]
     }
 
-    /// What is known before anything is written.
+    /// Everything that is known before anything is written.
     struct Prepared {
         let limit: Int
         let budget: MemoryShares
@@ -43,7 +43,7 @@ extension Migration {
         let layout: StoreLayout
         let schema: StoreSchema
         let turns: [Turn]
-        /// Of all turns.
+        /// The mappings of all mapping models.
         let mappings: [PlannedMapping]
         let census: SourceCensus
         let left: LeftBehindPlan
@@ -54,7 +54,8 @@ extension Migration {
         /// Tables of CloudKit's sync in the source; 0 where it is not mirrored.
         let mirroringTables: Int
 
-        /// Rows that the run will count: keys scanned, rows made, related by policies and loaded, links.
+        /// Returns the number of rows that the run's progress will count: keys scanned, rows made, rows related by
+        /// policies, rows loaded, and links.
         func expectedRows() throws(MigrationError) -> Int {
             var links = 0
             for join in layout.joinTables.indices { links += try source.estimatedCount(joinTable: join, in: layout) }
@@ -75,12 +76,13 @@ extension Migration {
 
     /// Opens the source, resolves the mapping models and plans.
     ///
-    /// - Parameter temporaryDirectory: where SQLite's own sorts of source rows will go; nil: where the spills go. It may
-    ///   be made later.
-    ///   - earlier: a run to the destination that did not end: what it has counted of the same source is not counted again.
-    ///   - describes: whether the plan is what is wanted. A run that is given none needs no digests of its inputs, and of
-    ///   a small store no sampled sizes.
-    /// - Throws: `plan.outdated`, `plan.edited` (78) for a plan to run that does not fit; what the inputs throw.
+    /// - Parameters:
+    ///   - temporaryDirectory: the folder for SQLite's own sorts of source rows; nil: the folder of the spills. It may
+    ///     be created later.
+    ///   - earlier: a run to the same destination that did not end. Its counts of the same source are reused.
+    ///   - describes: true if the plan itself is wanted. A run without a given plan needs no digests of its inputs, and
+    ///     no sampled sizes for a small store.
+    /// - Throws: `plan.outdated`, `plan.edited` (78) if the given plan does not fit; the errors of the inputs.
     func prepare(
         _ place: DestinationPath, appends: Bool, earlier: EarlierRun? = nil, temporaryDirectory: String? = nil,
         describes: Bool = false
@@ -97,8 +99,8 @@ extension Migration {
             MemoryNeeds(
                 models: mappingModels, earlier: archive?.mappings.count ?? 0, destination: byRule, isStaged: isStaged)
         }
-        // What mapping models, keys and expressions need is known once they are resolved: what is left is cut below, and
-        // refused there, with a figure that works.
+        // The memory that mapping models, keys and expressions need is known only once they are resolved. The rest is
+        // divided below, and refused there with a limit that works.
         let first = needs(isStaged: hasPolicies || !options.usesStoreSpecificMigrationManager).bytes
         let reading = try MemoryShares(
             limit: max(limit, resident + first + MemoryShares.least), resident: resident, needs: first)
@@ -140,7 +142,7 @@ extension Migration {
                 || resolved.contains { $0.contains(where: \.needsObjects) })
         all.addKeys(rows: known.map { $0.source.map(census.count(of:)) ?? 0 })
         ProcessMemory.returnFreedBlocks()
-        // A room is asked for in a process that does other work too, which is not this run's.
+        // A room is given in a process that also does other work, so its resident memory does not belong to this run.
         let held =
             options.memoryRoom == nil
             ? (ProcessMemory.currentResident() ?? resident) - reading.sourceCache - resident : 0
@@ -217,7 +219,7 @@ extension Migration {
         let layoutNotes = (appends ? [] : schema.notes.filter { !taken.contains($0) }) + carried.notes
         plan.layout = layoutNotes.isEmpty ? nil : layoutNotes
         try options.plan?.check(decisions: plan)
-        // No rows were looked at where an earlier run has done so.
+        // An interrupted run has planned already, so no rows were sampled here.
         if !describes, let earlier, !earlier.states.isEmpty {
             plan.disk.destination = max(0, earlier.header.destinationBytes)
         }
@@ -228,15 +230,16 @@ extension Migration {
             carriedIndexes: carriedIndexes, carried: carried, plan: plan, mirroringTables: mirroringTables)
     }
 
-    /// Rows of each table that are looked at, at either end, to estimate the destination's bytes: fewer where the plan is not
-    /// what is wanted, none where the file is small or an earlier run has found that the disk has room.
+    /// Returns the number of rows to sample at either end of each table to estimate the destination's size: fewer if
+    /// the plan itself is not wanted, none if the file is small or an interrupted run has found enough room on the
+    /// disk.
     private func sampledRows(of source: SourceStore, _ earlier: EarlierRun?, describes: Bool) -> Int {
         if describes { return RowSizes.describedSample }
         guard source.file.size > RowSizes.smallStore, earlier?.states.isEmpty ?? true else { return 0 }
         return RowSizes.sample
     }
 
-    /// The planner of a mapping model's turn, once it is known what the earlier ones left.
+    /// Returns the planner of one mapping model, once the result of the previous models is known.
     func planner(
         _ turn: Int, _ mappings: [PlannedMapping], firstOwn: Int, _ prepared: Prepared, _ schema: StoreSchema,
         _ hasRows: [Bool]
@@ -247,7 +250,7 @@ extension Migration {
             isDuringRun: true)
     }
 
-    /// Refuses names of passes that no mapping model has, or that stand in two passes.
+    /// Refuses names in the passes that no mapping model has, or that appear in two passes.
     private func checkPassNames() throws(MigrationError) {
         let known = mappingModels.flatMap { $0.entityMappings ?? [] }.compactMap { $0.name }
         var seen: Set<String> = []
@@ -290,7 +293,7 @@ extension Migration {
             least += bytes.least
             work = max(work, Double(model.passes.reduce(0) { $0 + $1.workBytes }))
         }
-        // Where rows may be taken back, the store as it was stands beside it.
+        // If rows may be rejected or several models run, a copy of the store's previous state is kept beside it.
         if options.onInvalid == .reject || models.count > 1 { work += expected }
         return MigrationPlan.Disk(
             destination: Int(clamping: Int64(expected)), work: Int(clamping: Int64(work)),

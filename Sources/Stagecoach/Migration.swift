@@ -6,7 +6,7 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// One migration of a store by one mapping model or several in turn: this screen runs the stages.
+/// One migration of a store by one mapping model, or by several in turn. The methods in this file run the stages.
 ///
 ///     open → resolve the mapping models → plan
 ///       → a fresh store, or a locked store's copy to append to
@@ -18,38 +18,39 @@ import SpillStorage
 public final class Migration {
     /// The store to migrate.
     public let sourcePath: String
-    /// Where the migrated store is to stand.
+    /// The path of the migrated store.
     public let destinationPath: String
-    /// The version of the source.
+    /// The model version of the source.
     public let sourceModel: ManagedObjectModel
-    /// The version of the destination.
+    /// The model version of the destination.
     public let destinationModel: ManagedObjectModel
-    /// In order. Each has the meaning of a run of its own that appends to what the earlier ones made.
+    /// The mapping models, in order. Each works as a run of its own that appends to the results of the previous ones.
     public let mappingModels: [MappingModel]
-    /// What was asked for.
+    /// The options given by the caller.
     public let options: MigrationOptions
     /// The manager that policies see.
     let manager: MigrationManager
-    /// How far the run is; may be read from any thread.
+    /// The progress of the run; may be read from any thread.
     public let progress: ProgressCounter
-    /// Stops the run from any thread.
+    /// The flag that stops the run from any thread.
     public let cancellation: CancellationFlag
-    /// Associations of earlier migrations to the same destination; nil: lookups reach this one's only.
+    /// Associations of previous migrations to the same destination; nil: lookups reach only this migration's.
     let archive: AssociationArchive?
-    /// Shows the progress as Foundation does.
+    /// The counterpart of the progress as a Foundation `Progress`.
     private let mirror: ProgressMirror?
-    /// The destination's UUID where a fresh one is wanted.
+    /// The destination's UUID if a fresh one is wanted; else nil.
     var newUUID: String?
-    /// Called once the destination is published, before the work directory goes.
+    /// A closure called once the destination is published, before the work directory is removed.
     var didPublish: ((MigrationReport) throws -> Void)?
-    /// Other ways between the two versions, for what this one leaves behind; nil where none is to be looked for.
+    /// Other routes between the two versions, suggested for data that this migration leaves behind; nil: none is
+    /// searched.
     var detours: VersionDetours?
-    /// The steps of a chain that run as this migration; empty where it is one by itself.
+    /// The steps of a chain that run as this migration; empty if it is not part of a chain.
     var steps: [MigrationStep] = []
-    /// The migration's place in a chain of versions; nil where it is one by itself.
+    /// The migration's place in a chain of versions; nil if it is not part of a chain.
     var link: ChainLink?
 
-    /// A migration by one mapping model; nothing is read yet.
+    /// Creates a migration by one mapping model. Nothing is read yet.
     public convenience init(
         from sourcePath: String, model sourceModel: ManagedObjectModel, mapping mappingModel: MappingModel,
         to destinationPath: String, model destinationModel: ManagedObjectModel, options: MigrationOptions = .init(),
@@ -60,9 +61,9 @@ public final class Migration {
             model: destinationModel, options: options, manager: manager, progress: progress, cancellation: cancellation)
     }
 
-    /// A migration by several mapping models in turn; nothing is read yet.
+    /// Creates a migration by several mapping models in turn. Nothing is read yet.
     ///
-    /// - Precondition: there is a mapping model.
+    /// - Precondition: there is at least one mapping model.
     public convenience init(
         from sourcePath: String, model sourceModel: ManagedObjectModel, mappings: [MappingModel],
         to destinationPath: String, model destinationModel: ManagedObjectModel, options: MigrationOptions = .init(),
@@ -93,11 +94,11 @@ public final class Migration {
         self.mirror = mirror
     }
 
-    /// Migrates. A run that throws leaves the destination as it was. Where it was interrupted or the disk failed (exit codes
-    /// 74 and 75) the work directory stays, and the same run again goes on from there, as it does after the process was
-    /// killed; else nothing is left.
+    /// Migrates the store. A run that throws leaves the destination as it was. If it was interrupted or the disk failed
+    /// (exit codes 74 and 75), the work directory stays, and the same run started again resumes from it, as it does
+    /// after the process was killed. After any other error nothing is left.
     ///
-    /// - Returns: what was done.
+    /// - Returns: a report of the migration.
     /// - Throws: ``MigrationError``, or the error of a policy or of the cancellation.
     /// - Complexity: O(rows), O(links log links); memory stays under the limit.
     @discardableResult
@@ -111,7 +112,7 @@ public final class Migration {
         defer { if isTaken { manager.endRun() } }
         do {
             return try passingOverDamage { passed in
-                // `now()` is the run's start, whatever evaluates it and for whichever row.
+                // `now()` gives the run's start, for every expression and row, also in a resumed run.
                 let earlier = try earlierRun(passed)
                 let now = earlier?.header.started ?? Date().timeIntervalSinceReferenceDate
                 return try EvaluationScope.$current.withValue(EvaluationScope(now: now)) {
@@ -119,18 +120,19 @@ public final class Migration {
                 }
             }
         } catch {
-            // A statement that the cancellation ended reports an interruption; the caller wants the reason, and where the work
-            // is kept.
+            // A statement stopped by the cancellation reports an interruption; the caller needs the reason for it, and
+            // the place where the work is kept.
             let reason = cancellation.error
             if let kept = error as? MigrationError, (reason as? MigrationError)?.code == kept.code { throw kept }
             throw reason ?? error
         }
     }
 
-    /// Runs until no damage is met in what a killed run left: each time with less of it, in the end with nothing.
+    /// Runs a closure until it meets no damage in the files of a killed run. Each attempt uses less of these files, the
+    /// last one none.
     private func passingOverDamage(_ run: (PassedOver) throws -> MigrationReport) throws -> MigrationReport {
         var passed = PassedOver()
-        // A state that was taken up has put its own in the place.
+        // A resumed run replaces the user info by the saved one.
         let userInfo = manager.userInfo
         while true {
             do { return try run(passed) } catch let damage as DamagedWork {
@@ -141,7 +143,7 @@ public final class Migration {
         }
     }
 
-    /// What a run to the destination left that did not end.
+    /// Returns the work of a run to the same destination that did not end; nil if there is none.
     private func earlierRun(_ passed: PassedOver) throws(MigrationError) -> EarlierRun? {
         if options.restarts || passed.isAll { return nil }
         let place = DestinationPath(path: destinationPath)
@@ -178,7 +180,7 @@ public final class Migration {
             }
         }
         try ExternalPublication.check(place.path)
-        // What an earlier run has written is not needed again.
+        // The interrupted run has already written its files, so the room for them is not needed again.
         if seen?.states.isEmpty ?? true { try DiskSpace.check(prepared.plan.disk, in: place.folder) }
         let area = try WorkArea(
             beside: place, spills: options.workDirectory, restarts: options.restarts || passed.isAll,
@@ -190,7 +192,7 @@ public final class Migration {
             do {
                 resumption = try Resumption(self, prepared, area, appends: appends, passing: passed)
             } catch let error as MigrationError where error.code == "resume.changed" {
-                // The earlier run can still be gone on with.
+                // The interrupted run can still be resumed.
                 keeps = true
                 throw error
             } catch let error as MigrationError where area.earlier != nil && area.isDamage(error) {
@@ -210,7 +212,7 @@ public final class Migration {
                 return report
             } catch {
                 if let error = error as? MigrationError, error.code == "resume.changed" {
-                    // The earlier run can still be gone on with.
+                    // The interrupted run can still be resumed.
                     keeps = true
                     throw error
                 }
@@ -240,7 +242,7 @@ public final class Migration {
         } else {
             try old?.copy(to: area.storePath) { if let error = cancellation.error { throw error } }
         }
-        // What was planned by is read again under the lock: somebody may have added rows meanwhile.
+        // Read the existing store again under the lock: rows may have been added since the plan was made.
         var existing = try appends ? StoreMatch.existing(area.storePath, model: destinationModel) : nil
         if let appended = state?.appended {
             existing = existing?.before(highestKeys: appended.highestKeys, hasRows: appended.hasRows)
@@ -270,7 +272,7 @@ public final class Migration {
             try ObjectIDMap(path: path, permissions: permissions, earlier: link?.idMap)
         }
         progress.expect(bytes: prepared.plan.disk.destination, at: area.storePath)
-        // Where objects may be rejected, everything may be loaded twice.
+        // If objects may be rejected, all rows may be loaded twice.
         progress.expect(rows: try prepared.expectedRows() * (options.onInvalid == .reject ? 2 : 1))
         // Mapping models that have run say nothing of links any more.
         let oneSided = try OneSidedLinks.count(
@@ -286,7 +288,8 @@ public final class Migration {
                 hasPolicies: prepared.mappings.contains { $0.mapping.hasPolicy }, options)
             try prepared.source.checkUnchanged()
             session.counts.mappings.removeFirst(known.count)
-            // What a call deletes of an earlier call's objects is no object made.
+            // A mapping may have a negative count if a later call deleted objects of an earlier one: that is no created
+            // object.
             session.counts.created = session.counts.created.filter { $0.value > 0 }
             try session.counts.checkBalance()
             session.counts.links = session.linksWritten.reduce(0, +)
@@ -361,10 +364,11 @@ public final class Migration {
         }
     }
 
-    /// The file with the lines of what mapping models rejected that a killed run was done with; nil where none was.
+    /// Returns the path of the file with the reject lines of the mapping models that a killed run completed; nil if it
+    /// has none.
     ///
-    /// - Throws: `journal.damaged` where it is not what was written, also where that run was to write no such lines: it begins
-    ///   anew.
+    /// - Throws: `journal.damaged` if the file is not as it was written, also if the killed run had no reject file. The
+    ///   run then begins anew.
     private func keptRejects(_ state: RunRecord.State?, _ area: WorkArea) throws(MigrationError) -> String? {
         guard let turns = state?.turns, turns.rejects != nil else { return nil }
         let path = area.rejectLinesPath(after: turns.done)
@@ -372,11 +376,11 @@ public final class Migration {
         return path
     }
 
-    /// What the work has in common from its first stage to its last.
+    /// Returns the session that all stages of the run share.
     ///
     /// - Parameters:
     ///   - existing: the store that is appended to; nil for a fresh one.
-    ///   - archive: the associations of earlier mapping models and calls.
+    ///   - archive: the associations of previous mapping models and calls.
     func session(
         _ prepared: Prepared, _ existing: ExistingStore?, _ area: WorkArea, _ archive: AssociationArchive
     ) -> MigrationSession {
@@ -392,9 +396,9 @@ public final class Migration {
         return session
     }
 
-    /// The external binary values of a run.
+    /// Returns the external binary values of a run.
     ///
-    /// - Parameter carries: false where nothing will be published.
+    /// - Parameter carries: false if nothing will be published.
     func externalFiles(
         _ session: MigrationSession, _ existing: ExistingStore?, _ area: WorkArea, carries: Bool
     ) throws(MigrationError) -> ExternalFiles {
@@ -406,21 +410,21 @@ public final class Migration {
             checkCancelled: { [weak session] in try session?.checkCancelled() })
     }
 
-    /// What a load did.
+    /// The result of a load.
     struct Loaded {
         var passes = 0
         var isStaged = false
-        /// By root entity; numbered where any mapping model numbered.
+        /// The keys of each root entity; `sequential` if any mapping model numbered its objects.
         var keys: [String: String] = [:]
         var tables: [PlannedTable] = []
-        /// What became of the source's persistent history; nil where it has none.
+        /// A note on the source's persistent history; nil if it has none.
         var historyNote: String?
-        /// Nil where the first invalid object would have ended the run.
+        /// The rejected objects; nil if the first invalid object would have ended the run.
         var rejects: RejectReport?
         /// A sentence for each object of the schema that could not be made.
         var missing: [String] = []
 
-        /// Adds a mapping model's work.
+        /// Adds the work of one mapping model.
         mutating func add(_ work: PlannedWork, isStaged: Bool, _ schema: StoreSchema, _ model: ManagedObjectModel) {
             passes += work.passes.count
             self.isStaged = self.isStaged || isStaged
@@ -432,7 +436,7 @@ public final class Migration {
         }
     }
 
-    /// What is loaded for.
+    /// The purpose of a load.
     enum LoadMode {
         case publish(RejectFile?)
         case check(CheckCount)
@@ -453,7 +457,7 @@ public final class Migration {
         store.destination.derived = DerivedSelection(
             anew: DerivedColumns.anew(mappingModels, source: sourceModel, destination: destinationModel),
             now: EvaluationScope.current.now ?? Date().timeIntervalSinceReferenceDate)
-        // What the copy bears that a load without rejects begins from.
+        // Stamp the copy: a load without rejects begins from a copy with this stamp.
         if session.checkpoints?.isResumable ?? false, resumed == nil {
             let first = store.destination.stamp
             try store.destination.write(stamp: (0..<1 << 30).contains(first) ? first + 1 : 1)
@@ -475,24 +479,25 @@ public final class Migration {
             let isLast = number == prepared.turns.count - 1
             session.hasLaterModels = !isLast
             store.destination.defersEmptyIndexes = !isLast
-            // Later mapping models read and change rows through SQLite while they write.
+            // Later mapping models read and change rows through SQLite while they write, so only the first may write
+            // pages.
             store.destination.writesPages = options.writer == .pages && number == 0 && !session.hasRows.contains(true)
             if let resumed, number == done { try goOn(session, from: resumed, prepared) }
             let hasRows = number < done ? resumed?.turns.hasRows[number] ?? [] : session.hasRows
             store.destination.indexSorts = IndexSorts(directory: area.spills, memory: session.budget.destinationCache)
-            // What an earlier mapping model left is known only now.
+            // The tables filled by previous mapping models are known only now.
             let work =
                 hasRows == turn.hasRows
                 ? turn.work
                 : try planner(number, turn.mappings, firstOwn: turn.earlier, prepared, schema, hasRows).work()
             if number < done {
-                // A killed run was done with it.
+                // A killed run completed this mapping model.
                 loaded.add(work, isStaged: resumed?.turns.isStaged[number] ?? false, schema, destinationModel)
                 continue
             }
             session.validation = try validation(session, area, turn: number, mode)
-            // A value copied unchanged under a rule that the source model had already is a warning where the mapping model
-            // says so, as one that was inferred does.
+            // A value copied unchanged under a rule that the source model has too gives only a warning, if the mapping
+            // model says so. Inferred mapping models do.
             let excuses = turn.model.rulesOfTheSource == .warn && !options.strictValidation
             session.validation.excuse = turn.model.excuse(options)
             let lookups = EarlierLookups(mappings: turn.mappings, earlier: turn.earlier)
@@ -507,7 +512,7 @@ public final class Migration {
             }
             func fill(_ filling: TurnFilling) throws -> [Int64] {
                 let highest = try optimistic.run(filling, for: purpose)
-                // Where objects come from is known as long as the stages are there.
+                // The origins of objects are known only as long as the stages exist.
                 if case .check(let count) = mode { try count.add(optimistic, session, turn.mappings) }
                 return highest
             }
@@ -554,12 +559,12 @@ public final class Migration {
         return loaded
     }
 
-    /// Takes over what the mapping models left that a killed run was done with.
+    /// Restores the results of the mapping models that a killed run completed.
     private func goOn(_ session: MigrationSession, from state: RunRecord.State, _ prepared: Prepared) throws {
         if let models = state.models {
             try FinishedModels.restore(models, state.turns, in: session, mappings: prepared.mappings)
         }
-        // Others are claimed where they are read.
+        // Other states claim their sort files when they read them.
         if state.stages == nil, state.references == nil, !state.namesSorts { try session.work.removeUnclaimed() }
         if state.turns.isAtBeginning {
             session.checkpoints?.restore()
@@ -568,7 +573,7 @@ public final class Migration {
         }
     }
 
-    /// What becomes of broken rules in a mapping model's turn.
+    /// Returns the handling of broken rules for one mapping model.
     private func validation(
         _ session: MigrationSession, _ area: WorkArea, turn: Int, _ mode: LoadMode
     ) throws -> Validation {
@@ -580,7 +585,7 @@ public final class Migration {
         }
     }
 
-    /// A fresh ledger of rejected objects.
+    /// Returns an empty ledger of rejected objects.
     private func ledger(_ session: MigrationSession, _ area: WorkArea, turn: Int) throws -> RejectLedger {
         let keeps = session.checkpoints?.isResumable ?? false
         let resumed = session.checkpoints?.resumed

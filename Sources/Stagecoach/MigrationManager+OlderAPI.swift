@@ -3,10 +3,10 @@ import Foundation
 import Mapping
 
 extension MigrationManager {
-    /// Migrates a store, under the method's older name, with types of stores as text.
+    /// Migrates a store, under the method's older name, with the store types as strings.
     ///
-    /// - Throws: `manager.storeType` (78) for any type but SQLite; what
-    ///   ``migrateStore(from:type:options:mapping:to:type:options:)`` throws.
+    /// - Throws: `manager.storeType` (78) for any type but SQLite; the errors of
+    ///   ``migrateStore(from:type:options:mapping:to:type:options:)``.
     public func migrateStore(
         from sourceURL: URL, sourceType sStoreType: String, options sOptions: [AnyHashable: Any]? = nil,
         with mappings: MappingModel?, toDestinationURL dURL: URL, destinationType dStoreType: String,

@@ -4,54 +4,54 @@ import ManagedModel
 import Mapping
 import Synchronization
 
-/// Migrates a store from one model version to the next, as Core Data's manager does, out of core.
+/// Migrates a store from one model version to the next, as Core Data's manager does, within a memory limit.
 ///
-/// A policy finds here the associations, the contexts and the models. Between runs the manager is idle and its
-/// contexts are nil.
+/// Policies reach the associations, the contexts and the models through it. Between runs the manager is idle, and its
+/// contexts have no store.
 open class MigrationManager: NSObject {
-    /// The version of the source.
+    /// The model version of the source.
     public let sourceModel: ManagedObjectModel
-    /// The version of the destination.
+    /// The model version of the destination.
     public let destinationModel: ManagedObjectModel
-    /// Where policies are found by name.
+    /// The registry in which policies are found by name.
     public var policies: PolicyRegistry = .shared
-    /// Memory limit, batch size, work directory, keys.
+    /// The options of the runs: memory limit, batch size, work directory, keys and so on.
     public var options = MigrationOptions()
-    /// The caller's own.
+    /// Values for the caller's and the policies' own use.
     // Computed: as in Core Data, an assignment to a member of it may read it (`userInfo?["n"] = userInfo?["n"] …`).
     open var userInfo: [AnyHashable: Any]? {
         get { givenUserInfo }
         set { givenUserInfo = newValue }
     }
     private var givenUserInfo: [AnyHashable: Any]?
-    /// Whether entity mappings without a policy take the row path. False sends everything through the stages with
+    /// True if entity mappings without a policy take the row path. If false, all mappings go through the stages with
     /// barriers, with the same result.
     open var usesStoreSpecificMigrationManager = true
 
-    /// How far the run is: figures at a moment, or ``ProgressCounter/updates`` while it goes on.
+    /// The progress of the run: figures at one moment, or a sequence of them in ``ProgressCounter/updates``.
     public let progress = ProgressCounter()
     private let mirror = Mutex<ProgressMirror?>(nil)
-    /// The progress of the run at work, or of the next one, for interfaces made for Foundation's: a thousand units a run.
-    /// Cancelling it ends the run with a `CancellationError`. From any thread.
+    /// The progress of the current run, or of the next one, as a Foundation `Progress` with a thousand units a run.
+    /// Cancelling it ends the run with a `CancellationError`. May be used from any thread.
     public var foundationProgress: Progress { currentMirror().progress }
     private let cancellation = CancellationFlag()
-    /// A run that the manager did not start itself: nil while there is none.
+    /// The run of a ``Migration`` that uses this manager without having been started by it; nil if there is none.
     private let taken = Mutex<TakenRun?>(nil)
-    // Asked for by every default method; one thread sets it.
+    // Read by every default method; only one thread sets it.
     @exclusivity(unchecked) private var running: StagedRuntime?
-    /// What ``registerFunctions(_:)`` registered; nil until somebody asks.
+    /// The functions registered by ``registerFunctions(_:)``; nil until they are first needed.
     var functions: RegisteredFunctions?
-    /// The associations of earlier calls, until ``reset()``.
+    /// The associations of previous calls, until ``reset()``.
     private var memory: AssociationMemory?
 
-    /// The mapping model of the run; nil when idle.
+    /// The mapping model of the run; nil if idle.
     open private(set) var mappingModel: MappingModel!
-    /// The entity mapping at work; nil when idle.
+    /// The entity mapping at work; nil if idle.
     open private(set) var currentEntityMapping: EntityMapping!
-    /// What the last run did.
+    /// The report of the last run.
     public private(set) var report: MigrationReport?
 
-    /// A manager that has migrated nothing yet.
+    /// Creates a manager between two model versions.
     public init(sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel) {
         self.sourceModel = sourceModel
         self.destinationModel = destinationModel
@@ -59,27 +59,28 @@ open class MigrationManager: NSObject {
 
     /// The kind of a store. Only SQLite stores are migrated.
     public struct StoreType: Sendable, Hashable {
-        /// Core Data's name of the type.
+        /// Core Data's name for the type.
         public let rawValue: String
-        /// The one type of store that is read and written.
+        /// SQLite stores, the only type that is read and written.
         public static let sqlite = StoreType(rawValue: "SQLite")
     }
 
-    /// Migrates a store. Where a store stands at the destination already, it is appended to.
+    /// Migrates a store. If a store exists at the destination already, the objects are appended to it.
     ///
     /// For a large store, mapping models that share no entity mapping may be run one after the other, with one manager,
-    /// from the same source to the same destination: lookups find the objects of earlier calls too, of equal names those
-    /// of the latest, until ``reset()``. A call with another source or to another destination begins anew.
+    /// from the same source to the same destination. Lookups then also find the objects of previous calls, until
+    /// ``reset()``; if two calls used the same mapping name, the later one counts. A call with another source or
+    /// destination begins anew.
     ///
     /// - Parameters:
-    ///   - source: URL of the store; it is not changed by a byte.
-    ///   - type: the source's type; there is one.
+    ///   - source: URL of the store; the store is not changed by a byte.
+    ///   - type: the source's type; only SQLite is supported.
     ///   - sourceOptions: Core Data's options of the source, which change nothing here.
-    ///   - mapping: nil: inferred.
-    ///   - destination: URL of the destination; the store there stays as it is until the call succeeds.
-    ///   - destinationType: the destination's type; there is one.
+    ///   - mapping: the mapping model; nil: inferred.
+    ///   - destination: URL of the destination; an existing store stays as it is until the call succeeds.
+    ///   - destinationType: the destination's type; only SQLite is supported.
     ///   - destinationOptions: Core Data's options of the destination, which change nothing here.
-    /// - Throws: ``MigrationError``; the error of a policy's method or of the cancellation as it is.
+    /// - Throws: ``MigrationError``; the error of a policy's method or of the cancellation, unchanged.
     open func migrateStore(
         from source: URL, type: StoreType, options sourceOptions: [AnyHashable: Any]? = nil,
         mapping: MappingModel?, to destination: URL, type destinationType: StoreType,
@@ -111,8 +112,8 @@ open class MigrationManager: NSObject {
         try memory.endCall()
     }
 
-    /// Forgets the associations of all calls, for another use of the manager. Source and destination contexts are not
-    /// touched.
+    /// Forgets the associations of all calls, so that the manager can be used anew. Source and destination contexts are
+    /// not touched.
     ///
     /// - Precondition: no migration is running.
     open func reset() {
@@ -122,34 +123,35 @@ open class MigrationManager: NSObject {
         currentEntityMapping = nil
     }
 
-    /// Stops the run from any thread; it ends with the error.
+    /// Stops the run from any thread; the run ends with this error.
     open func cancelMigrationWithError(_ error: any Error) {
         (taken.withLock { $0?.cancellation } ?? cancellation).cancel(error)
     }
 
-    /// 0 to 1; 1 when idle.
+    /// The share of the run that is done, 0 to 1; 1 if idle.
     open var migrationProgress: Float {
         guard mappingModel != nil else { return 1 }
         return Float((taken.withLock { $0?.progress } ?? progress).snapshot.fraction)
     }
 
-    /// The source's objects, read-only; when idle a context without a store.
+    /// The context of the source's objects, read-only; if idle, a context without a store.
     open var sourceContext: ManagedObjectContext { running?.sourceContext ?? idleSource }
-    /// The destination's objects; when idle a context without a store.
+    /// The context of the destination's objects; if idle, a context without a store.
     open var destinationContext: ManagedObjectContext { running?.destinationContext ?? idleDestination }
     private let idleSource = ManagedObjectContext(idle: false)
     private let idleDestination = ManagedObjectContext(idle: true)
 
-    /// The source entity of an entity mapping; nil where it has none.
+    /// Returns the source entity of an entity mapping; nil if it has none.
     open func sourceEntity(for mapping: EntityMapping) -> EntityDescription? {
         mapping.sourceEntityName.flatMap(sourceModel.entity(named:))
     }
-    /// The destination entity of an entity mapping; nil where it has none.
+    /// Returns the destination entity of an entity mapping; nil if it has none.
     open func destinationEntity(for mapping: EntityMapping) -> EntityDescription? {
         mapping.destinationEntityName.flatMap(destinationModel.entity(named:))
     }
 
-    /// Associates a destination object with a source object for an entity mapping. A pair twice counts once.
+    /// Associates a destination object with a source object for an entity mapping. A pair that is given twice counts
+    /// once.
     open func associate(
         sourceInstance: ManagedObject, withDestinationInstance destinationInstance: ManagedObject,
         for entityMapping: EntityMapping
@@ -157,14 +159,15 @@ open class MigrationManager: NSObject {
         running?.recording { try $0.associate(sourceInstance, destinationInstance, entityMapping) }
     }
 
-    /// The destination objects that a mapping made of source objects, in their order, then of association; nil gives all.
+    /// Returns the destination objects that a mapping made from the given source objects: in the order of the source
+    /// objects, then of association. Nil gives all.
     open func destinationInstances(
         forEntityMappingName mappingName: String, sourceInstances: [ManagedObject]?
     ) -> [ManagedObject] {
         running?.recording { try $0.destinationInstances(mappingName, sourceInstances) } ?? []
     }
 
-    /// The source objects that a mapping made destination objects of; nil gives all.
+    /// Returns the source objects from which a mapping made the given destination objects. Nil gives all.
     open func sourceInstances(
         forEntityMappingName mappingName: String, destinationInstances: [ManagedObject]?
     ) -> [ManagedObject] {
@@ -178,7 +181,7 @@ open class MigrationManager: NSObject {
     ///     }
     open func registerFunctions(_ functions: ExpressionFunctionTable) {}
 
-    /// Made when it is asked for; a new one for each run.
+    /// Returns the Foundation progress of the current or the next run. Each run gets a new one, made on first use.
     private func currentMirror() -> ProgressMirror {
         let cancellation = cancellation
         return mirror.withLock { current in
@@ -190,9 +193,9 @@ open class MigrationManager: NSObject {
 
     // MARK: - The engine's side
 
-    /// The run's objects and associations.
+    /// Returns the objects and associations of the run.
     ///
-    /// - Throws: `manager.idle` outside a run.
+    /// - Throws: `manager.idle` outside of a run.
     func runtime() throws(MigrationError) -> StagedRuntime {
         guard let running else {
             throw MigrationError("manager.idle", .internal, "The migration manager is not migrating")
@@ -200,15 +203,15 @@ open class MigrationManager: NSObject {
         return running
     }
 
-    /// What a ``Migration`` that somebody ran by itself counts in, and what ends it.
+    /// The progress and the cancellation of a ``Migration`` that was started without this manager.
     private struct TakenRun {
         let progress: ProgressCounter
         let cancellation: CancellationFlag
     }
 
-    /// A ``Migration`` that runs by itself takes the manager for its policies.
+    /// Lends the manager to a ``Migration`` that was started without it, for its policies.
     ///
-    /// - Returns: false where the manager runs the migration itself.
+    /// - Returns: false if the manager runs the migration itself.
     func beginRun(_ model: MappingModel, progress: ProgressCounter, cancellation: CancellationFlag) -> Bool {
         guard mappingModel == nil else { return false }
         mappingModel = model
@@ -216,7 +219,7 @@ open class MigrationManager: NSObject {
         return true
     }
 
-    /// The run that took the manager is over.
+    /// Ends the run that used the manager.
     func endRun() {
         mappingModel = nil
         currentEntityMapping = nil
@@ -224,7 +227,7 @@ open class MigrationManager: NSObject {
         taken.withLock { $0 = nil }
     }
 
-    /// The turn of a mapping model begins.
+    /// Begins the work of a mapping model.
     func begin(_ model: MappingModel) { mappingModel = model }
 
     func attach(_ runtime: StagedRuntime) { running = runtime }

@@ -1,57 +1,60 @@
 import Mapping
 import PersistentStore
 
-/// What a migration may be told beyond its stores, models and mapping model.
+/// The options of a migration, beyond its stores, models and mapping models.
 public struct MigrationOptions: Sendable {
-    /// Peak resident memory of the process in bytes; nil: 256 MiB, or three quarters of the cgroup's limit where that
+    /// The peak resident memory of the process in bytes; nil: 256 MiB, or three quarters of the cgroup's limit if that
     /// is lower.
     public var memoryLimit: Int?
-    /// Bytes above what the process holds when the run begins, in the place of a limit: for tests, which share their
-    /// process with others that run at the same time.
+    /// Bytes that the run may use above the process's memory at its start, instead of a limit. For tests, which share
+    /// their process with other tests.
     package var memoryRoom: Int?
-    /// Members that a relationship set by a lookup holds in memory; more are sorted on the disk. For tests, which have few.
+    /// The number of members that a relationship set by a lookup holds in memory; more are sorted on disk. For tests,
+    /// which have few.
     package var heldMembers = 16_384
-    /// Rows fetched at a time; nil lets the memory limit decide.
+    /// The number of rows fetched at a time; nil: the memory limit decides.
     public var batchSize: Int?
-    /// Folder for spills and association tables; nil: beside the destination.
+    /// The folder for spills and association tables; nil: beside the destination.
     public var workDirectory: String?
-    /// Which keys destination rows get.
+    /// The choice of keys for destination rows.
     public var keys: KeyChoice = .auto
-    /// Passes to cut the work into, tables by key range where they are fewer; nil lets the planner decide.
+    /// The number of passes to cut the work into. If there are fewer tables, they are cut by key range. Nil: the
+    /// planner decides.
     public var passes: Int?
-    /// Names of entity mappings, pass by pass; those that are not named come in a pass of their own at the end. A table
-    /// whose keys are kept is loaded in the last pass that names one of its mappings.
+    /// The names of entity mappings, pass by pass. Mappings that are not named come in a last pass of their own. A
+    /// table whose keys are kept is loaded in the last pass that names one of its mappings.
     public var passNames: [[String]] = []
-    /// A plan to run: its passes and keys are taken, and it is refused where the inputs are not those that it was made for.
+    /// A plan to run. Its passes and keys are used; it is refused if the inputs have changed since it was made.
     public var plan: MigrationPlan?
-    /// A new file for the map from source to destination objects: a table of comma-separated values where its name ends in
-    /// `.csv`, an SQLite database where it ends in `.sqlite`.
+    /// The path of a new file for the map from source to destination objects: comma-separated values if its name ends
+    /// in `.csv`, an SQLite database if it ends in `.sqlite`.
     public var idMap: String?
-    /// Add to a store that stands at the destination, whose keys and metadata stay; without it such a store is refused.
+    /// True to add objects to an existing store at the destination, whose keys and metadata stay. If false, such a
+    /// store is refused.
     public var appendsToExisting = false
-    /// Run everything, publish nothing.
+    /// True to run everything and publish nothing.
     public var isDryRun = false
-    /// What becomes of properties that inference cannot map, where a mapping model is inferred.
+    /// The handling of properties that inference cannot map, if a mapping model is inferred.
     public var unmappable: UnmappableProperties = .refuse
-    /// What becomes of version hashes that only Core Data can compute.
+    /// The handling of version hashes that only Core Data can compute.
     public var unknownHashes: UnknownHashes = .refuse
-    /// Make rules that the source model already had errors for inferred mappings too.
+    /// True to make broken rules errors for inferred mappings too, even if the source model has the same rules.
     public var strictValidation = false
-    /// What becomes of objects that break the destination model's rules.
+    /// The handling of objects that break the destination model's rules.
     public var onInvalid: InvalidObjects = .fail
-    /// The most objects that may be rejected; nil: any number.
+    /// The largest number of objects that may be rejected; nil: any number.
     public var maximumRejects: Int?
-    /// What becomes of a migration that leaves data of the source behind.
+    /// The handling of a migration that leaves data of the source behind.
     public var onLoss: LossHandling = .warn
-    /// A new file for the rejected objects, a line of JSON each; nil: they are counted only.
+    /// The path of a new file for the rejected objects, one line of JSON each; nil: they are only counted.
     public var rejectFile: String?
-    /// Begin anew where an earlier run to the same destination did not end, instead of going on from where it was.
+    /// True to begin anew instead of resuming a run to the same destination that did not end.
     public var restarts = false
-    /// Give the destination a fresh UUID.
+    /// True to give the destination a fresh UUID.
     public var newUUID = false
-    /// Run SQLite's integrity check on the finished store before it is published.
+    /// True to run SQLite's integrity check on the finished store before it is published.
     public var fullCheck = false
-    /// Bytes above which a value of an attribute that allows external storage becomes a file of its own.
+    /// The size in bytes above which a value of an attribute that allows external storage becomes a file of its own.
     public var externalThreshold = ExternalFiles.defaultThreshold
     /// What becomes of the source's persistent history.
     public var history: PersistentHistory = .auto
@@ -59,39 +62,40 @@ public struct MigrationOptions: Sendable {
     public var cloudKit: CloudKitMirroring = .refuse
     /// False sends every entity mapping through the stages as if user code ran, with the same result.
     public var usesStoreSpecificMigrationManager = true
-    /// How rows come into a fresh store. The stores hold the same rows; page numbers differ.
+    /// The way rows are written into a fresh store. Both writers give the same rows; page numbers differ.
     public var writer: StoreWriter = .pages
-    /// How the source's rows are read. Both readers give the same rows.
+    /// The way the source's rows are read. Both readers give the same rows.
     public var reader: StoreReader = .pages
 
-    /// Measure the stages, for ``MigrationReport/profile``.
+    /// True to measure the stages, for ``MigrationReport/profile``.
     public var profiles = false
 
-    /// Whether the source's tables say which version wrote it, because its hashes are missing or of no known version:
-    /// ``StoreVersion/Evidence/schema``. Else a store whose hashes are not the source model's is refused.
+    /// True if the source's tables tell which version wrote it, because its hashes are missing or belong to no known
+    /// version: ``StoreVersion/Evidence/schema``. If false, a store whose hashes are not those of the source model is
+    /// refused.
     public var sourceIsKnownByTables = false
 
-    /// Read what a damaged source lacks as empty or nil: a table or a column of the model version that wrote it, as its
-    /// metadata say. Each is named and counted: ``MigrationPlan/repairs``, ``MigrationReport/repairs``. Else such a source is
-    /// refused. The source itself is not changed.
+    /// True to read tables and columns that a damaged source lacks as empty or nil, if its metadata say that the model
+    /// version that wrote it has them. Each is named and counted in ``MigrationPlan/repairs`` and
+    /// ``MigrationReport/repairs``. If false, such a source is refused. The source itself is not changed.
     public var repairs = false
 
-    /// Digests of the libraries that policies come from: a run that did not end is not gone on with by other code.
+    /// Digests of the libraries that contain the policies. A run that did not end is not resumed with other code.
     package var policyCode: [String] = []
 
-    /// For tests: time between two states of a run; nil: half a second.
+    /// The time between two checkpoints; nil: half a second. For tests.
     package var checkpointInterval: Duration?
-    /// For tests: the record of the journal from which on none can be written; nil: all can.
+    /// The journal record from which on writing fails; nil: never. For tests.
     package var journalFailure: Int?
-    /// For tests: whether policies that may be are called by two threads; nil: where there are two processors.
+    /// True if two threads call policies that allow it; nil: if there are two processors. For tests.
     package var worksAhead: Bool?
 
-    /// The defaults.
+    /// Creates the default options.
     public init() {}
 }
 
 extension MigrationOptions {
-    /// What becomes of a source that lacks a table or a column.
+    /// The handling of a source that lacks a table or a column.
     var damage: DamageChoice { repairs ? .repair : .offerRepair }
 }
 
@@ -101,7 +105,7 @@ public enum PersistentHistory: String, Sendable, CaseIterable {
     case auto
     /// It is left behind: who follows it begins anew, as after a migration by Core Data's migration manager.
     case drop
-    /// It is carried over with the destination's entity numbers, where all keys are kept.
+    /// The history is carried over with the destination's entity numbers, if all keys are kept.
     case keep
 }
 
@@ -116,25 +120,25 @@ public enum CloudKitMirroring: String, Sendable, CaseIterable {
 /// What becomes of a fresh store's version hashes that only Core Data can compute: those of entities with derived or composite
 /// attributes, where no compiled model states them.
 public enum UnknownHashes: String, Sendable, CaseIterable {
-    /// No store is written.
+    /// The migration is refused and no store is written.
     case refuse
-    /// They are left out, and digest and checksum with them: Core Data takes the store for one of another version. Stagecoach
-    /// knows it by its cached model.
+    /// The hashes are left out, together with digest and checksum. Core Data takes the store for one of another
+    /// version. Stagecoach recognises it by its cached model.
     case omit
 }
 
-/// How the rows of a fresh store are written.
+/// The way the rows of a fresh store are written.
 public enum StoreWriter: String, Sendable, CaseIterable {
-    /// By the file's pages, where that is safe, else through SQLite.
+    /// Directly as pages of the file if that is safe, else through SQLite.
     case pages
-    /// Through SQLite always: what the pages are compared with.
+    /// Always through SQLite. Tests compare the page writer with it.
     case sqlite
 }
 
-/// How the rows of a source are read.
+/// The way the rows of a source are read.
 public enum StoreReader: String, Sendable, CaseIterable {
-    /// From the file's pages, where that is safe, else through SQLite.
+    /// Directly from the file's pages if that is safe, else through SQLite.
     case pages
-    /// Through SQLite always: what the pages are compared with.
+    /// Always through SQLite. Tests compare the page reader with it.
     case sqlite
 }

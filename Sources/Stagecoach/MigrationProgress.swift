@@ -1,13 +1,13 @@
 import Diagnostics
 import Synchronization
 
-/// How far a migration is: counted while the rows flow, readable from any thread.
+/// The progress of a migration, counted while the rows flow and readable from any thread.
 public final class ProgressCounter: Sendable {
-    /// What is being done.
+    /// A phase of a migration.
     public enum Phase: Int, Sendable {
         /// Stores, models and mapping models are read, and the work is planned.
         case opening
-        /// New keys are handed out, and source keys brought into tables.
+        /// New keys are given, and source keys are gathered in tables.
         case keys
         /// Objects are made.
         case create
@@ -19,14 +19,14 @@ public final class ProgressCounter: Sendable {
         case load
         /// Indexes are built.
         case indexes
-        /// The destination gets its name.
+        /// The destination is renamed to its final path.
         case publish
-        /// A destination is compared with what the source makes.
+        /// A destination is compared with the objects that the source gives.
         case verify
-        /// All is done.
+        /// Everything is done.
         case done
 
-        /// The word for people.
+        /// The phase's name, for people.
         public var label: String {
             switch self {
             case .opening: "opening"
@@ -43,32 +43,32 @@ public final class ProgressCounter: Sendable {
         }
     }
 
-    /// A moment's figures.
+    /// The figures of one moment.
     public struct Snapshot: Sendable, Equatable {
-        /// What is being done.
+        /// The phase at work.
         public var phase: Phase
-        /// Rows worked on so far, over all phases.
+        /// Rows processed so far, over all phases.
         public var rows: Int
         /// Rows expected over all phases.
         public var totalRows: Int
-        /// Pass, from 1; 0 before the first.
+        /// The pass at work, counted from 1; 0 before the first.
         public var pass: Int
-        /// Passes in all.
+        /// The number of passes.
         public var passes: Int
         /// Bytes written to spill files and association tables.
         public var spilledBytes: Int
-        /// Bytes of the destination's file so far; 0 where neither this nor the next is known yet.
+        /// The size of the destination's file so far, in bytes; 0 if neither this nor the expected size is known yet.
         public var destinationBytes = 0
-        /// Bytes that it is expected to have in the end, about.
+        /// The size that the destination's file is expected to have in the end, in bytes; an estimate.
         public var expectedBytes = 0
-        /// What the run waits for at this moment, in words for people; nil while it works.
+        /// The reason why the run waits at this moment, for people; nil while it works.
         public var waitsFor: String?
-        /// Step of a chain of versions, from 1, whose rows and passes these are; 1 of 1 where there is no chain.
+        /// The step of a chain of versions that rows and passes refer to, counted from 1; 1 if there is no chain.
         public var step = 1
-        /// Migrations of a chain in all.
+        /// The number of migrations in the chain; 1 if there is no chain.
         public var steps = 1
 
-        /// Share done, 0 to 1, over all steps.
+        /// The share done, 0 to 1, over all steps.
         public var fraction: Double {
             let own = phase == .done ? 1 : totalRows > 0 ? min(0.999, Double(rows) / Double(totalRows)) : 0
             return steps > 1 ? (Double(step - 1) + own) / Double(steps) : own
@@ -83,30 +83,32 @@ public final class ProgressCounter: Sendable {
     private let spilled = Atomic<Int>(0)
     private let step = Atomic<Int>(1)
     private let steps = Atomic<Int>(1)
-    /// Rows that a killed run had done, from where this one goes on.
+    /// Rows that a killed run completed, if this run resumes it.
     private let resumedRows = Atomic<Int>(0)
     private let begun = Atomic<Int>(0)
     private let ended = Atomic<Int>(0)
-    /// Shows the share done elsewhere too; nil between runs.
+    /// The Foundation progress that shows the same share; nil between runs.
     private let mirror = Mutex<ProgressMirror?>(nil)
     private let hasMirror = Atomic<Bool>(false)
     private let file = Mutex(GrowingFile())
-    /// What a run waits for.
+    /// The board on which the run notes what it waits for.
     package let waits = WaitBoard()
-    /// Keeps what a report tells of the run's course; nil where none was asked for.
+    /// The trace of the run for a report; nil if none was asked for.
     package let trace: RunTrace?
 
-    /// A counter of a run that has not begun.
+    /// Creates a counter of a run that has not begun.
     public init() { trace = nil }
 
-    /// - Parameter trace: takes down plans and stages.
+    /// Creates a counter that also keeps a trace.
+    ///
+    /// - Parameter trace: records plans and stages.
     package init(trace: RunTrace?) { self.trace = trace }
 
-    /// Runs that began and that ended.
+    /// The numbers of runs that began and that ended.
     var runsBegun: Int { begun.load(ordering: .acquiring) }
     var runsEnded: Int { ended.load(ordering: .acquiring) }
 
-    /// A run begins.
+    /// Notes that a run begins.
     func beginRun(mirror: ProgressMirror? = nil) {
         self.mirror.withLock { $0 = mirror }
         hasMirror.store(mirror != nil, ordering: .releasing)
@@ -114,7 +116,7 @@ public final class ProgressCounter: Sendable {
         mirror?.begin()
     }
 
-    /// The run has ended, well or not.
+    /// Notes that the run has ended, with or without an error.
     func endRun() {
         reflect()
         mirror.withLock { mirror in
@@ -130,7 +132,7 @@ public final class ProgressCounter: Sendable {
         mirror.withLock { $0 }?.show(snapshot.fraction)
     }
 
-    /// How far the run is now.
+    /// The current figures.
     public var snapshot: Snapshot {
         let bytes = file.withLock { file in (file.current, file.expected) }
         return Snapshot(
@@ -142,14 +144,14 @@ public final class ProgressCounter: Sendable {
             step: step.load(ordering: .relaxed), steps: steps.load(ordering: .relaxed))
     }
 
-    /// A step of a chain of versions begins: rows and passes count from nothing again.
+    /// Begins a step of a chain of versions: rows and passes are counted from zero again.
     func enter(step number: Int, of count: Int) {
         reset()
         step.store(number, ordering: .relaxed)
         steps.store(count, ordering: .relaxed)
     }
 
-    /// Begins at nothing again, for another run.
+    /// Sets all figures to zero, for another run.
     func reset() {
         phase.store(0, ordering: .relaxed)
         rows.store(0, ordering: .relaxed)
@@ -162,17 +164,17 @@ public final class ProgressCounter: Sendable {
         steps.store(1, ordering: .relaxed)
         file.withLock { $0 = GrowingFile() }
     }
-    /// The run begins once more, from an earlier place or from nothing.
+    /// Sets the rows to zero because the run begins again, from an earlier point or from the start.
     func beginAgain() {
         rows.store(0, ordering: .relaxed)
         resumedRows.store(0, ordering: .relaxed)
         file.withLock { $0 = GrowingFile() }
     }
-    /// The run goes on from where a killed one was: until it is there again, that is what is shown.
+    /// Notes that the run resumes a killed one. Until it has reached the same count, that count is shown.
     func resume(at count: Int) { resumedRows.store(count, ordering: .releasing) }
-    /// Rows that a killed run had done, from where this one goes on; 0 where it began at nothing.
+    /// Rows that a killed run completed, if this run resumes it; 0 if it began at the start.
     public var resumedAt: Int { resumedRows.load(ordering: .acquiring) }
-    /// What a killed run had done is done again.
+    /// Sets the number of rows that count as done, for work that is repeated.
     func go(to count: Int) { rows.store(count, ordering: .relaxed) }
     func begin(_ next: Phase, _ subject: @autoclosure () -> String = "") {
         phase.store(next.rawValue, ordering: .relaxed)
@@ -185,11 +187,11 @@ public final class ProgressCounter: Sendable {
         reflect()
     }
     func expect(rows count: Int) { total.store(count, ordering: .relaxed) }
-    /// Says where the destination is built, and how many bytes it is expected to have.
+    /// Sets the path where the destination is built and its expected size in bytes.
     func expect(bytes count: Int, at path: String) {
         file.withLock { $0 = GrowingFile(path: path, planned: count) }
     }
-    /// The destination is complete: so many bytes.
+    /// Notes that the destination is complete, with its size in bytes.
     func complete(bytes count: Int) { file.withLock { $0 = GrowingFile(complete: count) } }
     func enter(pass number: Int, of count: Int) {
         pass.store(number, ordering: .relaxed)
@@ -198,21 +200,21 @@ public final class ProgressCounter: Sendable {
     func spilled(bytes: Int) { spilled.store(bytes, ordering: .relaxed) }
 }
 
-/// Stops a migration from any thread, with the error it is to end with.
+/// Stops a migration from any thread; the migration ends with the given error.
 public final class CancellationFlag: Sendable {
     private let state = Mutex<(any Error)?>(nil)
     private let isSet = Atomic<Bool>(false)
 
-    /// A flag that nobody has raised.
+    /// Creates a flag that is not set.
     public init() {}
 
-    /// Asks for the end; the first error stays.
+    /// Asks the migration to end. If called several times, the first error counts.
     public func cancel(_ error: any Error) {
         state.withLock { if $0 == nil { $0 = error } }
         isSet.store(true, ordering: .releasing)
     }
 
-    /// The error to end with, or nil.
+    /// The error to end with; nil if nobody asked for the end.
     public var error: (any Error)? {
         guard isSet.load(ordering: .acquiring) else { return nil }
         return state.withLock { $0 }

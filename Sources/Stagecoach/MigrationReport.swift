@@ -1,56 +1,57 @@
 import Foundation
 
-/// What a migration did: a value that can be encoded.
+/// The results of a migration; can be encoded.
 public struct MigrationReport: Sendable, Codable {
     /// The store that was migrated.
     public var source: String
-    /// Where the migrated store stands.
+    /// The path of the migrated store.
     public var destination: String
-    /// Mapping models that ran, in turn.
+    /// The number of mapping models that ran.
     public var mappingModels: Int
-    /// Whether the objects were added to a store that stood at the destination.
+    /// True if the objects were added to an existing store.
     public var isAppended: Bool
-    /// Objects by entity mapping, and what was left out and why.
+    /// Object counts by entity mapping, with the objects that were left out and the reasons.
     public var counts: MigrationCounts
-    /// Objects that were left out because they are invalid; nil where the first one would have ended the run.
+    /// Objects that were left out because they are invalid; nil if the first one would have ended the run.
     public var rejects: RejectReport?
-    /// Passes that the work was cut into.
+    /// The number of passes.
     public var passes: Int
-    /// Whether the stages were barriers, because user code may run.
+    /// True if the stages were barriers, because user code may run.
     public var isStaged: Bool
-    /// Keys of each destination root entity: `kept` or `sequential`.
+    /// The keys of each destination root entity: `kept` or `sequential`.
     public var keys: [String: String]
-    /// Seconds of wall time.
+    /// Wall time in seconds.
     public var seconds: Double
-    /// Seconds of processor time.
+    /// Processor time in seconds.
     public var processorSeconds: Double
-    /// VmHWM of the process at the end, in bytes.
+    /// The process's peak resident memory (VmHWM) at the end, in bytes.
     public var peakMemory: Int
-    /// The limit that was kept, in bytes.
+    /// The memory limit of the run, in bytes.
     public var memoryLimit: Int
     /// Bytes written to association tables and spill files.
     public var spilledBytes: Int
-    /// Bytes of the destination's file.
+    /// The size of the destination's file, in bytes.
     public var destinationBytes: Int
-    /// Whether nothing was published.
+    /// True if nothing was published.
     public var isDryRun: Bool
-    /// Sentences that a person should read.
+    /// Notes for the user, as sentences.
     public var notes: [String]
-    /// Where time and bytes went, stage by stage in the order in which they began; nil where it was not asked for.
+    /// Time and bytes used by each stage, in the order in which the stages began; nil if no profile was asked for.
     public var profile: [ProfileLine]?
-    /// Properties that could not be mapped and were left without a value; nil where there are none.
+    /// Properties that could not be mapped and were left without a value; nil if there are none.
     public var unmapped: [MigrationPlan.Unmapped]?
-    /// What the source lacks and was read as empty or nil; nil where it lacks nothing.
+    /// Tables and columns that the source lacks and that were read as empty or nil; nil if it lacks none.
     public var repairs: [MigrationPlan.Repair]?
-    /// Data of the source that no entity mapping took along; nil where there is none. Of a chain it is that of all steps.
+    /// Data of the source that no entity mapping carried over; nil if there is none. For a chain: the data of all
+    /// steps.
     public var leftBehind: LeftBehind?
-    /// Objects of the source, of all entities; of a chain of its source.
+    /// The number of objects in the source, over all entities. For a chain: in the chain's source.
     public var sourceObjects: Int?
-    /// The runs of a chain of versions, in order; nil where there was one step. The other figures are then the last run's,
-    /// but for times, bytes, rejects and notes, which are of all.
+    /// The reports of the steps of a chain, in order; nil if there was one step. The other figures are then those of
+    /// the last step, except times, bytes, rejects and notes, which cover all steps.
     public var steps: [ChainStepReport]?
 
-    /// The report as JSON with sorted keys.
+    /// Returns the report as JSON with sorted keys.
     public func json() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -6,7 +6,8 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// What the stages of one run share: the source, the destination's schema, the work directory, memory and counts.
+/// The state that the stages of one run share: the source, the destination's schema, the work directory, memory and
+/// counts.
 final class MigrationSession {
     let source: SourceStore
     let layout: StoreLayout
@@ -17,54 +18,54 @@ final class MigrationSession {
     let progress: ProgressCounter
     let cancellation: CancellationFlag
     var counts = MigrationCounts()
-    /// The mapping models that ran before, and where the associations of this one are kept for later ones.
+    /// The associations of the mapping models that ran before. Those of the current one are added for later models.
     let associations: AssociationArchive
-    /// Entity mappings of all mapping models of the run.
+    /// The number of entity mappings in all mapping models of the run.
     let mappingCount: Int
     /// The highest key ever given in each destination table, before the mapping model at work.
     private(set) var highestKeys: [Int64]
     /// The highest key ever given in each destination table, before the run.
     private let highestKeysBefore: [Int64]
-    /// Whether a destination table has rows from before the mapping model at work.
+    /// True for each destination table that has rows from before the mapping model at work.
     private(set) var hasRows: [Bool]
-    /// What becomes of broken rules.
+    /// The handling of broken rules.
     var validation = Validation()
     /// Rows written, by destination table.
     var rowsWritten: [Int]
     /// Links written, by join table of the destination.
     var linksWritten: [Int]
-    /// Rows and links that an appended store had before the run.
+    /// Rows and links that an appended store held before the run.
     private(set) var existingRows: [Int]
     private(set) var existingLinks: [Int]
-    /// Sorts that may hold memory at a time: set once the links are planned.
+    /// The number of sorts that may hold memory at a time; set once the links are planned.
     var concurrentSorts = 6
-    /// When gaps of the heap were last given back, or the session began.
+    /// The time when unused heap memory was last given back, or when the session began.
     var trimmed = ContinuousClock.now
-    /// Where the destination will be published: what policies see as its URL.
+    /// The path where the destination will be published; policies see it as the store's URL.
     var destinationPath = ""
-    /// The rows from before that the mapping model at work changed; nil where it can change none.
+    /// The existing rows that the mapping model at work changed; nil if it cannot change any.
     var touched: TouchedRows?
-    /// The checkpoints of the run; nil where none are taken.
+    /// The checkpoints of the run; nil if none are taken.
     var checkpoints: RunCheckpoints?
-    /// Measures the stages; nil where nobody asked for it.
+    /// The profile of the run; nil if none was asked for.
     var profile: RunProfile?
-    /// The external binary values of the run; nil where the destination's model has none.
+    /// The external binary values of the run; nil if the destination's model has none.
     var external: ExternalFiles?
-    /// In a chain of versions what the source's objects were in the chain's source; nil where there is no run before.
+    /// The map from this step's source objects to the objects of the chain's source; nil if no step ran before.
     var earlierObjects: EarlierIDMap?
-    /// Set once the keys are read.
+    /// The keys of source objects; set once they are read.
     var sourceKeys: SourceKeys?
-    /// Says what became of objects that lookups find nothing for; set with the keys.
+    /// The fates of source objects, for lookups that find nothing; set with the keys.
     var fates: ReferenceFates?
-    /// Whether mapping models come after the one at work.
+    /// True if more mapping models follow the one at work.
     var hasLaterModels = false
-    /// Takes references to objects that the mapping model at work does not migrate, where a policy or a later mapping
-    /// model may set them; nil where they are counted at once.
+    /// References to objects that the mapping model at work does not migrate, kept if a policy or a later mapping model
+    /// may still set them; nil if they are counted at once.
     private(set) var unmigrated: UnmigratedReferences?
-    /// Those of earlier mapping models.
+    /// The unmigrated references of previous mapping models.
     private(set) var earlierUnmigrated: [UnmigratedReferences] = []
 
-    /// Leads to the session as long as it lives. A weak reference would make every strong one cost twice as much.
+    /// Holds the session as long as it lives. A weak reference would make every strong one cost twice as much.
     final class Anchor {
         fileprivate(set) unowned(unsafe) var session: MigrationSession?
     }
@@ -98,33 +99,33 @@ final class MigrationSession {
         anchor.session = self
     }
 
-    /// Whether a row was there before the mapping model at work.
+    /// Tells whether a row existed before the mapping model at work.
     func isExisting(_ key: Int64, table: Int) -> Bool { hasRows[table] && key <= highestKeys[table] }
 
-    /// Whether a row was there before the run.
+    /// Tells whether a row existed before the run.
     func isOlder(_ key: Int64, table: Int) -> Bool { key <= highestKeysBefore[table] }
 
-    /// Notes what an appended store holds before the run.
+    /// Notes the rows and links that an appended store held before the run.
     func countExisting(_ counts: (tables: [Int], joinTables: [Int])) {
         existingRows = counts.tables
         existingLinks = counts.joinTables
     }
 
-    /// A mapping model begins to look for references, maybe for a second time.
+    /// Begins the search for references of a mapping model; also called when its work is repeated.
     ///
-    /// - Parameter mayBeSet: whether its own policies may set what its lookups do not find.
+    /// - Parameter mayBeSet: true if the model's own policies may set references that its lookups do not find.
     func beginReferences(mayBeSet: Bool) {
         unmigrated = mayBeSet || hasLaterModels ? UnmigratedReferences(session: self) : nil
     }
 
-    /// Counts the references that are nil now that all mapping models have run.
+    /// Counts the references that are nil after all mapping models have run.
     func countUnmigrated(in destination: DestinationStore) throws {
         for references in earlierUnmigrated {
             counts.add(try references.nilReferences(in: destination, self))
         }
     }
 
-    /// A mapping model has run: its rows are existing ones for the next.
+    /// Ends a mapping model: its rows are existing rows for the next one.
     func endModel(highest: [Int64], _ tables: [MappingAssociations]) {
         associations.append(tables)
         if let unmigrated { earlierUnmigrated.append(unmigrated) }
@@ -141,9 +142,9 @@ final class MigrationSession {
         touched = nil
     }
 
-    /// Takes over what the mapping models left that a killed run was done with.
+    /// Restores the results of the mapping models that a killed run completed.
     ///
-    /// - Parameter references: those of each model that kept any.
+    /// - Parameter references: the unmigrated references of each model that kept any.
     func restoreModels(_ turns: RunRecord.Turns, _ tables: [MappingAssociations], _ references: [UnmigratedReferences])
     {
         associations.append(tables)
@@ -154,41 +155,42 @@ final class MigrationSession {
         if let before = turns.hasRows.last { hasRows = before }
     }
 
-    /// Ends the run where somebody asked for it. Called once a batch.
+    /// Ends the run if a cancellation was asked for. Called once a batch.
     func checkCancelled() throws {
         if let error = cancellation.error { throw error }
         progress.spilled(bytes: work.bytesWritten)
     }
 
-    /// Memory limits up to here are small beside a program's own code.
+    /// The memory limit up to which the program's own code counts.
     private static let smallLimit = 128 << 20
 
-    /// Gives the code back that ran so far, where the limit is small: what comes next runs other code.
+    /// Releases the memory of code that has run, if the limit is small: the next stage runs other code.
     func releaseCode() {
         if budget.limit <= Self.smallLimit { ProcessMemory.releaseCode() }
     }
 
-    /// Whether policies that may be are called by two threads.
+    /// True if two threads may call policies that allow it.
     var worksAhead: Bool { options.worksAhead ?? (ProcessInfo.processInfo.activeProcessorCount > 1) }
 
-    /// Rows a batch of so many slots takes: what the user asked for, or what its share of memory holds.
+    /// Returns the number of rows in a batch with a given number of slots: the user's choice, or as many as fit the
+    /// memory share.
     func rowCapacity(slots: Int) -> Int {
         let bytesPerRow = 16 * max(1, slots) + 8
         let fitting = max(1, budget.batch / bytesPerRow)
         return min(options.batchSize ?? 2000, fitting)
     }
 
-    /// An empty batch for source rows.
+    /// Returns an empty batch for source rows.
     func sourceBatch(slots: Int) -> RowBatch {
         RowBatch(slots: slots, rowCapacity: rowCapacity(slots: slots), byteTarget: budget.batch)
     }
 
-    /// An empty batch for destination rows.
+    /// Returns an empty batch for destination rows.
     func destinationBatch(slots: Int) -> RowBatch {
         RowBatch(slots: slots, rowCapacity: rowCapacity(slots: slots), byteTarget: budget.batch)
     }
 
-    /// An external sort with its share of memory.
+    /// Returns an external sorter with its share of memory.
     func sorter(width: Int) -> RecordSorter {
         RecordSorter(
             directory: work, name: "sort", width: width, memory: max(256 << 10, budget.sorts / concurrentSorts))
@@ -200,7 +202,7 @@ final class MigrationSession {
         try external.settle(&batch, table: table, counts: &counts)
     }
 
-    /// The bytes of an object's value that lies in an external file.
+    /// Returns the bytes of an object's value that is in an external file; nil if the run has no external values.
     ///
     /// - Throws: `external.missing`, `external.name` (65), `store.valueTooLarge` (78), with object and property.
     func externalData(

@@ -2,8 +2,8 @@ import Foundation
 import Synchronization
 
 extension ProgressCounter {
-    /// Figures of the run at work, or of the next one, about ten times a second while they change, and once at its end;
-    /// then the sequence ends. A slow reader gets the latest.
+    /// A sequence of figures of the current run, or of the next one: about ten a second while they change, and one at
+    /// the end of the run; then the sequence ends. A slow reader gets the latest.
     public var updates: AsyncStream<Snapshot> {
         let ended = runsEnded
         return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
@@ -24,38 +24,40 @@ extension ProgressCounter {
     }
 }
 
-/// Keeps a Foundation `Progress` up with a ``ProgressCounter``, from the thread that migrates.
+/// Updates a Foundation `Progress` from a ``ProgressCounter``, on the thread that migrates.
 final class ProgressMirror: Sendable {
-    /// Units of a whole run.
+    /// The units of a whole run.
     static let units: Int64 = 1000
 
     let progress: Progress
     private let cancellation: CancellationFlag
     private let isOver = Atomic<Bool>(false)
 
-    /// - Parameter cancellation: set with a `CancellationError` where somebody cancels the `Progress`.
+    /// Creates a progress that has not begun.
+    ///
+    /// - Parameter cancellation: set with a `CancellationError` if somebody cancels the `Progress`.
     init(cancellation: CancellationFlag) {
         self.cancellation = cancellation
-        // No parent: the caller adds it to a tree of its own where it wants to.
+        // No parent: the caller may add it to a tree of progress objects.
         progress = Progress(parent: nil, userInfo: nil)
         progress.totalUnitCount = ProgressMirror.units
         progress.isPausable = false
-        // Foundation calls it some time later, on another thread: it must not end another run.
+        // Foundation calls the handler some time later, on another thread: it must not end another run.
         progress.cancellationHandler = { [weak self] in
             guard let self, !isOver.load(ordering: .acquiring) else { return }
             cancellation.cancel(CancellationError())
         }
     }
 
-    /// The run begins or goes on; one that was cancelled ends at once.
+    /// Begins or resumes the run. A progress that was cancelled ends the run at once.
     func begin() {
         if progress.isCancelled { cancellation.cancel(CancellationError()) }
     }
 
-    /// The run has ended.
+    /// Notes that the run has ended.
     func end() { isOver.store(true, ordering: .releasing) }
 
-    /// Takes over a share of the run, 0 to 1; it never goes back.
+    /// Shows a share of the run, 0 to 1. A lower share than before is ignored.
     func show(_ fraction: Double) {
         begin()
         let units = Int64(fraction * Double(ProgressMirror.units))

@@ -1,24 +1,24 @@
 import Glibc
 import SpillStorage
 
-/// Where a run's time and bytes went: the figures of one stage, for one entity mapping where it works on one.
+/// Time and bytes used by one stage, for one entity mapping if the stage works on a single one.
 public struct ProfileLine: Sendable, Codable, Equatable {
-    /// The word of the phase: `keys`, `create`, `relate`, `validate`, `load`, `indexes`, `publish`; `opening` before them.
+    /// The phase's name: `keys`, `create`, `relate`, `validate`, `load`, `indexes`, `publish`; `opening` before them.
     public var stage: String
-    /// The entity mappings at work, separated by commas; a join table's name; empty where the stage is of all.
+    /// The entity mappings at work, separated by commas, or the name of a join table; empty if the stage works on all.
     public var subject: String
-    /// Seconds of wall time.
+    /// Wall time in seconds.
     public var seconds: Double
-    /// Seconds of processor time.
+    /// Processor time in seconds.
     public var processorSeconds: Double
-    /// Bytes that the process read from files, those in the system's cache included; 0 where the system does not tell.
+    /// Bytes that the process read from files, including reads from the system's cache; 0 if the system does not tell.
     public var bytesRead: Int
     /// Bytes that the process wrote to files.
     public var bytesWritten: Int
-    /// Bytes of them that went to spill files and association tables.
+    /// The part of the written bytes that went to spill files and association tables.
     public var spilledBytes: Int
 
-    /// A line that has taken nothing yet.
+    /// Creates a line with all figures zero.
     init(stage: String, subject: String) {
         self.stage = stage
         self.subject = subject
@@ -26,7 +26,7 @@ public struct ProfileLine: Sendable, Codable, Equatable {
         (bytesRead, bytesWritten, spilledBytes) = (0, 0, 0)
     }
 
-    /// The sum of a profile's lines.
+    /// Returns the sum of a profile's lines.
     public static func sum(_ lines: [ProfileLine]) -> ProfileLine {
         var whole = ProfileLine(stage: "in all", subject: "")
         for line in lines { whole.add(line) }
@@ -42,9 +42,9 @@ public struct ProfileLine: Sendable, Codable, Equatable {
     }
 }
 
-/// Measures a run lap by lap: each begins where the one before it ends.
+/// Measures a run in laps. Each lap begins where the one before it ends.
 ///
-/// Memory: a line for each stage and subject.
+/// Memory: one line for each stage and subject.
 final class RunProfile {
     /// The figures at one moment.
     private struct Moment {
@@ -62,20 +62,22 @@ final class RunProfile {
     private var subject = ""
     private(set) var lines: [ProfileLine] = []
 
-    /// - Parameter spilled: bytes written to spill files so far.
+    /// Creates a profile and begins the first lap.
+    ///
+    /// - Parameter spilled: returns the bytes written to spill files so far.
     init(spilled: @escaping () -> Int) {
         self.spilled = spilled
         last = Moment(seconds: 0, processorSeconds: 0)
         last = now
     }
 
-    /// Ends a lap and begins the next.
+    /// Ends the current lap and begins the next.
     func begin(_ phase: ProgressCounter.Phase, _ subject: String) {
         end()
         (stage, self.subject) = (phase.label, subject)
     }
 
-    /// Ends a lap: its figures are added to those of its stage and subject.
+    /// Ends the current lap and adds its figures to the line of its stage and subject.
     func end() {
         let now = now
         let place =
@@ -99,7 +101,7 @@ final class RunProfile {
         return moment
     }
 
-    /// What the system has counted of this process: `rchar` and `wchar` of its I/O account.
+    /// Returns the bytes that this process read and wrote so far: `rchar` and `wchar` of `/proc/self/io`.
     private static func transferred() -> (read: Int, written: Int) {
         let descriptor = open("/proc/self/io", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return (0, 0) }
@@ -117,12 +119,12 @@ final class RunProfile {
 }
 
 extension MigrationSession {
-    /// A stage begins.
+    /// Begins a stage.
     ///
-    /// - Parameter subjects: names of what it works on.
+    /// - Parameter subjects: the names of the mappings or tables that the stage works on.
     func begin(_ phase: ProgressCounter.Phase, _ subjects: @autoclosure () -> [String] = []) {
-        // Stages leave holes in the heap that the next ones do not fill: 7 MB at the load of 10 GB. Short ones leave few, and
-        // what is given back is asked for again.
+        // Stages leave holes in the heap that the next stage does not fill: 7 MB at the load of 10 GB. Short stages
+        // leave few, and memory given back would be asked for again.
         let now = ContinuousClock.now
         if trimmed.duration(to: now) > .milliseconds(100) {
             ProcessMemory.trim()

@@ -1,25 +1,26 @@
 import Synchronization
 
-/// A stretch of a run: one stage at work on something.
+/// A span of a run in which one stage works on one subject.
 package struct StageSpan: Sendable, Equatable {
-    /// The word of the phase: `keys`, `load`, …
+    /// The phase's name: `keys`, `load`, …
     package var stage: String
-    /// The entity mappings at work, separated by commas; a join table's name; empty where the stage is of all.
+    /// The entity mappings at work, separated by commas, or the name of a join table; empty if the stage works on all.
     package var subject: String
-    /// From 1; 0 before the first.
+    /// The pass, counted from 1; 0 before the first.
     package var pass: Int
-    /// Migration of a chain of versions, from 1.
+    /// The migration within a chain of versions, counted from 1.
     package var step: Int
     /// Seconds since the trace began.
     package var begin: Double
     package var end: Double
 }
 
-/// The course of a run: what was planned and which stage was at work when, for a report.
+/// The trace of a run for a report: the plans, and the times at which each stage worked.
 ///
-/// Memory: a plan for each migration of a chain, and at most ``RunTrace/limit`` stretches; further ones become one.
+/// Memory: a plan for each migration of a chain, and at most ``RunTrace/limit`` spans; further ones are merged into
+/// one.
 package final class RunTrace: Sendable {
-    /// Stretches that are told apart.
+    /// The largest number of spans that are kept apart.
     package static let limit = 1000
 
     private struct State {
@@ -38,7 +39,7 @@ package final class RunTrace: Sendable {
     /// The plans that were run, in order.
     package var plans: [MigrationPlan] { state.withLock { $0.plans } }
 
-    /// The stretches so far; the last one ends now, unless the run is done.
+    /// The spans so far. The last one ends now, unless the run is done.
     package var spans: [StageSpan] {
         let now = elapsed
         return state.withLock { state in
@@ -48,10 +49,10 @@ package final class RunTrace: Sendable {
         }
     }
 
-    /// Takes down what a migration will do.
+    /// Records the plan of a migration.
     func note(_ plan: MigrationPlan) { state.withLock { $0.plans.append(plan) } }
 
-    /// A stage begins, and the one before it ends.
+    /// Begins a stage and ends the one before it.
     func begin(_ phase: ProgressCounter.Phase, _ subject: String, pass: Int, step: Int) {
         let now = elapsed
         state.withLock { state in

@@ -8,9 +8,9 @@ import SpillStorage
 
 /// The staged path: user code may run, so the stages are barriers over all entity mappings.
 ///
-/// Stage 1 makes rows (spilled) and associations, stage 2 links (logged), stage 3 lets policies validate and change;
-/// then the model's rules are checked and every row is loaded once, its links merged in. A pass cuts the work within
-/// a stage, by table or key range; what a policy can see never depends on it.
+/// Stage 1 makes rows (spilled) and associations. Stage 2 makes links (logged). In stage 3 policies validate and change
+/// objects. Then the model's rules are checked, and every row is loaded once, its links merged in. A pass cuts the work
+/// within a stage, by table or key range; policies see the same objects however the work is cut.
 struct StagedMigration {
     let session: MigrationSession
     let mappings: [PlannedMapping]
@@ -23,8 +23,9 @@ struct StagedMigration {
     /// Runs the stages once, then loads all tables.
     ///
     /// - Parameters:
-    ///   - destination: what policies see of rows that were there before.
-    ///   - load: gets what fills the store, as often as it has to be filled, and returns Z_MAX by destination table.
+    ///   - destination: the store whose existing rows policies see.
+    ///   - load: called with the work that fills the store; does it as often as needed and returns Z_MAX by destination
+    ///     table.
     func run(
         into destination: DestinationStore, load: (TurnFilling) throws -> [Int64]
     ) throws -> FusedMigration.Outcome {
@@ -75,7 +76,7 @@ struct StagedMigration {
                 keys.byTable[table] = noted
                 session.sourceKeys = keys
             }
-            // What the next mapping fills is a batch of its own; many entities must not hold one each.
+            // The next mapping fills a batch of its own; with many entities each must not keep one in memory.
             for rows in runtime.objects.rows { try rows.seal() }
             stages.position = StagedPosition(phase: .create, mapping: mapping.index + 1)
             try session.checkpoints?.tickStages()
@@ -106,7 +107,7 @@ struct StagedMigration {
         }
         runtime.objects.endFetches()
         if relating == nil {
-            // The load takes its memory from what lookups leave.
+            // Lookups give their memory back for the load.
             for table in runtime.associations { try table.park() }
             try runtime.objects.links.park()
         }
@@ -118,7 +119,8 @@ struct StagedMigration {
                         runtime.objects.place(entity: schema.model.entity(at: entry.entity), key: entry.key))
                 }, in: schema)
         }
-        // The load runs no code of policies, expressions and fetches. What a short run would save is less than it costs.
+        // The load runs no code of policies, expressions and fetches. For a short run, releasing costs more than it
+        // saves.
         if session.checkpoints?.processorSeconds ?? 0 > 1 { session.releaseCode() }
         let loading = StagedLoad(
             session: session, mappings: mappings, work: work, runtime: runtime, excuses: excuses,
@@ -131,8 +133,8 @@ struct StagedMigration {
         return (highest, Array(runtime.associations.dropFirst(session.associations.tables.count)))
     }
 
-    /// Source tables whose keys need no scan of their own, and the mapping that makes objects of all their rows first: until
-    /// it has, whoever asks for one of these keys reads its row. A run that goes on from a killed one scans all.
+    /// Source tables whose keys need no scan of their own, each with the first mapping that makes objects of all its
+    /// rows. Until that mapping has run, a lookup of such a key reads its row. A resumed run scans all tables.
     private var awaitedKeys: [Int: Int] {
         guard session.checkpoints?.resumed == nil else { return [:] }
         var awaited: [Int: Int] = [:]
@@ -147,14 +149,14 @@ struct StagedMigration {
         return awaited
     }
 
-    /// Takes over what a run that was killed has made in its stages.
+    /// Restores the results of a killed run's stages.
     ///
-    /// - Returns: where it stood; nil where all begins.
+    /// - Returns: the position where it stopped; nil if the stages begin anew.
     private func goOn(_ stages: StagedCheckpoints) throws -> StagedPosition? {
         guard let bytes = session.checkpoints?.resumed?.stages else { return nil }
         try stages.restore(from: bytes)
         try session.work.removeUnclaimed()
-        // The load has counts of its own.
+        // The load restores counts of its own.
         if stages.position.phase < .load {
             let counts = session.counts
             session.checkpoints?.restore()
@@ -163,13 +165,13 @@ struct StagedMigration {
         return stages.position
     }
 
-    /// Stages 2 and 3 with user code: all of one, then all of the other.
+    /// Runs stages 2 and 3 with user code: all of stage 2, then all of stage 3.
     private func relateAndValidate(
         _ runtime: StagedRuntime, _ stages: StagedCheckpoints, from start: StagedPosition?
     ) throws {
         if start.map({ $0.phase == .create || $0.phase == .relate && $0.mapping == nil }) ?? true {
             stages.position = StagedPosition(phase: .relate)
-            // The links of mapping models are there before the first policy is asked; what policies set comes on top.
+            // The links of mapping models exist before the first policy is called; changes by policies come on top.
             let schema = session.destinationSchema
             try runtime.objects.links.beginDeclaredLinks { number in
                 schema.entityByNumber[Int(number)].map { schema.model.entity(at: $0) }
@@ -206,10 +208,10 @@ struct StagedMigration {
             DestinationRows(
                 table: index, firstKey: firstInsertedKey(index, keys), session: session, memory: rowMemory)
         }
-        // One mapping is filled at a time: pairs in any order share a memory, sets of keys are small.
+        // One mapping is filled at a time, so unordered pairs share one memory; sets of keys are small.
         let logs = RecordMemory(bytes: session.budget.keys / 2)
         let planned = Array(mappings.dropFirst(session.associations.tables.count))
-        // Only policies associate by hand; each model's share is its own, because its tables stay for later ones.
+        // Only policies associate by hand. Each model has a share of its own, because its tables stay for later models.
         let room = session.budget.keys / 2 / max(1, session.mappingCount) * planned.count
         let allowances = KeyScan.shares(
             of: room, needs: planned.map { $0.hasPolicy ? $0.sourceTable.map(session.keyBytes(ofTable:)) ?? 0 : 0 })
@@ -224,11 +226,11 @@ struct StagedMigration {
             links: LinkStores(session: session), storeUUID: storeUUID)
     }
 
-    /// Sequential tables number on from the highest key given; where keys are kept, objects without a source come after
-    /// the greatest one.
+    /// Returns the first key for objects without a source row of their own. Sequential tables continue from the highest
+    /// key given. If keys are kept, such objects come after the greatest kept key.
     private func firstInsertedKey(_ table: Int, _ keys: SourceKeys) -> Int64 {
         let highest = session.highestKeys[table]
-        // Beyond the greatest key there is none: the first one that is asked for is refused.
+        // There is no key beyond the greatest: using it is refused when it is first needed.
         func next(after key: Int64) -> Int64 { key == .max ? .max : key + 1 }
         let planned = work.tables[table]
         guard planned.keys == .kept else { return next(after: highest) }
@@ -263,7 +265,7 @@ struct StagedMigration {
         }
     }
 
-    /// Rows of a mapping without user code: made in batches, no objects.
+    /// Creates the rows of a mapping without user code, in batches, without making objects.
     private func createRows(
         _ mapping: PlannedMapping, _ own: MappingKeys, _ runtime: StagedRuntime, _ stages: StagedCheckpoints,
         from part: StagedPosition
@@ -378,14 +380,14 @@ struct StagedMigration {
         try runtime.associations[mapping.index].pairs.prepareForLookups()
     }
 
-    /// Creates the objects of the rows of some key ranges, batch by batch.
+    /// Creates the objects of the rows in some key ranges, batch by batch.
     private func createObjects(
         _ creation: ObjectCreation, _ ranges: [SourceKeyRange], _ slots: SourceSlots, _ stages: StagedCheckpoints,
         noting: KeyIndex?
     ) throws {
         let (mapping, sources) = (creation.mapping, creation.runtime.sources)
         guard let table = mapping.sourceTable else { return }
-        /// Rows of the batch at hand are done.
+        /// Notes that rows of the current batch are done.
         func advance(_ count: Int, last row: Int) throws {
             session.progress.advance(rows: count)
             session.counts.mappings[mapping.index] = creation.line
@@ -425,7 +427,7 @@ struct StagedMigration {
                     }
                 }
                 while row < count {
-                    // User code may take long: a state is not put off to the batch's end.
+                    // User code may take long, so do not wait for the batch's end before a checkpoint.
                     let next = min(row + 32, count)
                     try creation.create(rows: row..<next, table: table)
                     try advance(next - row, last: next - 1)
@@ -468,11 +470,12 @@ struct StagedMigration {
         let every = min(64, session.options.batchSize ?? 64)
         var related = 0
         while related < start, try cursor.next() != nil { related += 1 }
-        // Objects of one entity come one after the other, mostly.
+        // Pairs mostly come entity by entity, so keep the last one.
         var last: (index: UInt32, entity: EntityDescription, table: Int)?
         var held: ManagedObject?
         while let pair = try cursor.next() {
-            // What is associated meanwhile is not related, so a cursor that is made later would not be the same.
+            // Pairs added meanwhile are not related, so a cursor made later would give another sequence: take no
+            // checkpoint then.
             if related % every == every - 1, associations.additions == additions {
                 stages.position = StagedPosition(
                     phase: .relate, mapping: mapping.index, hasBegun: true, related: related)
@@ -513,7 +516,7 @@ struct StagedMigration {
         policies.release(mapping)
     }
 
-    /// Counts what the policies made and dropped.
+    /// Counts the objects that policies created or dropped.
     private func account(_ runtime: StagedRuntime) throws {
         for (index, made) in runtime.objects.createdByEntity.enumerated() where made != 0 {
             let name = session.destinationSchema.model.entity(at: index).definition.name
@@ -530,7 +533,7 @@ struct StagedMigration {
         }
     }
 
-    /// Counts the source objects that have a destination object in the end: policies may associate later, and delete.
+    /// Counts the source objects that have a destination object in the end. Policies may associate later, and delete.
     private func recount(_ mapping: PlannedMapping, _ runtime: StagedRuntime) throws {
         guard let table = mapping.sourceTable else { return }
         let isShared = session.layout.schema.tables[table].entities.count > 1
@@ -555,8 +558,8 @@ struct StagedMigration {
 
     // MARK: - User code
 
-    /// Calls user code. Its error keeps its identity as the cause; a failure of a call that could not throw, and a
-    /// cancellation, end the run as soon as the method returns.
+    /// Calls a policy's method. An error that it throws keeps its identity as the cause. A recorded failure of a call
+    /// that cannot throw, or a cancellation, ends the run as soon as the method returns.
     private func call(
         _ mapping: PlannedMapping, _ method: PolicyMethod, _ runtime: StagedRuntime, object: ManagedObject? = nil,
         _ body: () throws -> Void
@@ -570,7 +573,7 @@ struct StagedMigration {
         if let error = session.cancellation.error { throw error }
     }
 
-    /// The error of a run for one of user code.
+    /// Returns the error that ends the run for an error of user code.
     private func failure(
         _ error: any Error, _ mapping: PlannedMapping, _ method: PolicyMethod, _ object: ManagedObject?
     ) -> any Error {
@@ -580,9 +583,10 @@ struct StagedMigration {
             "policy.failed", .data, "The migration policy failed", context: context, cause: error)
     }
 
-    /// Runs what calls user code, maybe once for each object: failures of calls that cannot throw are recorded.
+    /// Runs a closure that calls user code, maybe once for each object; failures of calls that cannot throw are
+    /// recorded.
     private func inScope(_ runtime: StagedRuntime, _ body: () throws -> Void) throws {
-        // The scope does not outlive the call, nor leave its thread.
+        // The scope lives only for the call, on this thread.
         nonisolated(unsafe) let failures = runtime.failures
         var scope = EvaluationScope.current
         scope.record = { failures.record($0) }
@@ -602,7 +606,7 @@ struct StagedMigration {
     }
 }
 
-/// The methods of a policy, by the name that errors give.
+/// The methods of a policy, by their names in errors.
 private enum PolicyMethod: String {
     case begin, createDestinationInstances, endInstanceCreation, createRelationships, endRelationshipCreation
     case performCustomValidation, end

@@ -6,7 +6,7 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// The objects and associations of a run with user code: what the manager and the default policy methods work on.
+/// The objects and associations of a run with user code. The manager and the default policy methods work on them.
 final class StagedRuntime {
     let session: MigrationSession
     let mappings: [PlannedMapping]
@@ -16,40 +16,41 @@ final class StagedRuntime {
     let sourceContext: ManagedObjectContext
     let destinationContext: ManagedObjectContext
     let failures = FailureRecord()
-    /// Whether failures of calls that cannot throw are recorded already.
+    /// True if failures of calls that cannot throw are recorded already.
     var hasScope = false
     let relating: DeclaredLinks
-    /// The source object whose destination objects are being created, and whether something was associated with it.
+    /// The source object whose destination objects are being created, and a flag set once something is associated with
+    /// it.
     @exclusivity(unchecked) private(set) var creatingFrom: (mapping: Int, key: Int64)?
     @exclusivity(unchecked) private var isAssociated = false
-    /// Objects that the mapping at work had made before the call.
+    /// The number of objects that the mapping at work had made before the call.
     @exclusivity(unchecked) private var madeBefore = 0
-    /// The destination object that a policy relates, and the first source it was associated with.
+    /// The destination object that a policy relates, with the key of the first source object associated with it.
     @exclusivity(unchecked) var relatingFrom: (mapping: Int, destination: ManagedObject, source: Int64)?
-    /// The second thread, while a policy's objects are made by two.
+    /// The second thread, while two threads make a policy's objects.
     @exclusivity(unchecked) var lane: PolicyLane?
     private var programs: [ObjectIdentifier: CreationProgram] = [:]
-    /// Slots of all programs at hand. One takes about 100 bytes.
+    /// The number of slots in all programs kept. One slot takes about 100 bytes.
     private var programSlots = 0
     private static let mostProgramSlots = 16 << 10
     private let edits: MappingEdits
-    /// Evaluates what only objects can; set once, right after the runtime is made.
+    /// The evaluator of values that need objects; set once, right after the runtime is made.
     private(set) var dynamicValues: DynamicValues?
-    /// The program whose slots the sources' window has.
+    /// The program whose slots the window of source rows has.
     @exclusivity(unchecked) var scanning: CreationProgram?
-    /// Rows that the default creation method takes where its turn has come for them.
+    /// Rows prepared for the default creation method, used when their turn comes.
     @exclusivity(unchecked) private var prepared: PreparedRows?
     @exclusivity(unchecked) private var lastPlanned: PlannedMapping?
-    /// What a lookup found; kept for the next one.
+    /// The result of a lookup; the array is reused for the next one.
     private var found: [ObjectReference] = []
 
-    /// A mapping's attribute program and the source slots it reads: all own columns of the table first.
+    /// A mapping's attribute program and the source slots it reads. All own columns of the table come first.
     final class CreationProgram {
-        /// Kept, so that no other mapping gets its identity.
+        /// The mapping, kept alive so that no other one gets its identity.
         private let mapping: PlannedMapping
         let attributes: AttributeProgram
         let slots: SourceSlots
-        /// Rows that are not in the batch at hand.
+        /// The reader of rows outside of the current batch.
         let rows: SourceRowReader
         var single: RowBatch
 
@@ -84,13 +85,13 @@ final class StagedRuntime {
         objects.associations = associations
     }
 
-    /// Lets rows, links and associations go: what a policy still holds has no values any more.
+    /// Releases rows, links and associations. Objects that a policy still holds have no values any more.
     func close() {
         sourceContext.close()
         destinationContext.close()
     }
 
-    /// Says what `$manager` and `$entityPolicy` are.
+    /// Sets the values of `$manager` and `$entityPolicy`.
     func evaluate(with manager: MigrationManager, _ policies: Policies) {
         let values = DynamicValues(runtime: self, manager: manager, policies: policies)
         dynamicValues = values
@@ -99,7 +100,7 @@ final class StagedRuntime {
 
     // MARK: - Creation
 
-    /// The program of a mapping, compiled once.
+    /// Returns the program of a mapping; it is compiled once.
     func program(of mapping: PlannedMapping) throws(MigrationError) -> CreationProgram {
         if let known = programs[ObjectIdentifier(mapping)] { return known }
         guard let entity = mapping.source, let table = mapping.sourceTable else {
@@ -112,27 +113,28 @@ final class StagedRuntime {
         let program = CreationProgram(
             mapping: mapping, attributes: attributes, slots: slots,
             rows: try SourceRowReader(session: session, slots: slots, table: table))
-        // Objects come mapping by mapping: of hundreds of mappings into a wide table a few programs are at hand.
+        // Objects come mapping by mapping: a few programs are enough even with hundreds of mappings into a wide table.
         if programSlots > StagedRuntime.mostProgramSlots { (programs, programSlots) = ([:], 0) }
         programs[ObjectIdentifier(mapping)] = program
         programSlots += slots.columns.count
         return program
     }
 
-    /// A policy's creation method is called for a source object, or goes on that a second thread has begun ahead.
+    /// Begins the call of a policy's creation method for a source object, or continues one that a second thread began
+    /// ahead.
     ///
     /// - Parameters:
-    ///   - isAssociated: whether anything was associated with the source object already.
-    ///   - made: destination objects that the call has made already.
+    ///   - isAssociated: true if something was associated with the source object already.
+    ///   - made: the number of destination objects that the call made already.
     func beginCreating(_ mapping: Int, from key: Int64, isAssociated: Bool = false, made: Int = 0) {
         creatingFrom = (mapping, key)
         self.isAssociated = isAssociated
         madeBefore = objects.createdCount(ofMapping: mapping) - made
     }
 
-    /// The call is over.
+    /// Ends the call.
     ///
-    /// - Returns: what became of its source object.
+    /// - Returns: the outcome for its source object.
     func endCreating() -> CreationOutcome {
         guard let (mapping, _) = creatingFrom else { return .dropped }
         creatingFrom = nil
@@ -140,22 +142,23 @@ final class StagedRuntime {
             isAssociated: isAssociated, hasMade: objects.createdCount(ofMapping: mapping) > madeBefore)
     }
 
-    /// A mapping as its policy's begin may have changed it.
+    /// Returns a mapping as its policy's `begin` may have changed it.
     func current(_ mapping: PlannedMapping) throws(MigrationError) -> PlannedMapping {
         try edits.current(mapping.mapping, mapping)
     }
 
-    /// What making objects of one mapping takes: at hand for the next object, which is of the same one mostly.
+    /// Everything needed to make objects of one mapping; kept for the next object, which mostly belongs to the same
+    /// mapping.
     private final class Creation {
         let mapping: EntityMapping
-        /// That of all property mappings' expressions.
+        /// The version of all property mappings' expressions.
         let version: Int
         let planned: PlannedMapping
         let program: CreationProgram
         let entity: EntityDescription
         let table: Int
         let associations: MappingAssociations
-        /// That of its objects in references.
+        /// The entity's index in references to the mapping's objects.
         let entityIndex: UInt32
         let hasDynamicAttributes: Bool
 
@@ -176,7 +179,7 @@ final class StagedRuntime {
     }
     @exclusivity(unchecked) private var lastCreation: Creation?
 
-    /// What it takes now to make objects of a mapping; nil where it makes none.
+    /// Returns everything needed now to make objects of a mapping; nil if it makes none.
     private func creation(of mapping: EntityMapping) throws(MigrationError) -> Creation? {
         let version = PropertyMapping.changes
         if let lastCreation, lastCreation.mapping === mapping, lastCreation.version == version { return lastCreation }
@@ -189,15 +192,15 @@ final class StagedRuntime {
         return made
     }
 
-    /// Lets the default creation method take rows that are prepared; nil: it makes its own.
+    /// Lets the default creation method use prepared rows. Nil: it computes its own.
     func prepare(_ rows: PreparedRows?, of mapping: PlannedMapping) {
         prepared = rows
         associations[mapping.index].prepared = rows
     }
 
-    /// What the default creation method does: one object, its attributes, the association.
+    /// Performs the default creation method: makes one object, computes its attributes and associates it.
     func createDefault(for source: ManagedObject, in mapping: EntityMapping) throws {
-        // The mapping's own source object: another one's pair is a late one.
+        // Only for the mapping's own source object: a pair of another one is a late pair.
         if let prepared, let creatingFrom, creatingFrom.key == source.key, source.context === sourceContext,
             try prepared.take(source, for: mapping)
         {
@@ -248,7 +251,7 @@ final class StagedRuntime {
         }
     }
 
-    /// What the default relating method does: evaluates the relationship mappings for one destination object.
+    /// Performs the default relating method: evaluates the relationship mappings for one destination object.
     func relateDefault(_ destination: ManagedObject, in mapping: EntityMapping) throws {
         lane?.takeTurn()
         let planned = try edits.current(mapping, try planned(mapping))
@@ -257,14 +260,14 @@ final class StagedRuntime {
         }
         found.removeAll(keepingCapacity: true)
         try associations[planned.index].sources(of: reference(destination.place), into: &found)
-        // With several sources of one destination object, `$source` is the first.
+        // If one destination object has several sources, `$source` is the first.
         guard let source = found.first else { return }
         try relating.setAll(of: objects.end(destination.place), source: source.key, in: planned)
     }
 
     private func planned(_ mapping: EntityMapping) throws(MigrationError) -> PlannedMapping {
         if let last = lastPlanned, last.mapping === mapping { return last }
-        // A mapping model may have run before: its last turn is this one.
+        // The same mapping may have run in a previous model: the last one is at work now.
         if let same = mappings.last(where: { $0.mapping === mapping }) {
             lastPlanned = same
             return same
@@ -279,7 +282,7 @@ final class StagedRuntime {
 
     // MARK: - Associations
 
-    /// Runs a manager's call that cannot throw; a failure ends the run when the policy's method returns.
+    /// Runs a manager's call that cannot throw. A failure ends the run when the policy's method returns.
     func recording<Value>(_ body: (StagedRuntime) throws -> Value) -> Value? {
         do {
             return try body(self)
@@ -318,9 +321,9 @@ final class StagedRuntime {
         }
     }
 
-    /// Adds a pair that was associated ahead.
+    /// Adds a pair that the second thread associated ahead.
     ///
-    /// - Parameter call: the source object whose call it was made in.
+    /// - Parameter call: the source object for which the creation method was called.
     func addPair(
         table: Int, key: Int64, _ destination: ObjectPlace, _ mapping: PlannedMapping, call: Int64
     ) throws(MigrationError) {

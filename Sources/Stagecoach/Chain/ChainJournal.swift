@@ -3,37 +3,40 @@ import Foundation
 import Glibc
 import SpillStorage
 
-/// Which runs of a chain of versions are done, on disk in the chain's folder: a run that is done is not repeated after the
+/// The journal of a chain of versions, in the chain's folder. Runs that it lists as done are not repeated after the
 /// process was killed.
 ///
-/// Records of a ``RunJournal``: what the chain was begun with, then the report of each run, in order; the last one with the
-/// identity of the destination.
+/// It consists of records of a ``RunJournal``: the inputs with which the chain began, then the report of each run in
+/// order. The last run's record also identifies the destination.
 final class ChainJournal {
     private static let headerKind: UInt32 = 1
     private static let runKind: UInt32 = 2
 
-    /// What a record says of a run that is done.
+    /// The record of a run that is done.
     private struct Run: Codable {
         var report: MigrationReport
-        /// The destination, of the last run.
+        /// The destination file, for the last run.
         var destination: RunRecord.Publication.File?
     }
 
     private let journal: RunJournal
-    /// A second copy of what the journal says: without it, a damaged one would let a chain append once more.
+    /// A second copy of the journal's contents. Without it, a damaged journal would let a chain append its objects a
+    /// second time.
     private let copy: RecordSlot?
     private let header: RunJournal.Record
     private var runs: [Run] = []
-    /// What the report says of a journal that could not be used.
+    /// Notes for the report about a journal that could not be used.
     let notes: [String]
 
-    /// Reports of the runs that are done, in order.
+    /// The reports of the runs that are done, in order.
     var reports: [MigrationReport] { runs.map(\.report) }
 
-    /// Goes on with a chain's journal, or begins one and clears the folder.
+    /// Resumes a chain's journal, or begins a new one and clears the folder.
     ///
-    /// - Parameter damage: what is wrong with what the chain left: it begins anew; nil: nothing is known to be.
-    /// - Throws: `resume.changed` (78) where the chain is not the one that was begun; `journal.full`, `journal.io` (74).
+    /// - Parameter damage: the damage found in the chain's files, because of which the chain begins anew; nil if none
+    ///   is known.
+    /// - Throws: `resume.changed` (78) if the chain differs from the one that was begun; `journal.full`, `journal.io`
+    ///   (74).
     init(in stores: ChainStores, inputs: MigrationPlan.Inputs, restarts: Bool, damage: String? = nil) throws {
         header = RunJournal.Record(kind: Self.headerKind, body: Array(try JSONEncoder().encode(inputs)))
         var damage = damage
@@ -77,7 +80,7 @@ final class ChainJournal {
 
     /// Notes that a run is done.
     ///
-    /// - Parameter destination: of the last run.
+    /// - Parameter destination: the path of the destination, for the last run; else nil.
     func note(_ report: MigrationReport, destination: String?) throws {
         let run = Run(report: report, destination: try destination.map { try .init($0, part: $0) })
         try journal.append(Self.record(run))
@@ -85,7 +88,7 @@ final class ChainJournal {
         var writer = StateWriter()
         writer.write(bytes: header.body)
         for run in runs { writer.write(bytes: try Self.record(run).body) }
-        // One that cannot be written is none: the journal says it too.
+        // A copy that cannot be written is no error: the journal has the same contents.
         try? copy?.write(writer.bytes)
     }
 
@@ -93,12 +96,13 @@ final class ChainJournal {
         RunJournal.Record(kind: runKind, body: Array(try JSONEncoder().encode(run)))
     }
 
-    /// Whether the last run's destination is the file that stands there.
+    /// Tells whether the file at the destination is the one that the last run made.
     ///
     /// - Throws: `destination.io` (74), `destination.permission` (77).
     func isPublished() throws(MigrationError) -> Bool { try runs.last?.destination?.isPlaced() ?? false }
 
-    /// Whether a chain to a destination was begun that did not end: then what stands there may be its own.
+    /// Tells whether a chain to a destination was begun and did not end. The file at the destination may then be its
+    /// own.
     ///
     /// - Throws: `journal.io` (74).
     static func isUnderWay(to destination: String, _ options: MigrationOptions) throws(MigrationError) -> Bool {
@@ -109,17 +113,17 @@ final class ChainJournal {
         return try read(path)?.runs.last?.destination?.isPlaced() ?? false
     }
 
-    /// The path of the second copy.
+    /// Returns the path of the second copy.
     static func copyPath(_ journal: String) -> String { journal + "-copy" }
 
-    /// What a journal or its copy says: the one that tells of more runs.
+    /// The contents of a journal or of its copy, whichever lists more runs.
     private struct Found {
         let inputs: MigrationPlan.Inputs
         let runs: [Run]
-        /// Of the journal; nil: the copy says it.
+        /// The contents of the journal; nil if they come from the copy.
         let contents: RunJournal.Contents?
 
-        /// Nil where the records are not those of a chain.
+        /// Decodes the records; nil if they are not those of a chain.
         init?(header: [UInt8]?, runs: [[UInt8]], contents: RunJournal.Contents?) {
             guard let header, let inputs = try? JSONDecoder().decode(MigrationPlan.Inputs.self, from: Data(header))
             else { return nil }

@@ -4,18 +4,18 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// Finds the objects of a chain's source that became the objects of a private store on the way.
+/// Finds the objects of a chain's source from which objects of a private store were made.
 ///
-/// Where every run before keeps its keys, the key says it; else the id map that the runs wrote.
+/// If every previous run keeps its keys, the key tells; else the id map that the runs wrote.
 struct ChainOrigins {
     let sourcePath: String
     /// The runs that made the private store, in order.
     let runs: [ChainRun]
-    /// The id map up to that store, in SQLite; nil where all keys are kept.
+    /// The id map up to that store, in SQLite; nil if all keys are kept.
     let idMap: String?
 
-    /// The object of the chain's source that became an object of the private store, `Entity/p<key>` both; nil where it is
-    /// not known.
+    /// Returns the object of the chain's source from which an object of the private store was made, both as
+    /// `Entity/p<key>`; nil if it is not known.
     ///
     /// - Complexity: O(runs × entity mappings) and a lookup.
     func source(of id: String) throws -> String? {
@@ -30,7 +30,7 @@ struct ChainOrigins {
             return try EarlierIDMap(path: idMap).sources(of: "\(entity)/\(name)").first
         }
         guard let last = runs.last?.destination.model.entity(named: entity) else { return nil }
-        // An error may name the root entity for a row whose own entity it does not know.
+        // An error may name the root entity if it does not know the row's own entity.
         var names = Set(last.withDescendants.map(\.definition.name))
         for run in runs.reversed() {
             let mappings = run.mappingModels.flatMap { $0.entityMappings ?? [] }
@@ -54,7 +54,7 @@ struct ChainOrigins {
 }
 
 extension ChainRun {
-    /// Whether every object that the run makes has its source's key, for certain.
+    /// True if every object that the run makes is certain to have its source's key.
     var keepsKeys: Bool {
         mappingModels.count == 1
             && MappingComposition.keepsKeys(

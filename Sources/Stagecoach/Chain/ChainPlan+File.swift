@@ -2,19 +2,19 @@ import Diagnostics
 import Foundation
 
 extension ChainPlan {
-    /// The plan as JSON with sorted keys and a line end: one plan for each run.
+    /// Returns the plan as JSON with sorted keys and a line end: one plan for each run.
     public func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
     }
 
-    /// Reads a saved plan of a chain, or what `stagecoach plan --format json` prints of one.
+    /// Reads a saved plan of a chain, or the output of `stagecoach plan --format json` for a chain.
     ///
     /// - Parameters:
-    ///   - json: the text, as a plan is saved.
-    ///   - path: for messages.
-    /// - Returns: nil where the text is the plan of a single migration, or none at all.
+    ///   - json: the text of the saved plan.
+    ///   - path: the file's path, for error messages.
+    /// - Returns: nil if the text is the plan of a single migration, or no plan at all.
     /// - Throws: `plan.parse`, `plan.version` (78).
     public static func read(json: Data, path: String? = nil) throws(MigrationError) -> ChainPlan? {
         struct Outline: Decodable {
@@ -49,6 +49,6 @@ extension ChainPlan {
         }
     }
 
-    /// How many steps each run has.
+    /// The number of steps in each run.
     var stepCounts: [Int] { runs.map(\.steps.count) }
 }

@@ -3,47 +3,47 @@ import Foundation
 import Glibc
 import SpillStorage
 
-/// The private stores between the runs of a chain, in one locked folder: `.NAME.stagecoach-chain` beside the destination or
-/// in the folder that was asked for.
+/// The private stores between the runs of a chain, in one locked folder: `.NAME.stagecoach-chain` beside the
+/// destination, or in the folder that was asked for.
 ///
-/// A run's source is removed as soon as the run has ended: two stores stand there at the most.
+/// A run's source is removed as soon as the run has ended, so there are at most two stores.
 final class ChainStores {
     private let folder: WorkDirectory
 
-    /// What the chain has done so far.
+    /// The path of the chain's journal.
     var journalPath: String { "\(folder.path)/chain.journal" }
     var path: String { folder.path }
 
-    /// The folder of a chain to a destination.
+    /// Returns the folder of a chain to a destination.
     static func folder(beside place: DestinationPath, asked: String?) -> String {
         "\(asked ?? place.folder)/.\(place.name).stagecoach-chain"
     }
 
     /// Creates and locks the folder.
     ///
-    /// - Throws: `destination.busy` (75) where another chain makes the same destination, `work.create` (73).
+    /// - Throws: `destination.busy` (75) if another chain makes the same destination, `work.create` (73).
     init(beside place: DestinationPath, folder asked: String?) throws(MigrationError) {
         folder = try WorkDirectory(path: Self.folder(beside: place, asked: asked))
     }
 
-    /// Clears the folder of what a chain left that did not end and is not gone on with.
+    /// Removes the files of a chain that did not end and is not resumed.
     func beginAnew() { removeAll() }
 
-    /// Gives the folder up as it is, for a chain that goes on from here.
+    /// Releases the folder with its files, for a chain that resumes from them.
     func keep() { try? folder.remove() }
 
-    /// The store that a run makes; numbers from 1.
+    /// Returns the path of the store that a run makes; runs are numbered from 1.
     func path(ofRun number: Int) -> String { "\(folder.path)/step-\(number).sqlite" }
-    /// The id map up to a run.
+    /// Returns the path of the id map up to a run.
     func idMap(ofRun number: Int) -> String { "\(folder.path)/step-\(number)-map.sqlite" }
-    /// The objects that a run rejected.
+    /// Returns the path of the reject file of a run.
     func rejects(ofRun number: Int) -> String { "\(folder.path)/step-\(number)-rejects.jsonl" }
 
-    /// Whether a path is in the folder.
+    /// Tells whether a path is in the folder.
     func owns(_ path: String) -> Bool { path.hasPrefix(folder.path) }
 
-    /// Removes the store that a run made, with the files beside it, and the id map that a later one replaces. Run 0 is the
-    /// chain's source, which is not touched.
+    /// Removes the store that a run made, with the files beside it, and the id map, which a later one replaces. Run 0
+    /// stands for the chain's source, which is not touched.
     func remove(run number: Int) {
         guard number > 0 else { return }
         remove(path: path(ofRun: number))
@@ -51,9 +51,9 @@ final class ChainStores {
         FileSums.remove(of: idMap(ofRun: number))
     }
 
-    /// Removes what a run left that was published but not noted, and cannot be gone on with.
+    /// Removes the files of a run that was published but not noted, and cannot be resumed.
     ///
-    /// - Throws: `destination.io` (74) where nobody knows what it left.
+    /// - Throws: `destination.io` (74) if it cannot be found out which files exist.
     func removeUnknown(run number: Int) throws(MigrationError) {
         let path = path(ofRun: number)
         let place = DestinationPath(path: path)
@@ -65,7 +65,8 @@ final class ChainStores {
         for other in [idMap(ofRun: number), rejects(ofRun: number)] { unlink(other) }
     }
 
-    /// Notes what a run's results are, for a chain that goes on from them; the store was noted when it was written.
+    /// Notes the checksums of a run's id map and reject file, for a chain that resumes from them. Those of the store
+    /// were noted when it was written.
     ///
     /// - Throws: `spill.full`, `spill.io` (74).
     func seal(run number: Int) throws(MigrationError) {
@@ -74,7 +75,7 @@ final class ChainStores {
         }
     }
 
-    /// What is wrong with the results of a run that is done; nil where nothing is.
+    /// Returns the damage in the files of a run that is done; nil if there is none.
     func damage(ofRun number: Int) -> String? {
         do throws(MigrationError) {
             try FileSums.check(path(ofRun: number))
@@ -96,7 +97,7 @@ final class ChainStores {
         }
     }
 
-    /// Puts one private store in the place of another, with the files beside it.
+    /// Replaces one private store by another, with the files beside it.
     ///
     /// - Throws: errors of the file system.
     static func replace(_ path: String, by other: String) throws {
@@ -107,13 +108,13 @@ final class ChainStores {
         }
     }
 
-    /// The folder of a store's external files.
+    /// Returns the folder of a store's external files.
     private static func support(_ path: String) -> String {
         let place = DestinationPath(path: path)
         return "\(place.folder)/.\(place.name.dropLast(".sqlite".count))_SUPPORT"
     }
 
-    /// Removes everything and the folder.
+    /// Removes all files and the folder.
     func close() {
         removeAll()
         try? folder.remove()
@@ -126,14 +127,14 @@ final class ChainStores {
         for name in names where name.hasPrefix("step-") || name.hasPrefix(".step-") {
             try? FileManager.default.removeItem(atPath: "\(folder.path)/\(name)")
         }
-        // They say what stands here: they go last.
+        // The journal describes the other files, so it is removed last.
         unlink(ChainJournal.copyPath(journalPath))
         unlink(journalPath)
     }
 }
 
 extension MigrationOptions {
-    /// The same for a run whose destination is a private store on the way: nothing that concerns the last store alone.
+    /// The same options for a run whose destination is a private store, without those that concern only the last store.
     var ofPrivateRun: MigrationOptions {
         var options = self
         options.appendsToExisting = false

@@ -6,38 +6,39 @@ import PersistentStore
 
 /// A migration of a store over several versions of its model: a source, steps, a destination.
 ///
-/// Steps whose mapping models compose run as one migration; the others one after the other, through private stores that
-/// nobody else sees. Only the last run writes the destination: a chain that fails leaves it as it was. Each run stays
-/// under the memory limit; on disk there are at most two private stores at a time, beside the destination or in the work
-/// directory that was asked for.
+/// Steps whose mapping models compose run as one migration; the others run one after the other, through private stores
+/// that nobody else sees. Only the last run writes the destination, so a chain that fails leaves it as it was. Each run
+/// stays under the memory limit. On disk there are at most two private stores at a time, beside the destination or in
+/// the work directory that was asked for.
 ///
-/// The report is of the last run, with ``MigrationReport/steps`` for each; the id map and the reject file are of the whole
-/// chain.
+/// The report is that of the last run, with ``MigrationReport/steps`` for each run. The id map and the reject file
+/// cover the whole chain.
 public final class ChainedMigration {
     /// The store to migrate.
     public let sourcePath: String
-    /// Where the migrated store is to stand.
+    /// The path of the migrated store.
     public let destinationPath: String
-    /// From version to version, in order.
+    /// The steps from version to version, in order.
     public let steps: [MigrationStep]
-    /// What was asked for.
+    /// The options given by the caller.
     public let options: MigrationOptions
-    /// How far the run is; may be read from any thread.
+    /// The progress of the run; may be read from any thread.
     public let progress: ProgressCounter
-    /// Stops the run from any thread.
+    /// The flag that stops the run from any thread.
     public let cancellation: CancellationFlag
-    /// Where policies are found by name.
+    /// The registry in which policies are found by name.
     public var policies: PolicyRegistry = .shared
-    /// Whether steps that compose run as one; false runs each by itself, with the same result.
+    /// True if steps that compose run as one migration. If false, each step runs by itself, with the same result.
     public var fusesSteps = true
-    /// Other ways between the two versions, for what a single inferred step leaves behind; nil: none is looked for.
+    /// Other routes between the two versions, suggested for data that a single inferred step leaves behind; nil: none
+    /// is searched.
     public var detours: VersionDetours?
-    /// A saved plan of a way that takes several runs; ``MigrationOptions/plan`` is for a way that takes one.
+    /// A saved plan of a route with several runs. For a route with one run, use ``MigrationOptions/plan``.
     public var savedPlan: ChainPlan?
 
-    /// Nothing is read yet.
+    /// Creates a migration. Nothing is read yet.
     ///
-    /// - Precondition: there is a step.
+    /// - Precondition: there is at least one step.
     public init(
         from sourcePath: String, steps: [MigrationStep], to destinationPath: String,
         options: MigrationOptions = .init(),
@@ -52,24 +53,24 @@ public final class ChainedMigration {
         self.cancellation = cancellation
     }
 
-    /// The single migration that the chain is, where all its steps run as one; nil where several run.
+    /// The migration of the whole chain, if all its steps run as one; nil if several run.
     public var single: Migration? {
         let runs = runs
         return runs.count == 1 ? migration(runs[0], from: sourcePath, to: destinationPath, options: options) : nil
     }
 
     var runs: [ChainRun] {
-        // What cannot be looked at is refused when it is run.
+        // If the destination cannot be looked at, assume that it exists; the run will refuse it.
         let stands = (try? DestinationPath(path: destinationPath).exists()) ?? true
         return ChainRun.cut(
             steps, options: options, appends: options.appendsToExisting && stands, fuses: fusesSteps,
             planned: savedPlan?.stepCounts)
     }
 
-    /// What runs, and each run's plan. Nothing stays on disk: the runs after the first are planned by an empty store in a
-    /// folder for temporary files, and by the objects that their source is expected to have.
+    /// Plans each run. Nothing is left on disk: the runs after the first are planned with an empty store in a folder
+    /// for temporary files, and with the number of objects that their source is expected to have.
     ///
-    /// - Throws: what ``Migration/plan()`` throws, naming the step.
+    /// - Throws: the errors of ``Migration/plan()``, with the step.
     public func plan() throws -> ChainPlan {
         let runs = runs
         let options = try optionsByRun(runs)
@@ -104,9 +105,9 @@ public final class ChainedMigration {
         return ChainPlan(runs: planned)
     }
 
-    /// Migrates.
+    /// Migrates the store.
     ///
-    /// - Throws: ``MigrationError`` naming the step where there are several runs; the error of a policy or of the
+    /// - Throws: ``MigrationError``, with the step if there are several runs; the error of a policy or of the
     ///   cancellation.
     /// - Complexity: as ``Migration/run()``, for each run.
     @discardableResult
@@ -129,7 +130,7 @@ public final class ChainedMigration {
         defer { if keeps { stores.keep() } else { stores.close() } }
         let inputs = inputs(source, runs)
         var journal = try ChainJournal(in: stores, inputs: inputs, restarts: self.options.restarts)
-        // What is published is not made again, whatever it was made of.
+        // A published destination is not made again, even if the files it was made from are damaged.
         let place = DestinationPath(path: destinationPath)
         let isPublished = try EarlierRun.read(beside: place)?.isPublished() ?? false
         var anew = false
@@ -157,7 +158,7 @@ public final class ChainedMigration {
         return whole
     }
 
-    /// What the chain is run with.
+    /// Returns the inputs of the chain.
     private func inputs(_ source: SourceStore, _ runs: [ChainRun]) -> MigrationPlan.Inputs {
         MigrationPlan.Inputs(
             source: .init(source.fingerprint, uuid: source.metadata.uuid), destination: nil,
@@ -166,15 +167,16 @@ public final class ChainedMigration {
             mappingModels: runs.flatMap { $0.mappingModels.map(InputDigest.digests) }, options: options.planned)
     }
 
-    /// Runs what is not done yet.
+    /// Runs the steps that are not done yet.
     ///
-    /// - Parameter anew: whether what a killed run of the last step left is of no use: it was made of damaged results.
+    /// - Parameter anew: true if the work of a killed last run must not be used, because it was made from damaged
+    ///   files.
     private func run(
         _ runs: [ChainRun], _ options: [MigrationOptions], _ source: SourceStore, _ stores: ChainStores,
         _ journal: ChainJournal, _ reports: inout [MigrationReport], anew: Bool
     ) throws {
         var link = ChainLink()
-        // Whoever cannot be told by the key is told by the map.
+        // If a run does not keep keys, its objects are traced through an id map.
         let mapsKeys =
             self.options.idMap != nil || self.options.rejectFile != nil || self.options.keys == .sequential
             || savedPlan.map {
@@ -188,7 +190,7 @@ public final class ChainedMigration {
             progress.enter(step: index + 1, of: runs.count)
             let isLast = index == runs.count - 1
             if reports.indices.contains(index) {
-                // Done before the process was killed.
+                // This run was done before the process was killed.
                 rejects += reports[index].rejects?.objects ?? 0
                 if mapsKeys { link.idMap = stores.idMap(ofRun: index + 1) }
                 if self.options.rejectFile != nil { link.rejectFiles.append(stores.rejects(ofRun: index + 1)) }
@@ -202,7 +204,7 @@ public final class ChainedMigration {
             var options = options[index]
             if anew { options.restarts = true }
             if !isLast {
-                // A later run's rejects and errors are told by the objects of the chain's source.
+                // Rejects and errors of later runs are reported with the objects of the chain's source.
                 if mapsKeys { options.idMap = stores.idMap(ofRun: index + 1) }
                 if self.options.rejectFile != nil { options.rejectFile = stores.rejects(ofRun: index + 1) }
             }
@@ -229,11 +231,12 @@ public final class ChainedMigration {
         }
     }
 
-    /// Counts what breaks rules, as ``Migration/check()`` does, run by run: the first that would fail is the last that is
-    /// looked at. Runs before the last make their stores in a folder for temporary files, which is removed.
+    /// Counts the objects that break rules, as ``Migration/check()`` does, run by run. The first run that would fail is
+    /// the last that is checked. Runs before the last make their stores in a folder for temporary files, which is
+    /// removed.
     ///
-    /// - Returns: the check of that run; `version` is where it leads, nil where the chain is one run.
-    /// - Throws: what ``Migration/check()`` and ``Migration/run()`` throw, naming the step.
+    /// - Returns: the check of that run; `version` is the version that the run leads to, nil if the chain is one run.
+    /// - Throws: the errors of ``Migration/check()`` and ``Migration/run()``, with the step.
     public func check() throws -> (report: CheckReport, version: String?) {
         let runs = runs
         guard runs.count > 1 else {
@@ -276,7 +279,7 @@ public final class ChainedMigration {
         throw MigrationError("internal.chain", .internal, "A chain has no run")
     }
 
-    /// The migration of one run.
+    /// Returns the migration of one run.
     func migration(_ run: ChainRun, from source: String, to destination: String, options: MigrationOptions) -> Migration
     {
         let manager = MigrationManager(sourceModel: run.source.model, destinationModel: run.destination.model)
@@ -290,8 +293,8 @@ public final class ChainedMigration {
         return migration
     }
 
-    /// Options of each run: what concerns the destination is the last one's, passes by name belong to the run that has the
-    /// entity mappings.
+    /// Returns the options of each run. Options that concern the destination go to the last run, passes by name to the
+    /// run that has the entity mappings.
     func optionsByRun(_ runs: [ChainRun]) throws(MigrationError) -> [MigrationOptions] {
         if options.plan != nil, runs.count > 1 {
             throw MigrationError(
@@ -326,7 +329,7 @@ public final class ChainedMigration {
         steps.map { "\($0) step\($0 == 1 ? "" : "s")" }.joined(separator: ", then ")
     }
 
-    /// What would stop the last run, before the first begins.
+    /// Refuses, before the first run, destinations that would stop the last one.
     private func checkDestination() throws(MigrationError) {
         guard try !DestinationPath.isSameFile(sourcePath, destinationPath) else {
             throw MigrationError(
@@ -345,7 +348,8 @@ public final class ChainedMigration {
         }
     }
 
-    /// Puts the step before an error's message, and the user's paths and objects in the place of private ones.
+    /// Runs a closure. Puts the step in front of an error's message, and replaces private paths and objects by the
+    /// user's.
     func naming<Value>(
         _ run: ChainRun, _ runs: [ChainRun], at index: Int, _ stores: ChainStores? = nil,
         _ origins: ChainOrigins? = nil, _ body: () throws -> Value
@@ -366,7 +370,7 @@ public final class ChainedMigration {
         }
     }
 
-    /// One report of all runs.
+    /// Returns one report of all runs.
     private static func whole(_ reports: [MigrationReport], _ runs: [ChainRun], source: String) -> MigrationReport {
         var whole = reports[reports.count - 1]
         whole.source = source
@@ -402,7 +406,7 @@ public final class ChainedMigration {
 }
 
 extension RejectReport {
-    /// The rejects of two runs, one after the other.
+    /// Returns the rejects of two runs, one after the other.
     fileprivate func joined(with later: RejectReport) -> RejectReport {
         var whole = later
         whole.objects += objects
@@ -416,7 +420,8 @@ extension RejectReport {
 }
 
 extension MigrationPlan {
-    /// The objects of each destination entity that the plan's mappings make, where none is left out or made by a policy.
+    /// The number of objects of each destination entity that the plan's mappings make, if none is left out or made by a
+    /// policy.
     fileprivate var expectedObjects: [String: Int] {
         var objects: [String: Int] = [:]
         for mapping in models.flatMap(\.entityMappings) where mapping.path != .none {

@@ -1,36 +1,36 @@
 import Diagnostics
 import ManagedModel
 
-/// A version that a way may go through. Its model is read when it is asked for, as the versions of a bundle together may
+/// A version that a route may go through. Its model is read on demand, because all versions of a bundle together may
 /// take more memory than the migration.
 final class LineVersion {
     let name: String?
     private let shelf: VersionShelf
-    /// Of a version that the caller has read.
+    /// The model, if the caller has read it.
     private let given: ManagedObjectModel?
     private weak var known: ManagedObjectModel?
     private var knownNames: Set<String>?
 
-    /// A version that has been read.
+    /// Creates a version that has been read.
     init(_ version: ModelVersion, on shelf: VersionShelf) {
         name = version.name
         given = version.model
         self.shelf = shelf
     }
 
-    /// A version of the shelf's bundle, not read yet.
+    /// Creates a version of the shelf's bundle, which is not read yet.
     init(named name: String, on shelf: VersionShelf) {
         self.name = name
         given = nil
         self.shelf = shelf
     }
 
-    /// The name for messages.
+    /// The version's name in messages.
     var label: String { name ?? "an unnamed version" }
 
-    /// The model.
+    /// Returns the model.
     ///
-    /// - Throws: what reading it throws.
+    /// - Throws: the errors of reading it.
     func model() throws(MigrationError) -> ManagedObjectModel {
         if let given { return given }
         if let known { return known }
@@ -40,10 +40,10 @@ final class LineVersion {
         return model
     }
 
-    /// The version with its model, which lives as long as this value.
+    /// Returns the version with its model, which is held by the result.
     func version() throws(MigrationError) -> ModelVersion { ModelVersion(name: name, model: try model()) }
 
-    /// Names of all entities, whatever the store's configuration; nil where the version cannot be read.
+    /// The names of all entities, in every configuration; nil if the version cannot be read.
     var entityNames: Set<String>? {
         if let knownNames { return knownNames }
         guard let model = try? model() else { return nil }
@@ -51,16 +51,16 @@ final class LineVersion {
         return knownNames
     }
 
-    /// Whether two versions are one and the same to a store.
+    /// Tells whether two versions are the same to a store: every entity has the same hash.
     func hasSameHashes(as other: LineVersion) -> Bool {
         guard let own = try? version(), let others = try? other.version() else { return false }
         return own.hasSameHashes(as: others)
     }
 }
 
-/// Reads the versions of a bundle, each as what a store of the source's configuration is read by.
+/// Reads the versions of a bundle, each in the form in which a store of the source's configuration is read.
 ///
-/// Memory: the few that were read last.
+/// Memory: the few models that were read last.
 final class VersionShelf {
     private static let held = 3
 
@@ -68,7 +68,9 @@ final class VersionShelf {
     private let source: ManagedObjectModel
     private var recent: [ManagedObjectModel] = []
 
-    /// - Parameter source: of the store.
+    /// Creates the shelf of a bundle.
+    ///
+    /// - Parameter source: the model of the store.
     init(bundle: String?, source: ManagedObjectModel) {
         self.bundle = bundle
         self.source = source

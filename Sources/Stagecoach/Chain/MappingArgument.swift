@@ -1,14 +1,13 @@
 import Glibc
 
-/// A mapping model as a person names it: a file, and before it, where they are said, the versions that it leads from and to:
-/// `M 39..M 40=39to40.cdm`.
+/// A mapping model as a person names it: a file, optionally after the versions that it leads from and to: `M 39..M
+/// 40=39to40.cdm`.
 ///
-/// The versions are told apart from a path by what they are not: a text that is a file's path as it stands, or that has a
-/// slash before the equals sign, names no versions.
+/// A text names no versions if it is the path of an existing file, or if it has a slash before the equals sign.
 package struct MappingArgument: Sendable, Equatable {
-    /// The file.
+    /// The path of the file.
     package let path: String
-    /// The versions, by their names in the bundle; nil where the argument names none.
+    /// The versions, by their names in the bundle; nil if the argument names none.
     package let versions: MappingVersions?
 
     package init(_ text: String) {
@@ -19,7 +18,7 @@ package struct MappingArgument: Sendable, Equatable {
         }
     }
 
-    /// The same argument with another path for the file: of one that is relative to another folder.
+    /// Returns the same argument with another path for the file, as for a path relative to another folder.
     package static func placing(_ text: String, _ place: (String) -> String) -> String {
         guard access(place(text), F_OK) != 0, let (versions, path) = split(text) else { return place(text) }
         return "\(versions.source)..\(versions.destination)=\(place(path))"

@@ -2,23 +2,25 @@ import Diagnostics
 import ManagedModel
 import Mapping
 
-/// A given mapping model before it is known which versions it is for.
+/// A given mapping model whose versions are not yet known.
 struct MappingCandidate {
-    /// The file.
+    /// The path of the file.
     let path: String
-    /// The versions that the mapping model is for: of the argument, or of the file itself.
+    /// The versions that the argument or the file itself names.
     let said: MappingVersions?
-    /// Whether somebody wrote the versions down to be kept to. Xcode's are a note of where the models were then, and count
-    /// for nothing where there are none of these names.
+    /// True if a person wrote the versions down as binding. Xcode only notes the models of the time; its names are
+    /// ignored if there are no versions with these names.
     let isStated: Bool
-    /// Whether the file has keys for the versions.
+    /// True if the file's format has keys for the versions.
     var isJSON: Bool { file.form == .json }
     private let file: MappingFile
     private let sourceEntities: Set<String>
     private let destinationEntities: Set<String>
 
-    /// - Parameter argument: a path, after the versions where they are said: ``MappingArgument``.
-    /// - Throws: what reading the file and its outline throws.
+    /// Reads the outline of a mapping model.
+    ///
+    /// - Parameter argument: a path, optionally after versions: ``MappingArgument``.
+    /// - Throws: the errors of reading the file and its outline.
     init(_ argument: String) throws(MigrationError) {
         let argument = MappingArgument(argument)
         path = argument.path
@@ -39,18 +41,18 @@ struct MappingCandidate {
         }
     }
 
-    /// Whether two versions have the entities that the file names: what is quick to know.
+    /// Tells whether two versions have the entities that the file names; a quick test.
     func namesEntities(of source: LineVersion, _ destination: LineVersion) -> Bool {
         guard let old = source.entityNames, let new = destination.entityNames else { return false }
         return sourceEntities.isSubset(of: old) && destinationEntities.isSubset(of: new)
     }
 
-    /// The mapping model for two versions. It is read for whole models: a file knows nothing of a store that was made for
-    /// one configuration.
+    /// Returns the mapping model for two versions. It is read for whole models, because a file knows nothing of a store
+    /// made for one configuration.
     ///
-    /// - Parameter isStrict: whether an expression that does not fit is refused, whoever evaluates it; else the plan
-    /// refuses it, which knows the rows.
-    /// - Throws: what ``MappingModel/read(path:sourceModel:destinationModel:after:unmappable:)`` throws.
+    /// - Parameter isStrict: true to refuse an expression that does not fit, whoever evaluates it. Else the plan, which
+    ///   knows the rows, may refuse it.
+    /// - Throws: the errors of ``MappingModel/read(path:sourceModel:destinationModel:after:unmappable:)``.
     func read(
         _ source: ManagedObjectModel, _ destination: ManagedObjectModel, after earlier: [MappingModel],
         unmappable: UnmappableProperties, isStrict: Bool = false
@@ -61,7 +63,7 @@ struct MappingCandidate {
         return model.restricted(from: source, to: destination)
     }
 
-    /// The version's name in the path of an `.xcdatamodel`.
+    /// Returns the version's name in the path of an `.xcdatamodel`.
     private static func version(_ path: String) -> String? {
         guard let name = path.split(separator: "/").last, name.hasSuffix(".xcdatamodel") else { return nil }
         return String(name.dropLast(".xcdatamodel".count))

@@ -1,24 +1,24 @@
 import ManagedModel
 import Mapping
 
-/// One step of a chain of versions: from one to another, by mapping models in turn.
+/// One step of a chain of versions: from one version to another, by mapping models in turn.
 public struct MigrationStep {
     /// The version that it begins with.
     public var source: ModelVersion
     /// The version that it ends with.
     public var destination: ModelVersion
-    /// In turn; a single one that was inferred where no file was given.
+    /// The mapping models, in turn; a single inferred one if no file was given.
     public var mappingModels: [MappingModel]
-    /// The mapping models' files; empty where it is inferred.
+    /// The mapping models' files; empty if it is inferred.
     public var files: [String]
 
-    /// A step between two versions.
+    /// Creates a step between two versions.
     ///
     /// - Parameters:
     ///   - source: the version that it begins with.
     ///   - destination: the version that it ends with.
     ///   - mappingModels: at least one.
-    ///   - files: the mapping models' files; empty where it is inferred.
+    ///   - files: the mapping models' files; empty if it is inferred.
     public init(
         from source: ModelVersion, to destination: ModelVersion, mappingModels: [MappingModel], files: [String] = []
     ) {
@@ -30,15 +30,15 @@ public struct MigrationStep {
 
     /// `A → B`.
     package var label: String { "\(source.label) → \(destination.label)" }
-    /// What people are told of the mapping models.
+    /// The mapping models' files, for people.
     package var mapping: String { files.isEmpty ? "inferred" : files.joined(separator: ", ") }
 }
 
-/// Steps that run as one migration: one of them, or several whose mapping models are composed.
+/// Steps that run as one migration: a single one, or several whose mapping models are composed.
 struct ChainRun {
     var steps: [MigrationStep]
     var mappingModels: [MappingModel]
-    /// Why the next step is not part of it; nil for the last.
+    /// The reason why the next step is not part of it; nil for the last.
     var obstacle: String?
 
     /// `A → B`.
@@ -48,9 +48,9 @@ struct ChainRun {
 
     /// Cuts a chain into runs, each as long as its mapping models compose.
     ///
-    /// - Precondition: there is a step.
-    /// - Parameter planned: how many steps each run has by a saved plan; nil: as many as can be. Steps that a plan fuses and
-    ///   that do not compose are runs of their own.
+    /// - Precondition: there is at least one step.
+    /// - Parameter planned: the number of steps in each run according to a saved plan; nil: as many as possible. Steps
+    ///   that a plan fuses but that do not compose become runs of their own.
     static func cut(
         _ steps: [MigrationStep], options: MigrationOptions, appends: Bool, fuses: Bool, planned: [Int]? = nil
     ) -> [ChainRun] {

@@ -1,27 +1,28 @@
 import Diagnostics
 import ManagedModel
 
-/// A version of a model and what people call it.
+/// A version of a model, with its name.
 public struct ModelVersion: Sendable {
-    /// The version's name in its bundle, or what the model itself says; nil where nobody says.
+    /// The version's name in its bundle, or the one in the model itself; nil if there is none.
     public var name: String?
     /// The version's model.
     public var model: ManagedObjectModel
 
-    /// A version by name; nil where it has none.
+    /// Creates a version; the name is nil if it has none.
     public init(name: String?, model: ManagedObjectModel) {
         self.name = name
         self.model = model
     }
 
-    /// The name for messages.
+    /// The version's name in messages.
     package var label: String { name ?? "an unnamed version" }
 
-    /// The versions of an `.xcdatamodeld` or `.momd`, in the order of their names, numbers in them compared as numbers.
+    /// Returns the versions of an `.xcdatamodeld` or `.momd`, sorted by name, with numbers in names compared as
+    /// numbers.
     ///
     /// - Parameter bundle: the folder.
-    /// - Returns: the versions that can be read, and why the others cannot.
-    /// - Throws: what ``ModelLocator/versions(in:)`` throws.
+    /// - Returns: the versions that can be read, and the errors of the others.
+    /// - Throws: the errors of ``ModelLocator/versions(in:)``.
     /// - Complexity: O(bytes of all versions); all of them are held.
     public static func all(
         in bundle: String
@@ -38,7 +39,7 @@ public struct ModelVersion: Sendable {
         return (versions, unreadable)
     }
 
-    /// Whether two versions are one and the same to a store: every entity has the same hash.
+    /// Tells whether two versions are the same to a store: every entity has the same hash.
     func hasSameHashes(as other: ModelVersion) -> Bool {
         let (own, others) = (model.entityVersionHashesByName, other.model.entityVersionHashesByName)
         return own == others && own.count == model.entities.count && others.count == other.model.entities.count

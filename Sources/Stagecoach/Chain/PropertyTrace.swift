@@ -8,16 +8,17 @@ struct PropertyTrace {
 
     private struct Place: Hashable {
         let entity: String
-        /// Nil for the entity as a whole.
+        /// The property; nil for the entity as a whole.
         let property: String?
     }
 
-    /// The first step that takes a property's values, or an entity's objects, no further.
+    /// Returns the first step that does not carry over a property's values, or an entity's objects.
     ///
     /// - Parameters:
     ///   - entities: the entity by name, and those that inherit from it.
-    ///   - properties: the property, and of a relationship its inverse too, by its own entities; empty for the objects.
-    /// - Returns: nil where they come to the end.
+    ///   - properties: the property, and for a relationship its inverse too, each with its own entities; empty for the
+    ///     objects.
+    /// - Returns: nil if they reach the end.
     /// - Complexity: O(steps × property mappings).
     func end(of entities: [String], _ properties: [(entities: [String], name: String)]) -> Int? {
         var places = Set(entities.map { Place(entity: $0, property: nil) })
@@ -56,7 +57,7 @@ struct PropertyTrace {
 }
 
 extension ValueExpression {
-    /// Whether a key path in the expression begins with a property of `$source`.
+    /// Tells whether a key path in the expression begins with a property of `$source`.
     fileprivate func names(_ property: String) -> Bool {
         let text = format
         for prefix in ["$source.", "$source.#"] {
@@ -71,9 +72,9 @@ extension ValueExpression {
 }
 
 extension LeftBehind.Line {
-    /// The step that leaves the line's data behind; nil where each takes it along.
+    /// Returns the step that leaves the line's data behind; nil if each step carries it over.
     ///
-    /// - Parameter model: of the trace's first version.
+    /// - Parameter model: the model of the trace's first version.
     func end(in trace: PropertyTrace, _ model: ManagedObjectModel) -> Int? {
         guard let entity = model.entity(named: self.entity) else { return nil }
         func names(_ entity: EntityDescription) -> [String] { entity.withDescendants.map(\.definition.name) }

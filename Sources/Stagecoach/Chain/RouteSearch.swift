@@ -2,7 +2,7 @@ import Diagnostics
 import ManagedModel
 import Mapping
 
-/// The search for a way: where each mapping model belongs, then which steps are made.
+/// The search for a route: first the pair of versions that each mapping model is for, then the steps.
 final class RouteSearch {
     /// Two versions of the line, the earlier first.
     struct Pair: Hashable {
@@ -14,7 +14,7 @@ final class RouteSearch {
     private let all: [LineVersion]
     private let candidates: [MappingCandidate]
     private let unmappable: UnmappableProperties
-    /// Why no step can be inferred; nil where one can.
+    /// The reasons why no step can be inferred for a pair; nil if one can.
     private var obstacles: [Pair: MigrationError?] = [:]
 
     init(line: VersionLine, all: [LineVersion], candidates: [MappingCandidate], unmappable: UnmappableProperties) {
@@ -24,6 +24,8 @@ final class RouteSearch {
         self.candidates = candidates
     }
 
+    /// Finds the route.
+    ///
     /// - Throws: as ``VersionRoute/find(from:to:bundle:via:mappings:)``.
     func route() throws(MigrationError) -> VersionRoute {
         for candidate in candidates where candidate.isStated && !all.isEmpty { try checkNames(of: candidate) }
@@ -59,7 +61,7 @@ final class RouteSearch {
 
     // MARK: Where mapping models belong
 
-    /// The one step from end to end, where there is no other, or where all mapping models fit it.
+    /// Returns the single step from end to end, if there is no other, or if all mapping models fit it.
     private func wholeStep() throws(MigrationError) -> MigrationStep? {
         let whole = Pair(from: 0, to: line.last)
         if line.versions.count == 2, candidates.isEmpty || all.isEmpty {
@@ -70,7 +72,7 @@ final class RouteSearch {
             if let said = self.said(by: candidate), said != whole { return nil }
             if candidates.count > 1 || candidate.isStated, isBeside(candidate) { return nil }
         }
-        // A single one that says that it is for these two has to fit.
+        // A mapping model that is said to be for these two versions has to fit.
         let isCertain = line.versions.count == 2 || candidates.allSatisfy { self.said(by: $0) == whole }
         do throws(MigrationError) {
             return try step(whole, Array(candidates.indices), isStrict: !isCertain)
@@ -80,7 +82,7 @@ final class RouteSearch {
         }
     }
 
-    /// The pair that a mapping model itself names, where both versions are on the way.
+    /// Returns the pair that a mapping model itself names, if both versions are on the route.
     private func said(by candidate: MappingCandidate) -> Pair? {
         guard let said = candidate.said, let from = line.index(named: said.source),
             let to = line.index(named: said.destination), from < to
@@ -88,7 +90,9 @@ final class RouteSearch {
         return Pair(from: from, to: to)
     }
 
-    /// - Throws: `chain.unknownVersion` (78) where the versions that a mapping model is said to be for are none there.
+    /// Checks the versions that a mapping model is said to be for.
+    ///
+    /// - Throws: `chain.unknownVersion` (78) if there is no version with one of these names.
     private func checkNames(of candidate: MappingCandidate) throws(MigrationError) {
         let known = all.compactMap(\.name)
         for name in [candidate.said?.source, candidate.said?.destination] {
@@ -102,13 +106,13 @@ final class RouteSearch {
         }
     }
 
-    /// Whether a mapping model names two versions of the bundle that are not two of the way.
+    /// Tells whether a mapping model names two versions of the bundle that are not both on the route.
     private func isBeside(_ candidate: MappingCandidate) -> Bool {
         guard let said = candidate.said, self.said(by: candidate) == nil else { return false }
         return all.contains { $0.name == said.source } && all.contains { $0.name == said.destination }
     }
 
-    /// The pair that a mapping model is for; nil where it is for versions beside the way.
+    /// Returns the pair that a mapping model is for; nil if it is for versions that are not on the route.
     private func pair(of candidate: MappingCandidate) throws(MigrationError) -> Pair? {
         if let said = self.said(by: candidate), !line.isOrdered || said.to == said.from + 1 {
             _ = try read(candidate, said, after: [])
@@ -125,7 +129,7 @@ final class RouteSearch {
         let (fitting, failure) = fittingPairs(candidate, isStrict: true)
         if fitting.isEmpty {
             if isForOthers(candidate) { return nil }
-            // What does not fit may be evaluated for no row.
+            // An expression that does not fit may be evaluated for no row.
             let loosely = fittingPairs(candidate, isStrict: false).fitting
             if !loosely.isEmpty { return try only(loosely, candidate) }
             if let failure { throw failure }
@@ -134,7 +138,7 @@ final class RouteSearch {
         return try only(fitting, candidate)
     }
 
-    /// The pairs that a mapping model fits, and why it does not fit the first other one.
+    /// Returns the pairs that a mapping model fits, and the error of the first pair that it does not fit.
     private func fittingPairs(
         _ candidate: MappingCandidate, isStrict: Bool
     ) -> (fitting: [Pair], failure: MigrationError?) {
@@ -153,7 +157,7 @@ final class RouteSearch {
         return (fitting, failure)
     }
 
-    /// Whether a mapping model fits two versions of the bundle that are not both on the way.
+    /// Tells whether a mapping model fits any two versions of the bundle.
     private func isForOthers(_ candidate: MappingCandidate) -> Bool {
         guard candidates.count > 1 else { return false }
         return all.indices.contains { from in
@@ -166,7 +170,8 @@ final class RouteSearch {
         }
     }
 
-    /// One pair of several that fit: all the same to a store, or the only one of neighbours.
+    /// Returns one pair of those that fit, if a store cannot tell them apart, or if only one of them consists of
+    /// neighbours.
     private func only(_ fitting: [Pair], _ candidate: MappingCandidate) throws(MigrationError) -> Pair {
         func isSame(_ one: Pair, _ other: Pair) -> Bool {
             (one.from == other.from || line.versions[one.from].hasSameHashes(as: line.versions[other.from]))
@@ -183,7 +188,7 @@ final class RouteSearch {
             remedy: ambiguityRemedy(fitting, candidate), context: .init(path: candidate.path))
     }
 
-    /// How to say which of several pairs a mapping model is for.
+    /// Returns advice on how to choose one of several pairs for a mapping model.
     private func ambiguityRemedy(_ fitting: [Pair], _ candidate: MappingCandidate) -> String {
         let known = fitting.first { line.versions[$0.from].name != nil && line.versions[$0.to].name != nil }
         var ways: [String] = []
@@ -200,7 +205,7 @@ final class RouteSearch {
                     + " sourceEntityVersionHash and destinationEntityVersionHash into its "
                     + "entity mappings, as stagecoach inspect MODEL prints them")
         }
-        // Where the way is said already, other versions of it would not tell more.
+        // If --via names the route already, other versions would not help.
         if !line.isOrdered { ways.append("name the versions of the way with --via, where it fits only two of them") }
         return ways.joined(separator: ", or ")
     }
@@ -219,7 +224,7 @@ final class RouteSearch {
         (0..<line.last).map { Pair(from: $0, to: $0 + 1) }
     }
 
-    /// The most mapping models, then the fewest steps.
+    /// Returns the route with the most mapping models, then the fewest steps.
     private func shortestWay(_ byPair: [Pair: [Int]]) throws(MigrationError) -> [Pair] {
         struct Best {
             var used = 0
@@ -246,12 +251,12 @@ final class RouteSearch {
         return found.way
     }
 
-    /// The fewest inferred steps between two versions; nil where there is no way.
+    /// Returns the fewest inferred steps between two versions; nil if there is no route.
     private func inferredWay(_ from: Int, _ to: Int) -> [Pair]? {
         if obstacle(Pair(from: from, to: to)) == nil { return [Pair(from: from, to: to)] }
-        // Through older versions a way might be found, and what they lack would be lost.
+        // A route through older versions might exist, but data that they cannot hold would be lost.
         if line.isBackward { return nil }
-        // In a long family a step leads to the next version or to the end: all pairs would take long.
+        // In a long family, try only steps to the next version or to the end: trying all pairs would take long.
         let isLong = to - from > 24
         var previous: [Int: Int] = [from: from]
         var pending = [from]
@@ -277,7 +282,7 @@ final class RouteSearch {
         return way.reversed()
     }
 
-    /// Why no step can be inferred; nil where one can.
+    /// Returns the reason why no step can be inferred; nil if one can.
     private func obstacle(_ pair: Pair) -> MigrationError? {
         if let known = obstacles[pair] { return known }
         var found: MigrationError?
@@ -286,7 +291,7 @@ final class RouteSearch {
         return found
     }
 
-    /// Not kept: those of all pairs of a long family would take much memory.
+    /// Infers the mapping model of a pair. It is not kept: those of all pairs of a long family would take much memory.
     private func inference(_ pair: Pair) throws(MigrationError) -> MappingModel {
         try MappingModel.inferred(
             from: line.versions[pair.from].model(), to: line.versions[pair.to].model(), unmappable: unmappable)

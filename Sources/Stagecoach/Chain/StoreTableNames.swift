@@ -2,13 +2,13 @@ import Diagnostics
 import ManagedModel
 import PersistentStore
 
-/// The entity and join tables of a store by name, with their columns: what tells a version where hashes do not.
+/// The names of a store's entity and join tables, with their columns. They identify a version if hashes do not.
 struct StoreTableNames {
     private let columns: [String: Set<String>]
 
-    /// Reads them.
+    /// Reads the tables of a store.
     ///
-    /// - Throws: `store.…` as reading the file does.
+    /// - Throws: `store.…`, the errors of reading the file.
     /// - Complexity: O(tables and columns).
     init(_ store: SourceStore) throws(MigrationError) {
         let connection = try Connection.openSource(path: store.path, vfs: .standard)
@@ -29,9 +29,10 @@ struct StoreTableNames {
 
     private static let fixed: Set<String> = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
 
-    /// What a store of a model would have otherwise, a sentence without a full stop each; empty where it is the same.
+    /// Returns the differences from a store of a model, each as a sentence without a full stop; empty if there are
+    /// none.
     ///
-    /// The order of columns does not count: stores that were altered in place have new ones at the end.
+    /// The order of columns does not count: stores that were altered in place have new columns at the end.
     func differences(from model: ManagedObjectModel) -> [String] {
         let schema = StoreSchema(model: model)
         var remaining = columns

@@ -2,44 +2,44 @@ import Diagnostics
 import ManagedModel
 import PersistentStore
 
-/// Which version of a model wrote a store, and how that is known.
+/// The version of a model that wrote a store, with the evidence for it.
 public struct StoreVersion: Sendable {
-    /// What says it.
+    /// The evidence by which a version is recognised.
     public enum Evidence: String, Sendable, Codable {
         /// The version hashes in the store's metadata are those of the versions.
         case hashes
-        /// The model that the store caches; no version that is at hand has its hashes.
+        /// The store's cached model; no available version has its hashes.
         case cachedModel
-        /// Tables and columns are those of the versions; hashes are missing, or of no version that is at hand.
+        /// Tables and columns are those of the versions; hashes are missing, or belong to no available version.
         case schema
     }
 
-    /// How it is known.
+    /// The evidence for the version.
     public var evidence: Evidence
-    /// All versions that match, in the bundle's order; several where they differ in nothing that a store shows.
+    /// All versions that match, in the bundle's order; several if a store cannot tell them apart.
     public var names: [String]
-    /// The model to read the store by: its cached one where that fits its hashes, else the last of the versions. Of a
-    /// store that was made for one configuration it has that configuration's entities only.
+    /// The model with which to read the store: its cached model if that fits its hashes, else the last of the versions.
+    /// If the store was made for one configuration, the model has only that configuration's entities.
     public var model: ManagedObjectModel
-    /// The configurations that the store may have been made for, all of the same entities; empty where it has all
+    /// The configurations that the store may have been made for, all with the same entities; empty if it has all
     /// entities of the model.
     public var configurations: [String] { model.restrictedConfigurations }
-    /// What the metadata call the version; nil where they say nothing.
+    /// The version's name in the metadata; nil if they give none.
     public var label: String?
 
     /// The version, for messages.
     public var version: ModelVersion { ModelVersion(name: names.last ?? label, model: model) }
 
-    /// Finds the version that wrote a store: by its hashes, else by the model that it caches, else by its tables.
+    /// Finds the version that wrote a store: by its hashes, else by its cached model, else by its tables.
     ///
     /// - Parameters:
     ///   - path: the store; it is only read.
-    ///   - bundle: the folder of the versions at hand; nil: the store's cached model says all.
-    ///   - namesAll: whether all versions are wanted that match. Else the bundle is looked at only where the store's
-    ///     cached model does not say which model wrote it.
-    /// - Throws: `model.unknownVersion` (78) saying what was looked at and what came nearest; what opening the store and
-    ///   the bundle throws.
-    /// - Complexity: O(versions × properties); one version is held, and those that match.
+    ///   - bundle: the folder with the available versions; nil: only the store's cached model is used.
+    ///   - namesAll: true to get all versions that match. Else the bundle is read only if the store's cached model does
+    ///     not tell which model wrote it.
+    /// - Throws: `model.unknownVersion` (78) with the evidence that was checked and the nearest version; the errors of
+    ///   opening the store and the bundle.
+    /// - Complexity: O(versions × properties); one version is held at a time, and those that match.
     public static func find(
         store path: String, bundle: String?, namesAll: Bool = false
     ) throws(MigrationError) -> StoreVersion {
@@ -49,8 +49,8 @@ public struct StoreVersion: Sendable {
         return found
     }
 
-    /// Whether a model is one that a store of some hashes may be read by. A hash that only Core Data knows cannot speak
-    /// against it.
+    /// Tells whether a store with some hashes may be read with a model. A hash that only Core Data can compute is not
+    /// held against it.
     package static func wrote(_ model: ManagedObjectModel, _ hashes: [String: [UInt8]]) -> Bool {
         ModelDifference.describe(store: hashes, model: model).isEmpty
     }
@@ -64,7 +64,7 @@ private struct StoreVersionSearch {
 
     func find() throws(MigrationError) -> StoreVersion {
         let hashes = store.metadata.versionHashes
-        // Hashes that only Core Data knows may have been left out: where all were, none says anything.
+        // Hashes that only Core Data can compute may have been left out. If all were, hashes give no evidence.
         let hasHashes = hashes.values.contains { !$0.isEmpty }
         let said = store.metadata.versionIdentifiers.filter { !$0.isEmpty }
         let label = said.isEmpty ? nil : said.joined(separator: ", ")
@@ -98,13 +98,13 @@ private struct StoreVersionSearch {
             if nearest.map({ differences.count < $0.differences.count }) ?? true { nearest = (name, differences) }
         }
         if matching.count > 1, matching.contains(where: { $0.model.hasUnknownHashes }) {
-            // Hashes that only Core Data knows speak for every version: what else is known tells them apart.
+            // Unknown hashes match every version, so tell the versions apart by the cached model or by the tables.
             let alike = matching.filter { version in same.contains { $0 == version.name } }
             let told = alike.isEmpty ? matching.filter { tables.differences(from: $0.model).isEmpty } : alike
             if !told.isEmpty { matching = told }
         }
         if let last = matching.last {
-            // What wrote the store may have left nothing but its configuration in the cache.
+            // The program that wrote the store may have left only its configuration in the cache.
             let isPart = matching.allSatisfy { !$0.model.restrictedConfigurations.isEmpty }
             let isCachedWhole = cached?.restrictedConfigurations.isEmpty ?? true
             return StoreVersion(
@@ -119,7 +119,8 @@ private struct StoreVersionSearch {
         throw unknown(reasons, hasHashes: hasHashes, nearest)
     }
 
-    /// A version that is no model is none that could be recognised: nil. One that the disk does not give may be the one.
+    /// Returns a version of the bundle; nil if it is not a valid model, because then it cannot be recognised. An error
+    /// of the disk is thrown, because that version may be the one.
     private static func version(_ name: String, in bundle: String) throws(MigrationError) -> ManagedObjectModel? {
         do throws(MigrationError) { return try ModelLocator.load("\(bundle):\(name)").model } catch {
             guard error.category != .io else { throw error }
@@ -127,7 +128,7 @@ private struct StoreVersionSearch {
         }
     }
 
-    /// The cached model, where it is the one that wrote the store.
+    /// Returns the cached model, if it is the one that wrote the store.
     private func cachedModel(
         _ hashes: [String: [UInt8]], _ reasons: inout [String]
     ) throws(MigrationError) -> ManagedObjectModel? {
@@ -165,7 +166,7 @@ private struct StoreVersionSearch {
 }
 
 extension ManagedObjectModel {
-    /// Whether there are entities whose version hashes nobody but Core Data knows.
+    /// True if there are entities whose version hashes only Core Data can compute.
     fileprivate var hasUnknownHashes: Bool {
         VersionHash.entityHashes(of: self).values.contains { if case .unknown = $0 { true } else { false } }
     }

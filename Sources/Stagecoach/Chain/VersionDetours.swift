@@ -2,10 +2,10 @@ import Diagnostics
 import ManagedModel
 import Mapping
 
-/// Ways through versions in between, for what one inferred step leaves behind: renaming identifiers that lead from version to
-/// version keep it.
+/// Routes through versions in between, for data that one inferred step leaves behind. Renaming identifiers that lead
+/// from version to version may keep it.
 public final class VersionDetours {
-    /// Versions in between up to which every single one is tried.
+    /// The largest number of versions in between for which each one is tried.
     private static let most = 24
 
     private let source: ModelVersion
@@ -13,17 +13,19 @@ public final class VersionDetours {
     private let bundle: String?
     private var ways: [(via: [String], trace: PropertyTrace)]?
 
+    /// Creates a search for routes.
+    ///
     /// - Parameters:
     ///   - source: the version of the store.
     ///   - destination: the version to migrate to.
-    ///   - bundle: the folder that has the versions in between; nil: there are no ways.
+    ///   - bundle: the folder that has the versions in between; nil: there are no routes.
     public init(from source: ModelVersion, to destination: ModelVersion, bundle: String?) {
         self.source = source
         self.destination = destination
         self.bundle = bundle
     }
 
-    /// The shortest way that keeps what a line names; nil where none does.
+    /// Returns the shortest route that keeps the data of a line; nil if none does.
     ///
     /// - Complexity: O(versions in between) inferences, once.
     func way(keeping line: LeftBehind.Line) -> [String]? {

@@ -1,13 +1,14 @@
 import ManagedModel
 
-/// The versions that a way may go through, from the store's to the last.
+/// The versions that a route may go through, from the store's to the last.
 struct VersionLine {
     let versions: [LineVersion]
-    /// All names of each.
+    /// All names of each version.
     private let names: [Set<String>]
-    /// Whether every version is a stop.
+    /// True if the route has to stop at every version.
     let isOrdered: Bool
-    /// Whether the names lead back: then older versions lie between, which lack what newer ones hold.
+    /// True if the order of names leads back. Then the versions in between are older, and cannot hold all data of newer
+    /// ones.
     let isBackward: Bool
 
     var last: Int { versions.count - 1 }
@@ -16,7 +17,7 @@ struct VersionLine {
         _ source: LineVersion, names: [String], _ destination: LineVersion, versions all: [LineVersion] = [],
         via: [LineVersion] = []
     ) {
-        // What a store calls its version may be the name of another one in the bundle.
+        // The store's name for its version may be the name of another version in the bundle.
         let isTaken = all.contains { $0.name == source.name }
         let own = Set(names.isEmpty && !isTaken ? [source.name].compactMap { $0 } : names)
         let between: [LineVersion]
@@ -45,6 +46,6 @@ struct VersionLine {
         self.isBackward = isBackward
     }
 
-    /// The position of a version by name.
+    /// Returns the position of a version by name.
     func index(named name: String) -> Int? { names.firstIndex { $0.contains(name) } }
 }

@@ -2,36 +2,39 @@ import Diagnostics
 import ManagedModel
 import Mapping
 
-/// The way from a store's version to another over given mapping models and inference.
+/// The route from a store's version to another, by given mapping models and by inference.
 public struct VersionRoute {
-    /// In order; at least one.
+    /// The steps, in order; at least one.
     public let steps: [MigrationStep]
-    /// Given mapping models that are for versions beside the way.
+    /// The given mapping models that are for versions not on the route.
     public let unneeded: [String]
 
-    /// Finds a way.
+    /// Finds a route.
     ///
-    /// - The versions between the two count, in the bundle's order. Each given mapping model belongs to the pair of versions
-    ///   that it is for: an argument `A..B=FILE` says so, and so does JSON with `from` and `to`; Xcode's and compiled ones do,
-    ///   by names and by hashes; of others the names of entities and properties decide. Several for one pair run in turn.
-    /// - As many of the given mapping models as can be are used, then as few steps as can be are made; where none is
-    ///   given, a step is inferred.
-    /// - With `via` the way goes through those versions in that order and through no others.
-    /// - Where all mapping models fit the two ends, or none is given and one can be inferred between them, there is one
-    ///   step, and the bundle is not looked at.
+    /// - The route uses the versions between the two, in the bundle's order. Each given mapping model belongs to the
+    ///   pair of versions that it is for. An argument `A..B=FILE` names the pair, and so does JSON with `from` and
+    ///   `to`; Xcode's and compiled mapping models do so by names and by hashes; for others the names of entities and
+    ///   properties decide. Several for one pair run in turn.
+    /// - The route uses as many of the given mapping models as possible, then has as few steps as possible; a step
+    ///   without a given mapping model is inferred.
+    /// - With `via` the route goes through those versions in that order and through no others.
+    /// - If all mapping models fit the two ends, or none is given and one can be inferred between them, there is one
+    ///   step, and the bundle is not read.
     ///
     /// - Parameters:
     ///   - source: the version that wrote the store.
-    ///   - destination: the version to get to.
-    ///   - bundle: the folder that has the versions between; nil where there is none.
+    ///   - destination: the version to reach.
+    ///   - bundle: the folder that has the versions in between; nil if there is none.
     ///   - via: versions to go through.
-    ///   - mappings: files of mapping models, each alone or as `A..B=FILE`, in any order; of those for one pair the order is that of their turns.
-    ///   - unmappable: whether properties that cannot be mapped may be left without a value. A way that leaves none is
-    ///     taken where there is one.
-    /// - Throws: `chain.noWay`, `chain.ambiguousMapping`, `chain.mappingElsewhere`, `chain.unknownVersion`, what reading a mapping model throws
-    ///   and, where there is one pair only, what inference throws (78; 66 for missing files).
-    /// - Complexity: O(v²) inferences where no direct one is possible, v versions between. Where one step is not enough,
-    ///   all of the bundle's versions are read, some of them several times; those on the way are held, and a few more.
+    ///   - mappings: files of mapping models, each alone or as `A..B=FILE`, in any order; those for one pair run in the
+    ///     order given.
+    ///   - unmappable: the handling of properties that cannot be mapped. A route that leaves none without a value is
+    ///     preferred.
+    /// - Throws: `chain.noWay`, `chain.ambiguousMapping`, `chain.mappingElsewhere`, `chain.unknownVersion`, the errors
+    ///   of reading a mapping model and, if there is one pair only, of inference (78; 66 for missing files).
+    /// - Complexity: O(v²) inferences if no direct one is possible, with v versions in between. If one step is not
+    ///   enough, all of the bundle's versions are read, some of them several times; those on the route are held, and a
+    ///   few more.
     public static func find(
         from source: ModelVersion, to destination: ModelVersion, bundle: String? = nil, via: [ModelVersion] = [],
         mappings: [String] = [], unmappable: UnmappableProperties = .refuse
@@ -83,9 +86,9 @@ public struct VersionRoute {
         ).route()
     }
 
-    /// The versions between two, as the bundle orders them; none where they lead back.
+    /// Returns the versions between two, in the bundle's order; none if the order leads back.
     ///
-    /// - Throws: what listing the bundle's versions throws.
+    /// - Throws: the errors of listing the bundle's versions.
     static func between(
         _ source: ModelVersion, _ destination: ModelVersion, bundle: String?
     ) throws(MigrationError) -> [LineVersion] {
@@ -98,7 +101,7 @@ public struct VersionRoute {
         return line.isBackward ? [] : Array(line.versions.dropFirst().dropLast())
     }
 
-    /// The versions of a bundle that can be read, and what the source is called there.
+    /// Returns the versions of a bundle that can be read, and the source with its names there.
     private static func versions(
         of bundle: String?, on shelf: VersionShelf, _ source: ModelVersion
     ) throws(MigrationError) -> (versions: [LineVersion], source: (version: ModelVersion, names: [String])) {
@@ -107,7 +110,7 @@ public struct VersionRoute {
         var names: [String] = []
         for name in try bundle.map({ path throws(MigrationError) in try ModelLocator.versions(in: path) }) ?? [] {
             let version = LineVersion(named: name, on: shelf)
-            // A version that cannot be read is none that a way may go through.
+            // A route cannot go through a version that cannot be read.
             guard let model = try? version.model() else { continue }
             versions.append(version)
             if StoreVersion.wrote(model, hashes) { names.append(name) }
@@ -117,7 +120,7 @@ public struct VersionRoute {
         return (versions, (source, names))
     }
 
-    /// Whether a mapping model may be for two versions: it names none, or these.
+    /// Tells whether a mapping model may be for two versions: it names none, or these.
     private static func mayLead(
         _ candidate: MappingCandidate, from source: ModelVersion, to destination: ModelVersion, in bundle: String?
     ) -> Bool {
@@ -133,7 +136,8 @@ public struct VersionRoute {
 }
 
 extension ManagedObjectModel {
-    /// The version hashes as a store of the model would have them; those that only Core Data knows are empty.
+    /// The version hashes in the form in which a store of the model has them; hashes that only Core Data can compute
+    /// are empty.
     fileprivate var comparableHashes: [String: [UInt8]] {
         let known = entityVersionHashesByName
         return Dictionary(

@@ -1,7 +1,7 @@
 import Diagnostics
 import ManagedModel
 
-// To-many relationships member by member: what mutable sets do.
+// Access to single members of to-many relationships, for mutable sets.
 extension DestinationObjects {
     func changeMembers(
         of object: ManagedObject, key name: String, adding added: [Any], removing removed: [Any]

@@ -5,7 +5,7 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// The destination's objects: faults over open rows and spills; their links stand in ``LinkStore``s.
+/// The destination's objects: faults over open rows and spills. Their links are kept in ``LinkStore``s.
 final class DestinationObjects: ManagedObjectContext.Backing {
     let session: MigrationSession
     let schema: StoreSchema
@@ -14,22 +14,22 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     /// The context of these objects; set once, right after it is made.
     unowned(unsafe) var context: ManagedObjectContext?
     let properties: ObjectProperties
-    /// The mapping that creates objects now, and how many each mapping made.
+    /// The index of the mapping that creates objects now; nil if none does.
     @exclusivity(unchecked) var creating: Int?
-    /// By mapping index; of mappings beyond its end none.
+    /// The number of objects created by each mapping's policy, by mapping index; none for mappings beyond its end.
     @exclusivity(unchecked) private(set) var createdByMapping: [Int] = []
-    /// Objects that policies made, less the deleted ones, by entity index.
+    /// The number of objects that policies made, less the deleted ones, by entity index.
     @exclusivity(unchecked) private(set) var createdByEntity: [Int]
     private let isAbstract: [Bool]
-    /// Whether any object was deleted: links are then checked for their ends.
+    /// True if any object was deleted: the ends of links are then checked for existence.
     private(set) var hasDeletions: Bool
     /// The association tables of all mappings; set once, right after the runtime is made.
     var associations: [MappingAssociations] = []
-    /// Temporary indexes of fetches.
+    /// The counts and indexes that follow the changes of rows, by table.
     let indexes: EqualityIndexes
-    /// What counts and indexes know of the rows, by table.
+    /// Figures on the rows that fetches have read.
     var followers: [Int: TableFollower] = [:]
-    /// What fetches have read.
+    /// Stored default values by entity index, each with its column.
     var statistics = FetchStatistics()
     /// Stored defaults by entity index: column and value.
     private var defaults: [Int: [(column: Int, value: StoredValue)]] = [:]
@@ -46,19 +46,19 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         isAbstract = schema.model.entities.map(\.isAbstract)
     }
 
-    /// Lays rows and links on those that the store has already.
+    /// Adds rows and links on top of those that the store has already.
     func begin(on destination: DestinationStore, touched: TouchedRows) throws(MigrationError) {
         for table in rows { table.begin(on: destination, touched: touched) }
         try links.begin(on: destination, session: session)
     }
 
-    /// Lets the statements on the destination go.
+    /// Releases the statements on the destination.
     func end() {
         for table in rows { table.end() }
         links.end()
     }
 
-    /// Writes rows, links and counts; what is in memory goes to their files.
+    /// Writes rows, links and counts to a checkpoint; parts held in memory go to their files.
     func save(to state: inout StateWriter) throws(MigrationError) {
         for table in rows { try table.save(to: &state) }
         try links.save(to: &state)
@@ -67,9 +67,9 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         state.write(hasDeletions)
     }
 
-    /// Takes over what was written; there is nothing yet.
+    /// Restores the contents of a checkpoint into empty objects.
     ///
-    /// - Parameter keys: those of mappings without policy, by index.
+    /// - Parameter keys: the keys of mappings without a policy, by index.
     func restore(from state: inout StateReader, keys: [Int: MappingKeys]) throws(MigrationError) {
         for table in rows { try table.restore(from: &state, keys: keys) }
         try links.restore(from: &state)
@@ -84,7 +84,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         ObjectPlace(entity: entity, key: key, table: schema.tableIndex(of: entity))
     }
 
-    /// The object of a link's end.
+    /// Returns the object at a link's end.
     func object(of end: LinkEnd) -> ManagedObject? { object(end) }
 
     private func object(_ end: LinkEnd) -> ManagedObject? {
@@ -110,11 +110,11 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         return place(entity: entity, key: key)
     }
 
-    /// Makes an object whose cells a body fills, and returns its key.
+    /// Makes an object, lets a closure fill its cells, and returns its key.
     ///
     /// - Parameters:
-    ///   - table: that of the entity.
-    ///   - fill: gets the batch, the row and the key. Every cell is null but Z_ENT and Z_OPT.
+    ///   - table: the entity's table.
+    ///   - fill: called with the batch, the row and the key. Every cell is null except Z_ENT and Z_OPT.
     func insertBare(
         _ entity: EntityDescription, table: Int,
         _ fill: (inout RowBatch, Int, Int64) throws(MigrationError) -> Void
@@ -129,7 +129,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         return key
     }
 
-    /// Objects that a mapping's policy has made so far.
+    /// Returns the number of objects that a mapping's policy has made so far.
     func createdCount(ofMapping index: Int) -> Int {
         createdByMapping.indices.contains(index) ? createdByMapping[index] : 0
     }
@@ -152,7 +152,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         return found
     }
 
-    /// What a new object of an entity has in its columns, by the model.
+    /// Returns the model's default values for a new object of an entity, each with its column.
     static func defaultValues(
         of entity: EntityDescription, schema: StoreSchema
     ) -> [(column: Int, value: StoredValue)] {
@@ -176,11 +176,11 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         try rows[id.table].delete(id.key)
         hasDeletions = true
         try countDeletion(of: id)
-        // What was there before the run is no object that it made.
+        // An object from before the run was not counted as created.
         if !session.isOlder(id.key, table: id.table) { createdByEntity[id.entity.index] -= 1 }
     }
 
-    /// An object of the store goes: those that it was linked to there change with it.
+    /// Notes that the existing objects linked to an object are changed by its deletion.
     private func noteEarlierPartners(of id: ObjectPlace) throws(MigrationError) {
         for (store, side) in links.ends(of: id.entity) {
             guard let earlier = store.earlier, let partners = store.relationship(of: side.other) else { continue }
@@ -192,7 +192,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         }
     }
 
-    /// A row that a mapping without policy made is gone: its source object counts as dropped by a policy.
+    /// Counts the source object of a deleted row as dropped by a policy, if a mapping without a policy made the row.
     private func countDeletion(of id: ObjectPlace) throws(MigrationError) {
         for table in associations where table.isCreated && table.mapping.destination == id.entity {
             guard let keys = table.keys, try keys.sourceKey(of: id.key) != nil else { continue }
@@ -216,12 +216,12 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         }
     }
 
-    /// Whether an object was in the store before the mapping model at work.
+    /// Tells whether an object was in the store before the mapping model at work.
     func isStored(_ place: ObjectPlace) -> Bool {
         rows.indices.contains(place.table) && rows[place.table].isStored(place.key)
     }
 
-    /// Whether anything was set on an object of the store that it did not have.
+    /// Tells whether an attribute or a link of an object of the store was changed.
     func isChanged(_ place: ObjectPlace) throws -> Bool {
         guard isStored(place) else { return false }
         if try session.touched?.isChanged(place.key, table: place.table) == true { return true }
@@ -232,7 +232,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         return false
     }
 
-    /// Whether an object of the store was changed or deleted.
+    /// True if an object of the store was changed or deleted.
     var hasStoredChanges: Bool {
         session.touched?.isEmpty == false || rows.contains(where: \.hasDeletedStored)
             || links.all.contains { $0.earlier != nil && $0.hasRecent }
@@ -242,7 +242,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     func insertedPlaces(table: Int, from key: Int64) throws -> [ObjectPlace] { try places(inTable: table, from: key) }
     var insertionLimits: [Int64] { rows.map(\.nextKey) }
 
-    /// Whether a link's end has a row.
+    /// Tells whether a link's end has a row.
     func exists(_ end: LinkEnd) throws(MigrationError) -> Bool {
         guard let entity = schema.entityByNumber[Int(end.entity)] else { return false }
         return try rows[schema.tableByEntity[entity]].read(end.key) { _, _ throws(MigrationError) in true } ?? false
@@ -309,9 +309,10 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         try links.set(end(place), store, side, to: members)
     }
 
-    /// The objects of a policy's value: one object, or a set, ordered set or array of objects. Deleted ones are left out.
+    /// Returns the objects in a policy's value: one object, or a set, ordered set or array of objects. Deleted ones are
+    /// left out.
     private func members(_ value: Any?, of property: ObjectProperties.Property) throws -> [LinkMember] {
-        // What Swift code gives first: every other cast of a set makes a bridged copy of it.
+        // Swift code mostly gives this type, so test it first: every other cast of a set makes a bridged copy of it.
         if let value, type(of: value) == Set<ManagedObject>.self, let set = value as? Set<ManagedObject> {
             var members: [LinkMember] = []
             members.reserveCapacity(set.count)
@@ -345,15 +346,15 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             var seen: Set<Int64> = []
             members.removeAll { !seen.insert($0.end.key).inserted }
         }
-        // A set has no order of its own: keys give one that does not change from run to run.
+        // A set has no order of its own; sorting by key gives one that is the same in every run.
         if !(value is NSOrderedSet), !(value is [Any]), !(value is NSArray) {
             members.sort { $0.end.key < $1.end.key }
         }
         return members
     }
 
-    /// The members that a value expression gives a relationship: as a policy's value, but objects that do not fit the
-    /// relationship are passed over, as in a lookup.
+    /// Returns the members in a value expression's result, as for a policy's value. Objects that do not fit the
+    /// relationship are left out, as in a lookup.
     func members(fitting relationship: RelationshipDescription, of value: Any?) throws -> [LinkMember] {
         func fits(_ item: Any) -> Bool {
             guard let object = item as? ManagedObject else { return true }
@@ -371,7 +372,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         return try members(fitting, of: property)
     }
 
-    /// An object as a member of a relationship; nil for a deleted one.
+    /// Returns an object as a member of a relationship; nil if it is deleted.
     func member(_ object: ManagedObject, of property: ObjectProperties.Property) throws -> LinkMember? {
         if object is UnreadMembers { throw UnreadMembers.failure }
         guard object.context === context else {

@@ -1,6 +1,6 @@
-/// The objects that somebody holds, by table and key: a hash table of references that keep nothing alive.
+/// The objects that are still referenced, by table and key: a hash table of references that keep no object alive.
 ///
-/// Memory: 8 bytes a place, at least a third of which are taken.
+/// Memory: 8 bytes for each slot of the table, at least a third of which are used.
 struct LiveObjects: ~Copyable {
     private typealias Place = Unmanaged<ManagedObject>?
 
@@ -14,7 +14,7 @@ struct LiveObjects: ~Copyable {
 
     deinit { places.deallocate() }
 
-    /// The object of a row; nil where nobody holds it.
+    /// Returns the object of a row; nil if it is not referenced.
     ///
     /// - Complexity: O(1).
     func object(table: Int, key: Int64) -> ManagedObject? {
@@ -27,16 +27,16 @@ struct LiveObjects: ~Copyable {
         return nil
     }
 
-    /// Adds an object that is not there.
+    /// Adds an object that is not in the table yet.
     mutating func insert(_ object: ManagedObject) {
         if (count + 1) * 2 > places.count { resize(to: places.count * 2) }
         add(.passUnretained(object), object.place)
         count += 1
     }
 
-    /// Takes an object out.
+    /// Removes an object.
     ///
-    /// - Returns: false where there is none.
+    /// - Returns: false if there is none.
     @discardableResult
     mutating func remove(table: Int, key: Int64) -> Bool {
         var hole = start(table, key)
@@ -47,7 +47,7 @@ struct LiveObjects: ~Copyable {
         guard places[hole] != nil else { return false }
         places[hole] = nil
         count -= 1
-        // What stands behind the hole moves up where its own place is not in between.
+        // Entries behind the hole move up, unless their own slot lies between the hole and them.
         var index = hole
         while true {
             index = (index + 1) & (places.count - 1)
@@ -63,7 +63,7 @@ struct LiveObjects: ~Copyable {
         return true
     }
 
-    /// Shows every object.
+    /// Calls a closure with every object.
     func forEachObject(_ body: (ManagedObject) -> Void) {
         for case let found? in places { body(found.takeUnretainedValue()) }
     }

@@ -1,9 +1,9 @@
 import Foundation
 import ManagedModel
 
-// To-many relationships member by member.
+// Access to single members of to-many relationships.
 extension ManagedObject {
-    /// Adds members to a to-many relationship, at its end, and takes others out. A failure is recorded.
+    /// Adds members at the end of a to-many relationship and removes others. A failure is recorded.
     func changeMembers(of key: String, adding added: [Any], removing removed: [Any]) {
         if let context, entity.relationship(named: key)?.isToMany == true {
             return context.recording {
@@ -22,23 +22,23 @@ extension ManagedObject {
         setValue(isOrdered ? members : NSSet(array: members.array), forKey: key)
     }
 
-    /// The number of members of a to-many relationship; nil where its value has to be asked.
+    /// Returns the number of members of a to-many relationship; nil if only its value tells.
     func memberCount(of key: String) -> Int? {
         context?.recording { try $0.memberCount(of: self, key: key) } ?? nil
     }
 
-    /// Whether something is a member of a to-many relationship; nil where its value has to be asked.
+    /// Tells whether something is a member of a to-many relationship; nil if only its value tells.
     func hasMember(_ member: Any, of key: String) -> Bool? {
         guard let member = member as? ManagedObject else { return false }
         return context?.recording { try $0.isMember(member, of: self, key: key) } ?? nil
     }
 
-    /// A number that changes whenever members may have changed; nil where there is none.
+    /// Returns a number that changes whenever members may have changed; nil if there is none.
     func memberVersion(of key: String) -> UInt64? { context?.backing?.memberVersion(of: self, key: key) }
 }
 
 extension ManagedObjectContext {
-    /// Runs a call that cannot throw on the objects' side; a failure is recorded.
+    /// Runs a call on this side's objects that cannot throw to its caller; a failure is recorded.
     func recording<Value>(_ body: (any Backing) throws -> Value) -> Value? {
         guard let backing else { return nil }
         do {

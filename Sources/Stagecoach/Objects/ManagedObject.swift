@@ -5,19 +5,19 @@ import Mapping
 
 /// An object of the source or of the destination, as a policy sees it.
 ///
-/// It holds no values: it is a fault over a source row, or over a destination row in a batch or a spill, and reads and
-/// writes go there. So a policy may keep objects for as long as it lives; each costs a few dozen bytes. There is at most
-/// one object for an id at a time, so `===` and hashing work as in Core Data.
+/// It holds no values: it is a fault over a source row, or over a destination row in a batch or a spill. Reads and
+/// writes go to that row. A policy may therefore keep objects for as long as it lives; each costs a few dozen bytes.
+/// There is at most one object for an id at a time, so `===` and hashing work as in Core Data.
 open class ManagedObject: NSObject {
-    // Objects come and go by the row: checks of exclusive access cost as much as making one.
+    // Unchecked: objects come and go with every row, and checks of exclusive access cost as much as making one.
     @exclusivity(unchecked) private(set) var place: ObjectPlace
-    /// The context keeps no object alive; it is a shell once the migration is over. Nil for an object that no context
-    /// has taken in.
+    /// The context, which does not keep the object alive and is empty once the migration is over. Nil for an object
+    /// that is in no context yet.
     @exclusivity(unchecked) private(set) var context: ManagedObjectContext?
-    /// Values of an object without a context.
+    /// The values of an object without a context.
     @exclusivity(unchecked) private var detached: [String: Any]?
 
-    // Convenience, so that subclasses elsewhere inherit the other initialisers.
+    // A convenience initialiser, so that subclasses elsewhere inherit the other initialisers.
     convenience init(place: ObjectPlace, context: ManagedObjectContext) {
         self.init(entity: place.entity, insertInto: nil)
         self.place = place
@@ -25,11 +25,11 @@ open class ManagedObject: NSObject {
         detached = nil
     }
 
-    /// Makes an object of an entity and inserts it into a context, with the model's defaults.
+    /// Creates an object of an entity and inserts it into a context, with the model's defaults.
     ///
-    /// An abstract entity, one of another model and the source's context are recorded and end the run when the policy's
-    /// method returns. Without a context the object keeps attributes and relationships itself until
-    /// ``ManagedObjectContext/insert(_:)`` takes it in; its hash changes then.
+    /// An abstract entity, an entity of another model, or the source's context is a failure that is recorded and ends
+    /// the run when the policy's method returns. Without a context the object keeps its attributes and relationships
+    /// itself until ``ManagedObjectContext/insert(_:)`` takes it in; its hash changes then.
     public init(entity: EntityDescription, insertInto context: ManagedObjectContext?) {
         self.context = context
         if let context {
@@ -42,10 +42,10 @@ open class ManagedObject: NSObject {
         context?.adopt(self)
     }
 
-    /// Makes an object of the entity whose class this is, by the class name in the model, and inserts it.
+    /// Creates an object of the entity that has this class in the model, and inserts it.
     ///
-    /// ``ManagedObject`` itself stands for no entity, so this is for subclasses; where not exactly one entity has the
-    /// class, the failure is recorded and ends the run when the policy's method returns.
+    /// ``ManagedObject`` itself belongs to no entity, so this is for subclasses. If the class does not belong to
+    /// exactly one entity, the failure is recorded and ends the run when the policy's method returns.
     public convenience init(context: ManagedObjectContext) {
         let name = String(describing: type(of: self))
         let full = String(reflecting: type(of: self))
@@ -70,7 +70,7 @@ open class ManagedObject: NSObject {
 
     /// Takes the object into a context.
     ///
-    /// - Returns: what was set before.
+    /// - Returns: the values that were set before.
     func enter(_ context: ManagedObjectContext, at place: ObjectPlace) -> [String: Any] {
         let values = detached ?? [:]
         detached = nil
@@ -79,29 +79,29 @@ open class ManagedObject: NSObject {
         return values
     }
 
-    /// Z_PK.
+    /// The key: Z_PK.
     final var key: Int64 { place.key }
 
-    /// Gives the object another row. It is not in its context's books.
+    /// Makes the object stand for another row. The object must not be registered in its context.
     final func move(to place: ObjectPlace) { self.place = place }
 
-    /// Gives the object another row of its entity. It is not in its context's books.
+    /// Makes the object stand for another row of its entity. The object must not be registered in its context.
     final func move(toKey key: Int64) { place.key = key }
 
-    /// Whether the object may become that of another row, where one reference to it is all that there are: who holds it weakly
-    /// sees it go, and what a subclass stores is its own row's.
+    /// Tells whether the object may be reused for another row, if there is only one reference to it. Weak references
+    /// would see it vanish, and stored properties of a subclass belong to its own row.
     final func mayMove(in context: ManagedObjectContext, entity: EntityDescription, table: Int) -> Bool {
         self.context === context && place.entity.index == entity.index && place.table == table
             && type(of: self) == ManagedObject.self && _getWeakRetainCount(self) <= 1
             && _getUnownedRetainCount(self) <= 1
     }
 
-    /// The identity. An object without a context has one of no store.
+    /// The identity. The id of an object without a context belongs to no store.
     public final var objectID: ManagedObjectID {
         context?.id(of: self) ?? ManagedObjectID(place: place, storeUUID: "", isDestination: true)
     }
 
-    /// The context the object belongs to; nil once the migration is over.
+    /// The context that the object belongs to; nil once the migration is over.
     public final var managedObjectContext: ManagedObjectContext? {
         context.flatMap { $0.isOpen ? $0 : nil }
     }
@@ -111,29 +111,29 @@ open class ManagedObject: NSObject {
 
     // MARK: - Values
 
-    /// The value of an attribute or relationship: NSNumber, NSDecimalNumber, String, Date, Data, UUID, URL, an object,
-    /// an NSSet or an NSOrderedSet; also `objectID`, `entity`, `self`, `managedObjectContext` and the object's states. An
-    /// unknown key is recorded and ends the run when the policy's method returns.
+    /// Returns the value of an attribute or relationship: NSNumber, NSDecimalNumber, String, Date, Data, UUID, URL, an
+    /// object, an NSSet or an NSOrderedSet. The keys `objectID`, `entity`, `self`, `managedObjectContext` and those of
+    /// the object's states work too. An unknown key is recorded and ends the run when the policy's method returns.
     open func value(forKey key: String) -> Any? {
         guard let context else { return detachedValue(key) }
         return context.value(of: self, key: key)
     }
 
-    /// Sets an attribute or relationship; the inverse follows at once. A wrong type, an unknown key or an object of
-    /// the other context is recorded and ends the run when the policy's method returns.
+    /// Sets an attribute or relationship. The inverse changes at once. A wrong type, an unknown key or an object of the
+    /// other context is recorded and ends the run when the policy's method returns.
     open func setValue(_ value: Any?, forKey key: String) {
         if let context { return context.setValue(value, of: self, key: key) }
         setDetached(value, key)
     }
 
-    /// The same as `value(forKey:)`: there are no accessors to go around.
+    /// Returns the same as `value(forKey:)`: there are no accessors to bypass.
     open func primitiveValue(forKey key: String) -> Any? { value(forKey: key) }
-    /// The same as `setValue(_:forKey:)`: there are no accessors to go around.
+    /// Does the same as `setValue(_:forKey:)`: there are no accessors to bypass.
     open func setPrimitiveValue(_ value: Any?, forKey key: String) { setValue(value, forKey: key) }
 
-    /// The value at the end of a key path; nil where a step is nil. A to-many step gives a set of its members' values,
-    /// an ordered one an ordered set; collection operators (`@count`, `@sum`, `@max` …) work as in predicates. A failure
-    /// is recorded.
+    /// Returns the value at the end of a key path; nil if a step is nil. A to-many step gives a set of its members'
+    /// values, an ordered one an ordered set. Collection operators (`@count`, `@sum`, `@max` …) work as in predicates.
+    /// A failure is recorded.
     open func value(forKeyPath path: String) -> Any? {
         let components = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         if components.count == 1, !path.hasPrefix("@") { return value(forKey: path) }
@@ -145,7 +145,7 @@ open class ManagedObject: NSObject {
         }
     }
 
-    /// Sets the property at the end of a key path on the object before it; nothing where that is nil.
+    /// Sets the last property of a key path on the object that the other steps lead to; does nothing if that is nil.
     open func setValue(_ value: Any?, forKeyPath path: String) {
         guard path.contains("."), entity.attribute(named: path) == nil,
             entity.composite(named: path) == nil
@@ -162,19 +162,19 @@ open class ManagedObject: NSObject {
         }
     }
 
-    /// Values by key, NSNull for nil.
+    /// Returns values by key, with NSNull for nil.
     open func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
         Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Sets each value; NSNull sets nil.
+    /// Sets several values by key; NSNull sets nil.
     open func setValuesForKeys(_ values: [String: Any]) {
         for (key, value) in values.sorted(by: { $0.key < $1.key }) { setValue(value, forKey: key) }
     }
 
     public override var hash: Int {
         guard let context else { return ManagedObjectID.hash(of: place, isDestination: true) }
-        // A hash must not change: an object that was made ahead has no key yet.
+        // A hash must not change, and an object that was made ahead has no final key yet, so wait for it.
         if context.isDestination { context.awaitTurn() }
         return ManagedObjectID.hash(of: place, isDestination: context.isDestination)
     }
@@ -184,7 +184,7 @@ open class ManagedObject: NSObject {
 
 extension ManagedObject: ExpressionObject {
     package func expressionValue(forKey key: String) throws -> Any? {
-        // A subclass may compute values.
+        // A subclass may override value(forKey:), so ask it.
         guard type(of: self) == ManagedObject.self, let context else { return value(forKey: key) }
         return try context.readValue(of: self, key: key)
     }
@@ -211,20 +211,20 @@ extension ManagedObject: ExpressionObject {
     package var expressionEntityName: String? { entity.definition.name }
     package var expressionEntity: EntityDescription? { entity }
 
-    /// The value at the end of a key path; an unknown key throws.
+    /// Returns the value at the end of a key path; an unknown key throws.
     func sortValue(forKeyPath path: String) throws -> Any? {
         let components = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         return try ValueExpression(node: .keyPath(target: nil, components: components))
             .evaluate(with: self, variables: [:])
     }
 
-    /// Keys that are no properties of entities.
+    /// The keys that work on every object without being properties of its entity.
     static let extraKeys: Set<String> = [
         "objectID", "entity", "self", "managedObjectContext", "isDeleted", "isInserted", "isUpdated", "isFault",
         "hasChanges", "description", "hash",
     ]
 
-    /// The value of a key that is no property; nil where it is none of those either.
+    /// Returns the value of a key that is no property; nil if the key is unknown.
     func extraValue(_ key: String) -> (value: Any?, Void)? {
         switch key {
         case "objectID": (objectID, ())

@@ -4,13 +4,13 @@ import ManagedModel
 import Mapping
 
 extension ManagedObjectContext {
-    /// The objects of a request, or what else it asks for.
+    /// Returns the objects that a request selects, or the other results that it asks for.
     ///
-    /// In the destination's context objects of the store that stands there are seen, of earlier mapping models too, and
-    /// unsaved inserts, changes and deletions at once. Memory: the results; a
-    /// batch while they are read. Complexity: O(rows of the entity) the first time; the same equality asked again
-    /// (`key == value`, `relationship == object`, IN of values, alone or in a conjunction) is looked up in a
-    /// temporary index on disk, SELF and object ids by key.
+    /// The destination's context shows the objects of an existing store and of previous mapping models, and unsaved
+    /// inserts, changes and deletions at once. Memory: the results; a batch while they are read. Complexity: O(rows of
+    /// the entity) the first time. If the same equality is asked again (`key == value`, `relationship == object`, IN of
+    /// values, alone or in a conjunction), it is looked up in a temporary index on disk; SELF and object ids are looked
+    /// up by key.
     ///
     /// - Throws: `fetch.noEntity`, `object.unknownEntity`, `fetch.unknownKey`, `fetch.unsupported`, `value.type` (65),
     ///   the error of a predicate that could not be read, `manager.idle` when the migration is over.
@@ -26,7 +26,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The number of objects that ``fetch(_:)`` would give.
+    /// Returns the number of objects that ``fetch(_:)`` would give.
     ///
     /// - Throws: as ``fetch(_:)``.
     /// - Complexity: O(1) without a predicate, once the rows have been counted.
@@ -35,7 +35,7 @@ extension ManagedObjectContext {
         return try engine.count(query)
     }
 
-    /// What fetches of this context have read.
+    /// Figures on the rows that fetches of this context have read.
     package var fetchStatistics: FetchStatistics {
         var statistics = FetchStatistics()
         if let sources = backing as? SourceObjects {
@@ -48,12 +48,12 @@ extension ManagedObjectContext {
         return statistics
     }
 
-    /// What changes of links in this context have cost; of the destination's.
+    /// The costs of link changes, for the destination's context.
     package var linkStatistics: LinkStatistics {
         (backing as? DestinationObjects)?.links.statistics ?? LinkStatistics()
     }
 
-    /// Queries that read a relationship of many objects of a batch at once, for tests of their number.
+    /// The number of queries that read a relationship for many objects of a batch at once; for tests.
     package var groupedReads: Int { (backing as? SourceObjects)?.relations.groupedReads ?? 0 }
 
     private func query<Result>(of request: FetchRequest<Result>) throws -> (FetchEngine, FetchQuery) {
@@ -98,7 +98,8 @@ extension ManagedObjectContext {
         return results
     }
 
-    /// Dictionaries of values; nil has no entry. With distinct results the limit counts distinct ones.
+    /// Returns dictionaries of values, without entries for nil. If distinct results are asked for, the limit counts
+    /// distinct ones.
     private func dictionaries<Result>(
         _ request: FetchRequest<Result>, _ engine: FetchEngine, _ query: FetchQuery
     ) throws -> [Any] {
@@ -174,9 +175,10 @@ extension ManagedObjectContext: ExpressionFetching {
         }
     }
 
-    /// Shows the objects of a request one after the other, as ``fetch(_:)`` gives them, without holding them all.
+    /// Calls a closure with the objects of a request one after the other, in the order of ``fetch(_:)``, without
+    /// holding them all.
     ///
-    /// - Returns: false where the request is none for objects.
+    /// - Returns: false if the request does not ask for objects.
     func forEachObject(of request: Any?, _ body: (ManagedObject) throws -> Bool) throws -> Bool {
         func visit<Result>(_ request: FetchRequest<Result>) throws -> Bool {
             guard request.resultType == .managedObjectResultType else { return false }

@@ -2,32 +2,33 @@ import Foundation
 import ManagedModel
 
 extension ManagedObjectContext {
-    /// In the destination's context all objects made so far, by policies and by mappings, as a Core Data context that
-    /// never saves holds them, less those that were in the store before; in the source's the objects that somebody holds.
+    /// The objects registered in the context. In the destination's context: all objects made so far, by policies and by
+    /// mappings, as in a Core Data context that never saves, without those that were in the store before. In the
+    /// source's context: the objects that are still referenced.
     ///
-    /// A lazy sequence: nothing is gathered, rows are read in pages.
+    /// A lazy sequence: no objects are collected, rows are read in pages.
     public var registeredObjects: ContextObjects {
         isDestination ? insertedObjects : ContextObjects(context: self, kind: .held(liveObjects))
     }
 
-    /// All objects made so far, by policies and by mappings: nothing is saved before the last policy's `end`.
+    /// All objects made so far, by policies and by mappings; nothing is saved before the last policy's `end`.
     ///
-    /// A lazy sequence in order of entity tables and keys. It shows what was there when the iteration began; objects
-    /// deleted since are left out.
+    /// A lazy sequence in the order of entity tables and keys. It shows the objects that existed when the iteration
+    /// began, without those deleted since.
     public var insertedObjects: ContextObjects { ContextObjects(context: self, kind: .inserted) }
 
-    /// The changed objects that were in the destination's store before and that somebody still holds. The source is
-    /// read-only.
+    /// The objects that were in the destination's store before, have been changed, and are still referenced.
+    /// Empty for the source, which is read-only.
     public var updatedObjects: ContextObjects {
         ContextObjects(context: self, kind: .held(isDestination ? liveObjects.filter(\.isUpdated) : []))
     }
 
-    /// The deleted objects that somebody still holds; the others are gone.
+    /// The deleted objects that are still referenced.
     public var deletedObjects: ContextObjects {
         ContextObjects(context: self, kind: .held(liveObjects.filter(\.isDeleted)))
     }
 
-    /// Whether anything will be saved.
+    /// True if anything will be saved.
     public var hasChanges: Bool { !insertedObjects.isEmpty || backing?.hasStoredChanges == true }
 
     /// Does nothing: a migration saves once, after the last policy's `end` and the model's own rules.
@@ -36,7 +37,7 @@ extension ManagedObjectContext {
     /// Does nothing: changes and their inverses are seen at once.
     public func processPendingChanges() {}
 
-    /// Does nothing: an object's values are those of now, and are not dropped before they are saved.
+    /// Does nothing: an object shows its current values, and changes are not dropped before they are saved.
     public func refresh(_ object: ManagedObject, mergeChanges flag: Bool) {}
 
     /// Does nothing: see ``refresh(_:mergeChanges:)``.
@@ -54,13 +55,13 @@ extension ManagedObjectContext {
     /// Runs a closure on the caller's thread.
     public func performAndWait<Value>(_ block: () throws -> Value) rethrows -> Value { try block() }
 
-    /// Takes an object into no other store: there is one.
+    /// Does nothing: there is only one store.
     public func assign(_ object: Any, to store: PersistentStore) {}
 }
 
-/// Objects of a context, read when they are asked for.
+/// A sequence of a context's objects, read on demand.
 ///
-/// Memory: a page of places while it is iterated.
+/// Memory: a page of places during an iteration.
 public struct ContextObjects: Sequence {
     enum Kind {
         case inserted
@@ -88,16 +89,16 @@ public struct ContextObjects: Sequence {
         }
     }
 
-    /// Whether there is no object.
+    /// True if there is no object.
     public var isEmpty: Bool { first == nil }
 
-    /// One of the objects; nil where there is none.
+    /// One of the objects; nil if there is none.
     public var first: ManagedObject? {
         var iterator = makeIterator()
         return iterator.next()
     }
 
-    /// Whether an object is among them.
+    /// Tells whether an object is among them.
     ///
     /// - Complexity: O(1) for inserted objects.
     public func contains(_ object: ManagedObject) -> Bool {
@@ -107,12 +108,12 @@ public struct ContextObjects: Sequence {
         }
     }
 
-    /// All of them at once.
+    /// All objects at once, in an array.
     public var allObjects: [ManagedObject] { Array(self) }
 
     public struct Iterator: IteratorProtocol {
         private let context: ManagedObjectContext
-        /// For each table the key before which objects were there when the iteration began.
+        /// For each table, the first key that was not given yet when the iteration began.
         private let limits: [Int64]
         private var page: [ObjectPlace] = []
         private var position = 0
@@ -138,7 +139,7 @@ public struct ContextObjects: Sequence {
                 while position < page.count {
                     position += 1
                     let place = page[position - 1]
-                    // A page may be older than a deletion.
+                    // The object may have been deleted after the page was read.
                     if position > 1, let exists = try? context.backing?.exists(place), !exists { continue }
                     return context.object(at: place)
                 }

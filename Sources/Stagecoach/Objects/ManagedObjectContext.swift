@@ -2,74 +2,76 @@ import Diagnostics
 import Foundation
 import ManagedModel
 
-/// The objects of one side of a migration: made as faults when asked for, unique by id, kept only as long as somebody
-/// holds them.
+/// The objects of one side of a migration: made as faults on demand, unique by id, kept only as long as code refers to
+/// them.
 ///
-/// The source's context is read-only. What is changed in the destination's is seen at once by everybody and saved once,
-/// after the last policy's `end`.
+/// The source's context is read-only. Changes in the destination's context are visible at once and saved once, after
+/// the last policy's `end`.
 public final class ManagedObjectContext {
     /// Reads and writes the objects of a side.
     protocol Backing: AnyObject {
         func value(of object: ManagedObject, key: String) throws -> Any?
         func setValue(_ value: Any?, of object: ManagedObject, key: String) throws
-        /// Adds members to a to-many relationship, at its end, and takes others out.
+        /// Adds members at the end of a to-many relationship and removes others.
         func changeMembers(of object: ManagedObject, key: String, adding: [Any], removing: [Any]) throws
-        /// The number of members of a to-many relationship; nil where it is not known apart from its value.
+        /// Returns the number of members of a to-many relationship; nil if only its value tells.
         func memberCount(of object: ManagedObject, key: String) throws -> Int?
-        /// Whether an object is a member; nil where it is not known apart from the relationship's value.
+        /// Tells whether an object is a member; nil if only the relationship's value tells.
         func isMember(_ member: ManagedObject, of object: ManagedObject, key: String) throws -> Bool?
-        /// A number that changes whenever members of the relationship may have changed; nil where there is none.
+        /// Returns a number that changes whenever members of the relationship may have changed; nil if there is none.
         func memberVersion(of object: ManagedObject, key: String) -> UInt64?
         func insert(_ entity: EntityDescription) throws -> ObjectPlace
         func delete(_ object: ManagedObject) throws
         func exists(_ place: ObjectPlace) throws -> Bool
         func entity(named name: String) throws -> EntityDescription
-        /// The place of the row that an entity and a key name, with the row's own entity; nil where there is no such row.
+        /// Returns the place of the row with a key, with the row's own entity; nil if there is no such row of the given
+        /// entity.
         func existingPlace(entity: EntityDescription, key: Int64) throws -> ObjectPlace?
-        /// A place that no row has: what a failed insertion gives, because it cannot throw.
+        /// A place that no row has: the result of a failed insertion, which cannot throw.
         var placeholder: ObjectPlace { get }
         var fetchEngine: FetchEngine { get }
-        /// The number of the side's unsaved objects.
+        /// Returns the number of the side's unsaved objects.
         func insertedCount() throws -> Int
-        /// Whether an object of the destination was in the store before the mapping model at work.
+        /// Tells whether an object of the destination was in the store before the mapping model at work.
         func isStored(_ place: ObjectPlace) -> Bool
-        /// Whether such an object was changed.
+        /// Tells whether such an object was changed.
         func isChanged(_ place: ObjectPlace) throws -> Bool
-        /// Whether any was changed or deleted.
+        /// True if any such object was changed or deleted.
         var hasStoredChanges: Bool { get }
-        /// Places of a page of the side's unsaved objects, from a table and key on; empty at the end.
+        /// Returns a page of places of the side's unsaved objects, from a table and key on; empty at the end.
         func insertedPlaces(table: Int, from key: Int64) throws -> [ObjectPlace]
-        /// For each table the key that the next new object gets; empty where nothing is unsaved.
+        /// For each table, the key that the next new object gets; empty if nothing is unsaved.
         var insertionLimits: [Int64] { get }
     }
 
-    /// Nil once the migration is over: objects that somebody still holds have no values then.
+    /// The objects' backing; nil once the migration is over. Objects that are still referenced have no values then.
     private var side: (any Backing)?
-    /// What a second thread sees of the context while it works ahead; nil while nobody does.
+    /// The second thread's view of the context while it works ahead; nil if no thread does.
     @exclusivity(unchecked) var lane: LaneSide?
-    /// Source objects whose calls a second thread has done before their turn, for tests and measurements.
+    /// The number of source objects whose calls a second thread completed before their turn; for tests and
+    /// measurements.
     package internal(set) var objectsAhead = 0
-    /// What reads and writes the objects of whoever asks.
+    /// The backing for the calling thread.
     var backing: (any Backing)? { ahead?.backing ?? side }
     private let sideFailures: FailureRecord
     private var failures: FailureRecord { ahead?.lane.failures ?? sideFailures }
     let storeUUID: String
     let isDestination: Bool
-    // One thread uses a context: checks of exclusive access cost as much as the looking up.
+    // Unchecked: one thread uses a context, and checks of exclusive access cost as much as the lookup.
     @exclusivity(unchecked) private var live = LiveObjects()
     private var placeholders: Int64 = 0
-    /// The mutable view that was made last: who adds member after member asks for it each time.
+    /// The mutable view that was made last. Code that adds one member after the other asks for it each time.
     private var mutableView: (object: ObjectPlace, key: String, view: NSObject)?
 
-    /// The store that the objects are of, and its model.
+    /// The store that the objects belong to, with its model.
     public let persistentStoreCoordinator: PersistentStoreCoordinator!
-    /// The caller's own.
+    /// Values for the caller's own use.
     public let userInfo = NSMutableDictionary()
-    /// The caller's own.
+    /// A name for the caller's own use.
     public var name: String?
     /// Has no effect: changes cannot be undone during a migration.
     public var undoManager: AnyObject?
-    /// Has no effect: one save has nothing to be merged with.
+    /// Has no effect: the single save has nothing to merge with.
     public var mergePolicy: Any = "NSErrorMergePolicy"
     /// Has no effect.
     public var automaticallyMergesChangesFromParent = false
@@ -86,9 +88,9 @@ public final class ManagedObjectContext {
         self.isDestination = isDestination
     }
 
-    /// A context without a store.
+    /// Creates a context without a store.
     ///
-    /// - Parameter isDestination: on which side it stands.
+    /// - Parameter isDestination: true for the destination's side.
     init(idle isDestination: Bool) {
         side = nil
         sideFailures = FailureRecord()
@@ -99,22 +101,22 @@ public final class ManagedObjectContext {
 
     var isOpen: Bool { side != nil }
 
-    /// The lane, where it is its thread that asks and it works ahead.
+    /// The second thread's view, if that thread is calling and works ahead; else nil.
     private var ahead: LaneSide? {
         guard let lane, lane.lane.isAhead else { return nil }
         return lane
     }
 
-    /// Lets a thread that works ahead wait until all before it is done: what is asked next is not its own.
+    /// Makes a thread that works ahead wait until all previous work is done, because the next request may depend on it.
     func awaitTurn() { ahead?.lane.takeTurn() }
 
-    /// Lets rows and links go at the end of the migration.
+    /// Releases rows and links at the end of the migration.
     func close() {
         side = nil
         mutableView = nil
     }
 
-    /// The mutable view of an object's relationship that was made last.
+    /// Returns the mutable view that was made last, if it is the one of this relationship.
     func mutableView<View: NSObject>(of object: ManagedObject, _ key: String) -> View? {
         awaitTurn()
         guard let mutableView, mutableView.object.key == object.place.key,
@@ -130,14 +132,14 @@ public final class ManagedObjectContext {
     }
 
     func id(of object: ManagedObject) -> ManagedObjectID {
-        // An object that was made ahead has no key yet.
+        // An object that was made ahead has no final key yet, so wait for it.
         if isDestination { awaitTurn() }
         return ManagedObjectID(place: object.place, storeUUID: storeUUID, isDestination: isDestination)
     }
 
     // MARK: - Objects by place and id
 
-    /// The object of a place: the one that is alive, or a new fault.
+    /// Returns the object of a place: the living one, or a new fault.
     func object(at place: ObjectPlace) -> ManagedObject {
         if let known = liveObject(place) { return known }
         let object = ManagedObject(place: place, context: self)
@@ -145,12 +147,12 @@ public final class ManagedObjectContext {
         return object
     }
 
-    /// Makes a variable hold the object of a row: the one that is alive, else a fault. The object that it held becomes that
-    /// fault where nobody else holds it: going over rows makes no object for each.
+    /// Makes a variable hold the object of a row: the living one, else a fault. If nothing else refers to the object that is
+    /// in the variable, it becomes the fault, so that going over rows does not make an object for each.
     ///
     /// - Parameters:
     ///   - held: an object of this context, or nil.
-    ///   - entity: the row's own.
+    ///   - entity: the row's own entity.
     func renew(_ held: inout ManagedObject?, entity: EntityDescription, table: Int, key: Int64) {
         guard isKnownUniquelyReferenced(&held), let object = held,
             object.mayMove(in: self, entity: entity, table: table)
@@ -163,7 +165,7 @@ public final class ManagedObjectContext {
                 held = known
                 return
             }
-            // One that outlived the round in which it was made is in the other book.
+            // An object that outlived the round in which it was made is registered with the other thread.
             if !ahead.live.remove(table: table, key: object.key) {
                 held = self.object(at: ObjectPlace(entity: entity, key: key, table: table))
                 return
@@ -186,7 +188,7 @@ public final class ManagedObjectContext {
         return live.object(table: place.table, key: place.key)
     }
 
-    /// The object of an id: the one that is alive, or a new fault.
+    /// Returns the object with an id: the living one, or a new fault.
     public func object(with id: ManagedObjectID) -> ManagedObject {
         awaitTurn()
         if let failure = foreign(id) {
@@ -196,9 +198,9 @@ public final class ManagedObjectContext {
         return object(at: id.place)
     }
 
-    /// The object of an id whose row exists.
+    /// Returns the object with an id, if its row exists.
     ///
-    /// - Throws: `object.unknown`.
+    /// - Throws: `object.unknown` if there is no such row.
     public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
         awaitTurn()
         guard foreign(id) == nil, try backing?.exists(id.place) ?? false else {
@@ -208,7 +210,8 @@ public final class ManagedObjectContext {
         return object(at: id.place)
     }
 
-    /// The object of an id, where somebody holds it; nil otherwise. Nothing is read.
+    /// Returns the object with an id if it is registered. In the source's context it is if it is still referenced, and
+    /// nothing is read. In the destination's context it is if its row exists.
     public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
         guard foreign(id) == nil else { return nil }
         awaitTurn()
@@ -223,7 +226,7 @@ public final class ManagedObjectContext {
             context: .init(entity: id.entity.definition.name, objectID: id.description))
     }
 
-    /// A place that no row and no other object has.
+    /// Returns a place that no row and no other object has.
     private func freePlaceholder(_ entity: EntityDescription) -> ObjectPlace {
         awaitTurn()
         let place = backing?.placeholder ?? ObjectPlace(entity: entity, key: .min, table: 0)
@@ -242,19 +245,19 @@ public final class ManagedObjectContext {
     func forget(_ place: ObjectPlace) {
         if let ahead {
             if ahead.live.remove(table: place.table, key: place.key) { return }
-            // One that outlived the round in which it was made.
+            // The object outlived the round in which it was made, so the other thread has it.
             awaitTurn()
         }
         live.remove(table: place.table, key: place.key)
     }
 
-    /// Takes an object over that was made ahead, unless somebody has another of its place.
+    /// Registers an object that the second thread made, unless another object of the same place is registered.
     func take(_ object: ManagedObject) {
         guard live.object(table: object.place.table, key: object.place.key) == nil else { return }
         live.insert(object)
     }
 
-    /// Objects that somebody holds.
+    /// The objects that are still referenced.
     var liveObjects: [ManagedObject] {
         awaitTurn()
         var objects: [ManagedObject] = []
@@ -270,10 +273,10 @@ public final class ManagedObjectContext {
         return object(at: try backing.insert(entity))
     }
 
-    /// Inserts an object of an entity named; a failure is recorded.
+    /// Inserts an object of a named entity; a failure is recorded.
     ///
-    /// An unknown or abstract entity ends the run when the policy's method returns; until then the policy holds an object
-    /// without a row.
+    /// An unknown or abstract entity ends the run when the policy's method returns; until then the policy holds an
+    /// object without a row.
     func insertNewObject(named name: String) -> ManagedObject {
         guard let backing else { preconditionFailure("the migration that the context belongs to is over") }
         do {
@@ -284,7 +287,7 @@ public final class ManagedObjectContext {
         }
     }
 
-    /// Takes an object that was made without a context in: it gets a row, and what was set on it is set there.
+    /// Inserts an object that was made without a context: it gets a row with the values that were set on it.
     ///
     /// An object that is in the context already is left alone. A failure is recorded.
     public func insert(_ object: ManagedObject) {
@@ -298,11 +301,12 @@ public final class ManagedObjectContext {
         for (key, value) in values { setValue(value, of: object, key: key) }
     }
 
-    /// The place of a new row; of none where it cannot be made, which is recorded.
+    /// Returns the place of a new row. If the row cannot be made, the failure is recorded and the place belongs to no
+    /// row.
     func placeForNew(_ entity: EntityDescription) -> ObjectPlace {
         do {
             guard let backing else { throw MigrationError("manager.idle", .internal, "The migration is over") }
-            // The entity may be one of an equal model that was loaded apart.
+            // The entity may come from an equal model that was loaded separately, so look it up by name.
             return try backing.insert(backing.entity(named: entity.definition.name))
         } catch {
             failures.record(error)
@@ -310,16 +314,16 @@ public final class ManagedObjectContext {
         }
     }
 
-    /// Registers an object that was made at a new place.
+    /// Registers an object at a new place.
     func adopt(_ object: ManagedObject) {
         if let ahead { return ahead.live.insert(object) }
         live.insert(object)
     }
 
-    /// Records a failure of a call that could not throw.
+    /// Records the failure of a call that cannot throw.
     func record(_ error: any Error) { failures.record(error) }
 
-    /// Deletes an object: it will have no row, and references to it become nil.
+    /// Deletes an object: it gets no row, and references to it become nil.
     public func delete(_ object: ManagedObject) {
         do {
             guard object.context === self else { throw ObjectFailure.foreign(object) }
@@ -338,12 +342,12 @@ public final class ManagedObjectContext {
         }
     }
 
-    /// Whether an object will be saved as a new one.
+    /// Tells whether an object will be saved as a new one.
     func isInserted(_ object: ManagedObject) -> Bool {
         exists(object) && backing?.isStored(object.place) == false
     }
 
-    /// Whether an object of the store will be saved with changes.
+    /// Tells whether an object of the store will be saved with changes.
     func isUpdated(_ object: ManagedObject) -> Bool {
         do {
             return try exists(object) && backing?.isChanged(object.place) ?? false
@@ -364,9 +368,9 @@ public final class ManagedObjectContext {
         }
     }
 
-    /// The value of a property, or of one of the keys that every object has.
+    /// Returns the value of a property, or of a key that works on every object.
     ///
-    /// - Throws: `object.unknownKey`, and what reading throws.
+    /// - Throws: `object.unknownKey`; the errors of reading.
     func readValue(of object: ManagedObject, key: String) throws -> Any? {
         do {
             return try backing?.value(of: object, key: key)
@@ -407,13 +411,14 @@ public final class ManagedObjectContext {
     }
 }
 
-/// The first failure inside a policy's call that could not throw: it ends the run as soon as the method returns.
+/// The first failure of a call that cannot throw, made inside a policy's method. It ends the run as soon as the method
+/// returns.
 final class FailureRecord {
     private var first: (any Error)?
 
     func record(_ error: any Error) { if first == nil { first = error } }
 
-    /// Throws what was recorded, once.
+    /// Throws the recorded failure, once.
     func rethrow() throws {
         guard let error = first else { return }
         first = nil
@@ -428,7 +433,7 @@ extension EntityDescription {
         context.insertNewObject(named: name)
     }
 
-    /// The entity of a name in a context's model; nil where there is none.
+    /// Returns the entity with a name in a context's model; nil if there is none.
     public static func entity(forEntityName name: String, in context: ManagedObjectContext) -> EntityDescription? {
         context.persistentStoreCoordinator.managedObjectModel.entity(named: name)
     }

@@ -2,16 +2,16 @@ import Foundation
 import ManagedModel
 import Mapping
 
-/// Which row of its side an object is.
+/// The row of an object, on the object's side of the migration.
 struct ObjectPlace {
     let entity: EntityDescription
-    /// Z_PK.
+    /// The key: Z_PK.
     var key: Int64
-    /// Table index in the schema of the object's side.
+    /// The table's index in the schema of the object's side.
     let table: Int
 }
 
-/// The identity of an object: its store, its entity, its key. Equal ids name one object.
+/// The identity of an object: its store, entity and key. Equal ids belong to the same object.
 public final class ManagedObjectID: NSObject, @unchecked Sendable {
     let place: ObjectPlace
     let storeUUID: String
@@ -19,7 +19,7 @@ public final class ManagedObjectID: NSObject, @unchecked Sendable {
 
     /// The object's own entity.
     public var entity: EntityDescription { place.entity }
-    /// Z_PK.
+    /// The key: Z_PK.
     package var key: Int64 { place.key }
     private var table: Int { place.table }
 
@@ -29,13 +29,13 @@ public final class ManagedObjectID: NSObject, @unchecked Sendable {
         self.isDestination = isDestination
     }
 
-    /// False: keys are given at creation, so an id never changes.
+    /// Always false: keys are given at creation, so an id never changes.
     public var isTemporaryID: Bool { false }
 
-    /// `<entity>/p<key>`: the form in which errors and reports name objects.
+    /// The form in which errors and reports name objects: `<entity>/p<key>`.
     package var shortName: String { "\(entity.definition.name)/p\(key)" }
 
-    /// `x-coredata://<store UUID>/<entity>/p<key>`.
+    /// Returns the id as a URI: `x-coredata://<store UUID>/<entity>/p<key>`.
     public func uriRepresentation() -> URL {
         var parts = URLComponents()
         parts.scheme = "x-coredata"
@@ -46,7 +46,7 @@ public final class ManagedObjectID: NSObject, @unchecked Sendable {
 
     public override var hash: Int { ManagedObjectID.hash(of: place, isDestination: isDestination) }
 
-    /// The hash of an id and of its object.
+    /// Returns the hash shared by an id and its object.
     static func hash(of place: ObjectPlace, isDestination: Bool) -> Int {
         var hasher = Hasher()
         hasher.combine(place.key)

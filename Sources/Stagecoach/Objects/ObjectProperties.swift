@@ -1,23 +1,25 @@
 import ManagedModel
 import PersistentStore
 
-/// Where an object's properties are, by name: names become columns and link stores once an entity, not once a call.
+/// The columns and link stores of an object's properties, by name. Names are resolved once for each entity, not once
+/// for each call.
 final class ObjectProperties {
     /// One property of an entity.
     final class Property {
-        /// Nil for a relationship.
+        /// The attribute; nil for a relationship.
         let attribute: AttributeDescription?
         let type: AttributeType
         let isExternal: Bool
-        /// Column index; nil for a transient attribute and for relationships without a column in the object's own row.
+        /// The column's index; nil for a transient attribute and for relationships without a column in the object's own
+        /// row.
         let column: Int?
-        /// Nil for an attribute.
+        /// The relationship; nil for an attribute.
         let relationship: RelationshipDescription?
         let isToMany: Bool
         let isOrdered: Bool
-        /// Table of the objects that a relationship leads to.
+        /// The table of the relationship's objects.
         let targetTable: Int
-        /// Nil on the source's side and for transient relationships.
+        /// The links; nil on the source's side and for transient relationships.
         let links: (store: LinkStore, side: LinkStore.Side)?
 
         init(_ attribute: AttributeDescription, column: Int?) {
@@ -50,9 +52,11 @@ final class ObjectProperties {
 
     private let schema: StoreSchema
     private let stores: LinkStores?
-    /// By entity index, each made when it is first asked for.
+    /// The properties by entity index; each entity's are made on first use.
     private var entities: [[String: Property]?]
 
+    /// Creates the properties of one side.
+    ///
     /// - Parameter stores: the destination's links; nil for the source, whose links are in its rows.
     init(schema: StoreSchema, stores: LinkStores?) {
         self.schema = schema
@@ -60,7 +64,7 @@ final class ObjectProperties {
         entities = Array(repeating: nil, count: schema.model.entities.count)
     }
 
-    /// A property of an entity; nil where it has none of the name.
+    /// Returns a property of an entity; nil if the entity has none with this name.
     func property(_ name: String, of entity: EntityDescription) -> Property? {
         if let known = entities[entity.index] { return known[name] }
         var properties: [String: Property] = [:]

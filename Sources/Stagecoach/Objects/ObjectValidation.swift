@@ -3,11 +3,13 @@ import Foundation
 import ManagedModel
 import Mapping
 
-/// The model's rules for one object as a policy sees it.
+/// Checks the model's rules for one object, as a policy sees it.
 struct ObjectValidation {
     let object: ManagedObject
 
-    /// - Throws: `validation.…` (65), the first rule that is broken.
+    /// Checks all rules.
+    ///
+    /// - Throws: `validation.…` (65) for the first rule that is broken.
     func run() throws {
         for attribute in object.entity.attributes where !attribute.isTransient {
             let value = object.value(forKey: attribute.name)
@@ -81,7 +83,7 @@ struct ObjectValidation {
 }
 
 extension AttributeValue {
-    /// The number that a bound is; nil for what has no order.
+    /// The number of a bound; nil for values without an order.
     fileprivate var numberForRule: Double? {
         switch self {
         case .boolean(let flag): flag ? 1 : 0

@@ -4,13 +4,13 @@ import Foundation
 import PersistentStore
 
 extension PersistentStore {
-    /// The kind of a store, under the name that newer sources use.
+    /// The type of a store, under the name that newer sources use.
     public typealias StoreType = MigrationManager.StoreType
 }
 
 extension PersistentStoreCoordinator {
-    /// What a store says of itself, without its being opened for anything else: how programs find out which model
-    /// version wrote it.
+    /// Returns a store's metadata without opening the store for anything else. Programs use it to find out which model
+    /// version wrote the store.
     ///
     /// - Throws: `manager.storeType` (78) for any type but SQLite; errors of opening the store (65, 66, 74, 77).
     public static func metadataForPersistentStore(
@@ -29,7 +29,7 @@ extension PersistentStoreCoordinator {
         return metadata
     }
 
-    /// ``metadataForPersistentStore(ofType:at:options:)`` under its newer name.
+    /// Returns the same as ``metadataForPersistentStore(ofType:at:options:)``, under the newer name.
     public static func metadataForPersistentStore(
         type: PersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
     ) throws -> [String: Any] {

@@ -3,17 +3,17 @@ import Foundation
 import ManagedModel
 import PersistentStore
 
-/// A store that a context's objects are of.
+/// The store that a context's objects belong to.
 public final class PersistentStore {
-    /// Where the store is; the destination's while it is not there yet.
+    /// The store's URL; for the destination, the URL where it will be published.
     public let url: URL?
-    /// "SQLite".
+    /// The store's type: "SQLite".
     public let type: String
     /// The store identifier in object URIs.
     public let identifier: String!
-    /// What the store says of itself: its type, its identifier, the application's own values.
+    /// The store's metadata: its type, its identifier and the application's own values.
     public let metadata: [String: Any]!
-    /// Nil: stores hold all entities of their model.
+    /// Always nil: stores hold all entities of their model.
     public let configurationName: String
     /// True for the source.
     public let isReadOnly: Bool
@@ -32,12 +32,12 @@ public final class PersistentStore {
     fileprivate func attach(to coordinator: PersistentStoreCoordinator) { persistentStoreCoordinator = coordinator }
 }
 
-/// The one store of a side of a migration, and its model.
+/// The store of one side of a migration, with its model.
 public final class PersistentStoreCoordinator {
-    /// The model of its store.
+    /// The model of the store.
     public let managedObjectModel: ManagedObjectModel
     private let store: PersistentStore
-    /// Finds the row that an entity and a key name; set by the context's runtime.
+    /// Finds the row of an entity and a key; set by the context's runtime.
     var existingPlace: (EntityDescription, Int64) throws -> ObjectPlace? = { _, _ in nil }
     private let isDestination: Bool
     private let tables: [Int]
@@ -52,10 +52,11 @@ public final class PersistentStoreCoordinator {
 
     var storeUUID: String { store.identifier }
 
-    /// The one store.
+    /// The stores: always one.
     public var persistentStores: [PersistentStore] { [store] }
 
-    /// The object id of a URI of the store; nil for a URI of another store or of no entity. The object need not exist.
+    /// Returns the object id for a URI of the store; nil if the URI belongs to another store or names no entity. The
+    /// object need not exist.
     public func managedObjectID(forURIRepresentation url: URL) -> ManagedObjectID? {
         guard url.scheme?.lowercased() == "x-coredata", let host = url.host,
             host.caseInsensitiveCompare(storeUUID) == .orderedSame
@@ -70,13 +71,13 @@ public final class PersistentStoreCoordinator {
         return ManagedObjectID(place: place, storeUUID: storeUUID, isDestination: isDestination)
     }
 
-    /// Where a store is.
+    /// Returns a store's URL.
     public func url(for store: PersistentStore) -> URL { store.url ?? URL(fileURLWithPath: "/dev/null") }
 
-    /// What a store says of itself.
+    /// Returns a store's metadata.
     public func metadata(for store: PersistentStore) -> [String: Any] { store.metadata }
 
-    /// The store at a URL; nil where it is not this side's.
+    /// Returns the store at a URL; nil if this side has no store there.
     public func persistentStore(for url: URL) -> PersistentStore? {
         store.url?.standardizedFileURL.path == url.standardizedFileURL.path ? store : nil
     }
@@ -86,7 +87,7 @@ public final class PersistentStoreCoordinator {
 }
 
 extension PropertyListValue {
-    /// The value in Foundation's types; nil for what no property list of an application holds.
+    /// The value in Foundation's types; nil for values that an application's property list cannot hold.
     var object: Any? {
         switch self {
         case .null, .uid: nil

@@ -1,20 +1,20 @@
 import Foundation
 import ManagedModel
 
-/// An ordered to-many relationship as a mutable ordered set: changes go to the object.
+/// An ordered to-many relationship as a mutable ordered set. Changes go to the object.
 ///
-/// Much of what Foundation's class can do reads its own storage and cannot be overridden (`array`, `reversed`, iteration,
-/// `firstObject` …), so the members stand there too: as they were when the view was made, and as it changes them.
-/// Memory: up to ``UnreadMembers/most`` members; of more none is held, and reading them that way fails. Adding and
-/// inserting at the end, removing, counting and asking for a member cost the same whatever the number of members; other
-/// insertions and moves set all members anew.
+/// Many methods of Foundation's class read its own storage and cannot be overridden (`array`, `reversed`, iteration,
+/// `firstObject` …). The members are therefore copied into that storage: as they were when the view was made, and as
+/// the view changes them. Memory: up to ``UnreadMembers/most`` members; of a larger relationship none is held, and such
+/// reads fail. Adding and inserting at the end, removing, counting and asking for a member cost the same for any number
+/// of members; other insertions and moves set all members anew.
 final class RelationshipOrderedSet: NSMutableOrderedSet {
     private let object: ManagedObject?
     private let key: String
     private var read: (version: UInt64, members: NSOrderedSet)?
-    /// Whether Foundation's own storage is meant.
+    /// True while a call is meant for Foundation's own storage.
     private var isOwn = false
-    /// The version of the members that stand in Foundation's storage.
+    /// The version of the members in Foundation's storage.
     private var ownVersion: UInt64?
 
     init(object: ManagedObject, key: String) {
@@ -53,17 +53,17 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
 
     // MARK: - Foundation's storage
 
-    /// Works on Foundation's own storage.
+    /// Runs a closure that works on Foundation's own storage.
     private func own(_ body: () -> Void) {
         isOwn = true
         body()
         isOwn = false
     }
 
-    /// Whether Foundation's storage holds the members of now.
+    /// True if Foundation's storage holds the current members.
     var isCurrent: Bool { ownVersion != nil && ownVersion == object?.memberVersion(of: key) }
 
-    /// Puts the members of now into Foundation's storage.
+    /// Copies the current members into Foundation's storage.
     private func fill() {
         guard let object else { return }
         ownVersion = object.memberVersion(of: key)
@@ -79,7 +79,7 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
         }
     }
 
-    /// Changes the members at their end, in the object and in Foundation's storage.
+    /// Adds members at the end, in the object and in Foundation's storage.
     private func append(_ added: [Any]) {
         let isKnown = isCurrent && count + added.count <= UnreadMembers.most
         let new = isKnown ? added.filter { !contains($0) } : []
@@ -92,7 +92,7 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
         ownVersion = object?.memberVersion(of: key)
     }
 
-    /// Takes a member out, of the object and of Foundation's storage.
+    /// Removes a member from the object and from Foundation's storage.
     private func take(_ member: Any) {
         let before = count
         let isKnown = isCurrent && before <= UnreadMembers.most
@@ -150,7 +150,7 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
     override func moveObjects(at indexes: IndexSet, to index: Int) {
         set(members) { $0.moveObjects(at: indexes, to: index) }
     }
-    // Foundation's own intersections change the set while they go over it, and may never end.
+    // Foundation's own intersections change the set while they iterate over it, and may never end.
     override func intersect(_ other: NSOrderedSet) { keep { other.contains($0) } }
     override func intersectSet(_ other: Set<AnyHashable>) {
         keep { member in (member as? AnyHashable).map(other.contains) ?? false }
@@ -160,7 +160,7 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
         set(members) { $0.sort(options: options, usingComparator: comparator) }
     }
 
-    /// Leaves out the members that do not pass.
+    /// Removes the members that do not pass a test.
     private func keep(_ isKept: (Any) -> Bool) {
         object?.setValue(NSOrderedSet(array: members.array.filter(isKept)), forKey: key)
         fill()

@@ -1,13 +1,12 @@
 import Foundation
 import ManagedModel
 
-/// A to-many relationship as a mutable set: reads and changes go to the object.
+/// A to-many relationship as a mutable set. Reads and changes go to the object.
 ///
-/// Memory: none of its own but the members that were read last. Adding, removing, counting and asking for a member cost
-/// the same whatever the number of members.
+/// Memory: only the members that were read last. Adding, removing, counting and asking for a member cost the same for
+/// any number of members.
 ///
-/// A cast to Swift's `Set` reads Foundation's own storage, which no subclass can fill: `value(forKey:)` gives what can be
-/// cast.
+/// A cast to Swift's `Set` reads Foundation's own storage, which no subclass can fill; use `value(forKey:)` for that.
 final class RelationshipSet: NSMutableSet {
     private let object: ManagedObject?
     private let key: String

@@ -4,7 +4,7 @@ import ManagedModel
 import PersistentStore
 import Rows
 
-/// The source's objects: faults over the batch at hand, or over single rows fetched by key. Read-only.
+/// The source's objects: faults over the current batch, or over single rows fetched by key. Read-only.
 final class SourceObjects: ManagedObjectContext.Backing {
     let session: MigrationSession
     let schema: StoreSchema
@@ -12,19 +12,19 @@ final class SourceObjects: ManagedObjectContext.Backing {
     unowned(unsafe) var context: ManagedObjectContext?
     private let properties: ObjectProperties
 
-    /// The batch that stage 1 is working on: all own columns of its table, slot by column index.
+    /// The batch that stage 1 works on: all own columns of its table, with slots in the order of columns.
     @exclusivity(unchecked) var window: RowBatch
     @exclusivity(unchecked) private(set) var windowTable: Int?
-    /// What objects of the window refer to.
+    /// The rows and members that objects of the window refer to.
     let relations: WindowRelations
     private var readers: [Int: PointReader] = [:]
     private var fetched: [Int: Fetched] = [:]
 
     /// Temporary indexes of fetches.
     let indexes: EqualityIndexes
-    /// Rows by entity, of tables that were counted.
+    /// The number of rows by entity, for tables that were counted.
     var rowCounts: [Int: TableCounts] = [:]
-    /// What fetches have read.
+    /// Figures on the rows that fetches have read.
     var statistics = FetchStatistics()
 
     /// The row fetched last from a table.
@@ -46,11 +46,11 @@ final class SourceObjects: ManagedObjectContext.Backing {
 
     // MARK: - Identity
 
-    /// The place of a row; nil where there is no such row, or it is of no entity of the model.
+    /// Returns the place of a row; nil if there is no such row, or if it belongs to no entity of the model.
     func place(table: Int, key: Int64) throws(MigrationError) -> ObjectPlace? {
         let entities = schema.tables[table].entities
         if entities.count == 1, let keys = session.sourceKeys?.byTable[table] {
-            // The keys are at hand: the row need not be read to know that it is there.
+            // The keys are in memory, so the row need not be read to know that it exists.
             guard try keys.contains(key) else { return nil }
             return place(entity: schema.model.entity(at: entities[0]), table: table, key: key)
         }
@@ -74,20 +74,20 @@ final class SourceObjects: ManagedObjectContext.Backing {
 
     // MARK: - Rows
 
-    /// Lets objects of a table be read from a batch that the caller fills.
+    /// Opens a window: objects of a table are read from a batch that the caller fills.
     func openWindow(_ batch: consuming RowBatch, table: Int) {
         window = batch
         windowTable = table
     }
 
-    /// Objects of the table are fetched by key again.
+    /// Closes the window: objects of the table are fetched by key again.
     func closeWindow() {
         windowTable = nil
         relations.removeAll()
         window = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
     }
 
-    /// The place of a row in the batch at hand; nil where it is not there.
+    /// Returns the position of a row in the current batch; nil if it is not there.
     func rowInWindow(table: Int, key: Int64) -> Int? {
         guard windowTable == table, window.count > 0, key >= window.key(0), key <= window.key(window.count - 1)
         else { return nil }
@@ -100,7 +100,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
         return window.key(low) == key ? low : nil
     }
 
-    /// Reads a row with all own columns, slot by column index.
+    /// Reads a row with all own columns, with slots in the order of columns.
     func read<Value>(
         table: Int, key: Int64, _ body: (borrowing RowBatch, Int) throws(MigrationError) -> Value
     ) throws(MigrationError) -> Value? {
@@ -138,7 +138,8 @@ final class SourceObjects: ManagedObjectContext.Backing {
 
     // MARK: - Members
 
-    /// The members of a to-many relationship, in its order: key, ordering key, entity index where the row exists.
+    /// Calls a closure with the members of a to-many relationship in its order: key, ordering key, and entity index if
+    /// the row exists.
     func forEachMember(
         of key: Int64, _ relationship: RelationshipDescription, _ body: (Int64, Int64?, Int?) throws -> Void
     ) throws {
@@ -163,7 +164,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
         }
     }
 
-    /// The members of an object in the window, read with those of the others; nil where they are read alone.
+    /// Returns the members of an object, read together with those of other objects; nil if they have to be read alone.
     private func groupedMembers(
         of key: Int64, _ relationship: RelationshipDescription
     ) throws(MigrationError) -> ArraySlice<Member>? {
@@ -188,7 +189,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
         }
     }
 
-    /// Reads what the window's objects refer to, where this is not the first of them that is asked.
+    /// Reads the rows that the window's objects refer to, if this is not the first of these objects that is asked.
     private func readAhead(
         from key: Int64, _ relationship: RelationshipDescription, column: Int, to target: Int64, table: Int
     ) throws(MigrationError) {
@@ -254,7 +255,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
         try setValue(nil, of: object, key: key)
     }
 
-    // A source object's members are cached with its batch.
+    // Nil: the members of a source object are cached with its batch, so the value is cheap to ask.
     func memberCount(of object: ManagedObject, key: String) -> Int? { nil }
     func isMember(_ member: ManagedObject, of object: ManagedObject, key: String) -> Bool? { nil }
     func memberVersion(of object: ManagedObject, key: String) -> UInt64? { nil }
@@ -286,7 +287,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
     var insertionLimits: [Int64] { [] }
 }
 
-/// Failures that both sides' objects share.
+/// Errors that the objects of both sides share.
 enum ObjectFailure {
     static func entity(_ name: String, in model: ManagedObjectModel) throws(MigrationError) -> EntityDescription {
         guard let entity = model.entity(named: name) else {
@@ -302,7 +303,7 @@ enum ObjectFailure {
             context: .init(entity: object.entity.definition.name, objectID: object.objectID.shortName))
     }
 
-    /// An object of the other side, or of an earlier run.
+    /// Returns the error for an object of the other side, or of a previous run.
     static func foreign(_ object: ManagedObject) -> MigrationError {
         MigrationError(
             "value.type", .data, "\(object.objectID.shortName) is an object of another context",

@@ -2,7 +2,7 @@ import ManagedModel
 import PersistentStore
 
 extension StagedRuntime {
-    /// The context of a side's objects, with the store that they are of.
+    /// Makes the context of one side's objects, with their store.
     static func context(
         of backing: any ManagedObjectContext.Backing, session: MigrationSession, storeUUID: String,
         failures: FailureRecord

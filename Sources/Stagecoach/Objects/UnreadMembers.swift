@@ -2,10 +2,10 @@ import Diagnostics
 import Foundation
 import ManagedModel
 
-/// What stands in a mutable view of a to-many relationship for members that are too many to be held: whoever reads it,
-/// or puts it into a relationship, is told so.
+/// A placeholder in a mutable view of a to-many relationship with too many members to hold. Reading it, or putting it
+/// into a relationship, is an error.
 final class UnreadMembers: ManagedObject {
-    /// Members that a view holds at most, as objects: some 4 MB.
+    /// The largest number of members that a view holds as objects: about 4 MB.
     static let most = 16_384
 
     static let failure = MigrationError(

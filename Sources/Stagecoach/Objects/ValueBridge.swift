@@ -4,10 +4,11 @@ import ManagedModel
 import PersistentStore
 import Rows
 
-/// Between cells and the values that policies see: the one seam between rows and objects.
+/// Converts between cells and the values that policies see. It is the only connection between rows and objects.
 enum ValueBridge {
-    /// A stored value as Core Data gives it: NSNumber for integers, floats and Booleans, NSDecimalNumber, String,
-    /// Date, Data, UUID, URL. A value in an external file is a ``StoredReference``, which the caller resolves.
+    /// Returns a stored value in the form that Core Data gives: NSNumber for integers, floats and Booleans,
+    /// NSDecimalNumber, String, Date, Data, UUID, URL. A value in an external file is a ``StoredReference``, which the
+    /// caller resolves.
     ///
     /// - Throws: `store.valueTooLarge` for a value that does not fit the memory limit.
     static func object(
@@ -69,13 +70,13 @@ enum ValueBridge {
         }
     }
 
-    /// Puts a policy's value into a cell, converted to the attribute's stored form.
+    /// Writes a policy's value into a cell, converted to the attribute's stored form.
     ///
-    /// - Throws: `value.type` (65) where the value is not of the attribute's type, `value.outOfRange` (65).
+    /// - Throws: `value.type` (65) if the value does not have the attribute's type, `value.outOfRange` (65).
     static func store(
         _ value: Any?, type: AttributeType, isExternal: Bool, in batch: inout RowBatch, row: Int, slot: Int
     ) throws(MigrationError) {
-        // Plain values of the attribute's own type, which is nearly all of them, need no look at what they might be.
+        // Nearly all values have the attribute's own type, so test for it before all other types.
         if type == .string, let value, Swift.type(of: value) == String.self, let text = value as? String {
             StoredValue.text(text).store(in: &batch, row: row, slot: slot)
             return
@@ -96,7 +97,7 @@ enum ValueBridge {
         stored.store(in: &batch, row: row, slot: slot)
     }
 
-    /// A value without optionals around it; nil for nil at any depth and for NSNull.
+    /// Returns a value without the optionals around it; nil for nil at any depth and for NSNull.
     static func unwrapped(_ value: Any?) -> Any? {
         guard let value else { return nil }
         if let object = value as? NSObject, Swift.type(of: value) is AnyClass { return object is NSNull ? nil : object }
@@ -162,17 +163,17 @@ enum ValueBridge {
 
     private enum Whole {
         case integer(Int64)
-        /// A number, but none that an Int64 holds.
+        /// A number too large for an Int64.
         case tooLarge
-        /// No number.
+        /// Not a number.
         case none
 
         init(_ number: Int64?) { self = number.map(Whole.integer) ?? .tooLarge }
     }
 
-    /// Integers as they are, other numbers toward zero.
+    /// Returns integers as they are, and other numbers rounded toward zero.
     private static func int64(_ value: Any) -> Whole {
-        // Exact types, not casts: an NSNumber passes for every one of them.
+        // Compare exact types instead of casting: an NSNumber can be cast to every one of them.
         if let number = value as? NSNumber, Swift.type(of: value) is AnyClass { return whole(number) }
         switch value {
         case let number as Int: return .integer(Int64(number))
@@ -231,7 +232,7 @@ enum ValueBridge {
     }
 }
 
-/// An Optional whatever it wraps.
+/// An Optional of any type.
 private protocol OptionalValue {
     var wrapped: Any? { get }
 }
@@ -241,8 +242,8 @@ extension Optional: OptionalValue {
 }
 
 extension NSNumber {
-    /// The number as a Decimal; nil where 38 digits do not hold its size. A floating number is what it prints as: 0.1 is one
-    /// tenth. Foundation's own conversion takes whole numbers through a Double.
+    /// The number as a Decimal; nil if 38 digits cannot hold its size. A floating number is taken as it is printed: 0.1
+    /// is one tenth. Foundation's own conversion takes whole numbers through a Double.
     var exactDecimal: Decimal? {
         if let decimal = self as? NSDecimalNumber { return decimal.decimalValue }
         return switch UInt8(bitPattern: objCType.pointee) {

@@ -3,10 +3,11 @@ import ManagedModel
 import PersistentStore
 import Rows
 
-/// Members of objects that are themselves reached from a window: one statement for many owners, wherever their keys lie.
+/// Members of objects that are themselves reached from a window. One statement reads them for many owners, wherever the
+/// owners' keys lie.
 extension WindowRelations {
-    /// The members of an owner that is here, read with those of the owners that were reached after it; nil to read them
-    /// alone.
+    /// Returns the members of an owner, read together with those of the owners that were reached after it; nil if they
+    /// have to be read alone.
     func deepMembers(
         of owner: Int64, _ relationship: RelationshipDescription, ownerTable: Int, memberTable: Int
     ) throws(MigrationError) -> ArraySlice<Member>? {
@@ -20,7 +21,8 @@ extension WindowRelations {
         return group.members(of: owner)
     }
 
-    /// Keys that were reached with one of a table, from it on, ascending; empty where it was reached alone.
+    /// Returns the keys that were reached together with one key of a table, from that key on, ascending; empty if it
+    /// was reached alone.
     private func keys(beside key: Int64, table: Int) -> [Int64] {
         let count = MemberReader.keysAtOnce
         if let found = listed[table]?.keys(from: key, atMost: count), !found.isEmpty { return Set(found).sorted() }
@@ -59,7 +61,7 @@ extension WindowRelations {
                     (batch[row, 0].integerValue, Member(key: batch.key(row), fileNumber: number, order: order)))
             }
             guard found.count > memberLimit, let last = found.last?.owner else { continue }
-            // The last owner's members are not all here.
+            // The last owner's members are incomplete.
             found.removeAll { $0.owner >= last }
             asked = asked.filter { $0 < last }
             break

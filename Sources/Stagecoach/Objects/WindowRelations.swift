@@ -3,22 +3,22 @@ import ManagedModel
 import PersistentStore
 import Rows
 
-/// What relationships of the objects in a window lead to, read for many of them at once.
+/// The rows and members that the objects in a window refer to, read for many objects at once.
 ///
-/// A policy that follows a relationship of each object costs a few queries a window, not one an object. The first
-/// object of a window is read alone: only who asks again is worth reading ahead for.
-/// Memory: an allowance for each of at most ``most`` to-many relationships and as many tables.
+/// A policy that follows a relationship of each object then costs a few queries a window instead of one an object. The
+/// first object of a window is read alone: reading ahead pays only if a second one is asked for. Memory: an allowance
+/// for each of at most ``most`` to-many relationships and as many tables.
 final class WindowRelations {
     static let most = 4
 
     /// Members of many owners.
     final class Members {
-        /// Owners whose members are all here: a range of keys, or some keys.
+        /// The owners whose members are complete: a range of keys, or some keys.
         private let owners: ClosedRange<Int64>
         private let asked: Set<Int64>?
         private let starts: [Int64: Range<Int>]
         private let members: [Member]
-        /// Where the search for a member goes on.
+        /// The position from which the next search for a member starts.
         private var next = 0
 
         init(owners: ClosedRange<Int64>, starts: [Int64: Range<Int>], members: [Member]) {
@@ -39,9 +39,10 @@ final class WindowRelations {
 
         func members(of owner: Int64) -> ArraySlice<Member> { starts[owner].map { members[$0] } ?? [] }
 
-        /// Keys of members from one of them on, in the order of their owners; empty where it is none of them.
+        /// Returns keys of members from a given one on, in the order of their owners; empty if the key belongs to no
+        /// member.
         ///
-        /// - Complexity: O(1) for who goes through them in order.
+        /// - Complexity: O(1) if the keys are asked for in order.
         func keys(from key: Int64, atMost count: Int) -> [Int64] {
             guard !members.isEmpty else { return [] }
             for step in 0..<members.count {
@@ -57,7 +58,7 @@ final class WindowRelations {
 
     /// Rows of a table that objects of the window refer to.
     final class Related {
-        /// Keys that were asked for.
+        /// The keys that were asked for.
         let keys: ClosedRange<Int64>
         let asked: Set<Int64>
         var batch: RowBatch
@@ -68,7 +69,7 @@ final class WindowRelations {
             self.batch = batch
         }
 
-        /// The place of a row; nil where it is not here.
+        /// Returns the position of a row; nil if it was not read.
         func row(_ key: Int64) -> Int? {
             guard asked.contains(key), batch.count > 0 else { return nil }
             var low = 0
@@ -82,12 +83,12 @@ final class WindowRelations {
     }
 
     let session: MigrationSession
-    /// Queries that read for several objects.
+    /// The number of queries that read for several objects.
     var groupedReads = 0
     private var asks: [PropertyReference: Int] = [:]
     var members: [PropertyReference: Members] = [:]
     private var related: [Int: Related] = [:]
-    /// The members read last, by their table, and rows of theirs that were asked for.
+    /// The members read last, by their table, and the rows of members that were asked for.
     var listed: [Int: Members] = [:]
     private var memberRows: [Int: Related] = [:]
     private var memberAsks: Set<Int> = []
@@ -95,10 +96,10 @@ final class WindowRelations {
 
     init(session: MigrationSession) { self.session = session }
 
-    /// Members that a relationship may keep here.
+    /// The largest number of members kept for a relationship.
     var memberLimit: Int { max(64, session.budget.batch / 64 / WindowRelations.most) }
 
-    /// Forgets what is here where the window has moved on.
+    /// Discards everything if the window has moved on.
     func enter(windowFrom key: Int64) {
         guard firstKey != key else { return }
         removeAll()
@@ -115,7 +116,7 @@ final class WindowRelations {
         firstKey = nil
     }
 
-    /// Whether a relationship was asked for before in this window.
+    /// Tells whether a relationship was asked for before in this window.
     func isAskedAgain(_ reference: PropertyReference) -> Bool {
         let count = asks[reference, default: 0] + 1
         asks[reference] = count
@@ -124,7 +125,8 @@ final class WindowRelations {
 
     // MARK: - To-many
 
-    /// The members of an owner, where they are here or worth reading with those of others; nil to read them alone.
+    /// Returns the members of an owner, if they were read or are worth reading together with those of other owners; nil
+    /// if they have to be read alone.
     ///
     /// - Parameters:
     ///   - table: the members' table.
@@ -149,7 +151,7 @@ final class WindowRelations {
                 begin = found.count
             }
             guard found.count < memberLimit else {
-                // The last owner's members are not all here.
+                // The last owner's members are incomplete.
                 through = next - 1
                 found.removeLast(found.count - begin)
                 current = nil
@@ -173,15 +175,15 @@ final class WindowRelations {
 
     // MARK: - To-one
 
-    /// The rows of a table that are here and hold a key that was asked for.
+    /// Returns the rows of a table that were read, if they were asked for a given key.
     func related(_ table: Int, _ key: Int64) -> Related? {
         if let known = related[table], known.asked.contains(key) { return known }
         if let known = memberRows[table], known.asked.contains(key) { return known }
         return nil
     }
 
-    /// Reads the rows of the members that follow one in the order of their owners, where this is not the first of them
-    /// that is asked.
+    /// Reads the rows of a member and of those after it in the order of their owners, if this is not the first member
+    /// that is asked for.
     func noteMember(_ key: Int64, table: Int) throws(MigrationError) {
         guard let list = listed[table], memberRows[table]?.asked.contains(key) != true else { return }
         guard !memberAsks.insert(table).inserted else { return }
@@ -191,7 +193,7 @@ final class WindowRelations {
         memberRows[table] = found
     }
 
-    /// Rows of a table that may be here.
+    /// Returns the largest number of rows of a table to hold.
     private func rowLimit(_ table: Int) -> Int {
         max(
             8,
@@ -199,14 +201,14 @@ final class WindowRelations {
                 / WindowRelations.most)
     }
 
-    /// Lets rows go where as many tables have some as may.
+    /// Discards all rows if the largest number of tables has some.
     private func makeRoom() {
         guard related.count + memberRows.count >= WindowRelations.most else { return }
         related.removeAll()
         memberRows.removeAll()
     }
 
-    /// Reads rows; nil where not one fits.
+    /// Reads rows; nil if not even one fits.
     private func read(_ wanted: Set<Int64>, table: Int) throws(MigrationError) -> Related? {
         let columns = session.layout.schema.tables[table].columns.count
         let keys = wanted.sorted()
@@ -222,12 +224,12 @@ final class WindowRelations {
         return Related(keys: keys[0]...last, asked: wanted.filter { $0 <= last }, batch: batch)
     }
 
-    /// Reads what the rows of a window refer to, where the relationship was asked for before.
+    /// Reads the rows that a window's rows refer to, if the relationship was asked for before.
     ///
     /// - Parameters:
     ///   - key: the key that is asked for now.
     ///   - table: the table referred to.
-    ///   - references: the keys that rows of the window hold, from the one at hand on.
+    ///   - references: returns the keys in the rows of the window, from the current row on.
     func noteReference(
         to key: Int64, _ reference: PropertyReference, table: Int, references: () -> [Int64]
     ) throws(MigrationError) {

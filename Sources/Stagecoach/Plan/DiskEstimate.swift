@@ -4,26 +4,29 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// How many bytes a mapping's rows take in the destination, judged by some rows of the source.
+/// Estimates the size of a mapping's rows in the destination from sampled rows of the source.
 ///
-/// An attribute that is copied takes what it takes in the source, a computed one what its type takes as a rule.
+/// A copied attribute is counted with its size in the source, a computed one with the usual size of its type.
 struct RowSizes {
     private let source: SourceStore
     private let layout: StoreLayout
     private let destination: StoreSchema
     private var averages: [Int: [Double]] = [:]
-    /// Rows of a table that are looked at, at either end: where the plan is what is wanted, and where a run needs to know
-    /// whether the disk has room.
+    /// The number of rows sampled at either end of a table: if the plan itself is wanted, and if a run only needs to
+    /// know whether the disk has room.
     static let (describedSample, sample) = (64, 12)
-    /// Bytes of a store whose own size says enough of the disk that it needs.
+    /// The size of a store, in bytes, up to which its own size is a good enough estimate.
     static let smallStore: Int64 = 1 << 20
     private let rows: Int
     private let isEmpty: Bool
 
+    /// Creates an estimate.
+    ///
     /// - Parameters:
-    ///   - rows: of a table that are looked at, at either end; none: an attribute takes nothing, and the file's size has to
-    ///     say the rest.
-    ///   - isEmpty: whether the source's rows do not exist yet: every attribute takes what its type takes as a rule.
+    ///   - rows: the number of rows sampled at either end of a table. With none, attributes count nothing, and the
+    ///     estimate rests on the file's size.
+    ///   - isEmpty: true if the source's rows do not exist yet. Every attribute then counts with the usual size of its
+    ///     type.
     init(source: SourceStore, layout: StoreLayout, destination: StoreSchema, rows: Int, isEmpty: Bool = false) {
         self.rows = rows
         self.isEmpty = isEmpty
@@ -32,13 +35,13 @@ struct RowSizes {
         self.destination = destination
     }
 
-    /// Bytes of a row, about.
+    /// Returns the estimated size of a row, in bytes.
     ///
-    /// - Throws: what reading the sample throws.
+    /// - Throws: the errors of reading the sample.
     mutating func bytes(of mapping: PlannedMapping) throws(MigrationError) -> Double {
         guard let table = mapping.destinationTable, let from = mapping.sourceTable else { return 0 }
         let sampled = try columns(of: from)
-        // The key, the record's header with a byte a column, Z_ENT and Z_OPT.
+        // The key, the record's header with one byte a column, Z_ENT and Z_OPT.
         var bytes = 8 + Double(destination.tables[table].columns.count)
         for planned in mapping.attributes {
             guard let expression = planned.expression else { continue }
@@ -51,13 +54,13 @@ struct RowSizes {
                 bytes += RowSizes.usual(planned.attribute.attributeType)
             }
         }
-        // Each foreign key takes its place in the row and one in an index; subentities are indexed as well.
+        // Each foreign key is stored in the row and in an index; the entity of subentities is indexed as well.
         let references = mapping.relationships.filter { if case .toOne = $0.storage { true } else { false } }.count
         let isShared = destination.tables[table].entities.count > 1
         return bytes + 14 * Double(references) + (isShared ? 8 : 0)
     }
 
-    /// Bytes of all rows of the source's tables, as the sample has them.
+    /// Returns the estimated size of all rows of the source's tables, in bytes, judged by the sample.
     mutating func sourceBytes(rows: [[Int: Int]]) throws(MigrationError) -> Double {
         var total = 0.0
         for table in layout.tables.indices {
@@ -89,9 +92,9 @@ struct RowSizes {
     }
 }
 
-/// Free space of a file system.
+/// The free space of a file system.
 enum DiskSpace {
-    /// Bytes that a user may still write in a folder's file system; nil where the system does not say.
+    /// Returns the bytes that a user may still write in a folder's file system; nil if the system does not tell.
     static func free(in folder: String) -> Int? {
         var status = statvfs()
         guard statvfs(folder, &status) == 0 else { return nil }
@@ -99,9 +102,9 @@ enum DiskSpace {
         return overflow ? .max : Int(clamping: bytes)
     }
 
-    /// Refuses a run whose destination cannot have room, before anything is written.
+    /// Refuses a run if the disk cannot hold its destination, before anything is written.
     ///
-    /// - Throws: `disk.tooSmall` (74) with what is needed and what is free.
+    /// - Throws: `disk.tooSmall` (74) with the bytes needed and the bytes free.
     static func check(_ disk: MigrationPlan.Disk, in folder: String) throws(MigrationError) {
         guard let free = free(in: folder), free < disk.least else { return }
         throw MigrationError(

@@ -1,17 +1,17 @@
 import ManagedModel
 import PersistentStore
 
-/// Whether a mapping model's lookups of objects that earlier ones made need the stages with barriers.
+/// Decides whether lookups of objects made by previous mapping models need the stages with barriers.
 ///
-/// A new row that refers to an earlier one by its own column, or by a row of a join table, needs nothing but the earlier
-/// mapping's keys. Everything else changes earlier rows or counts on from their members' places.
+/// If a new row refers to an existing one by a column of its own or by a row of a join table, the keys of the previous
+/// mapping are enough. Everything else changes existing rows, or continues the order of their members.
 struct EarlierLookups {
-    /// Each at its index.
+    /// The mappings of this and all previous models, each at its index.
     let mappings: [PlannedMapping]
-    /// How many of them are earlier ones.
+    /// The number of mappings that belong to previous models.
     let earlier: Int
 
-    /// Whether a lookup changes rows that were there before, or finds what policies associated.
+    /// True if a lookup changes existing rows, or may find objects that policies associated.
     var needObjects: Bool {
         forEachReach { relationship, candidates in
             EarlierLookups.changesEarlierRows(relationship)
@@ -19,14 +19,15 @@ struct EarlierLookups {
         }
     }
 
-    /// Whether a lookup finds what policies associated or deleted, as far as only the run shows.
+    /// Tells whether a lookup finds objects that policies associated or deleted, as far as this shows only during the
+    /// run.
     func needObjects(in archive: AssociationArchive) -> Bool {
         forEachReach { _, candidates in
             archive.hasDeletions || candidates.contains { archive.tables[$0].hasPairs }
         }
     }
 
-    /// Whether any lookup that reaches earlier mappings passes a test.
+    /// Tells whether any lookup that reaches previous mappings passes a test.
     private func forEachReach(_ test: (RelationshipDescription, [Int]) -> Bool) -> Bool {
         mappings.dropFirst(earlier).contains { mapping in
             mapping.relationships.contains { planned in

@@ -1,4 +1,4 @@
-/// How the rows of a destination table get their keys.
+/// The way the rows of a destination table get their keys.
 public enum KeyMode: String, Sendable, Codable {
     /// A row keeps the Z_PK of its source row.
     case kept
@@ -6,12 +6,12 @@ public enum KeyMode: String, Sendable, Codable {
     case sequential
 }
 
-/// What the user asks for with `--keys`.
+/// The choice of keys that the user makes with `--keys`.
 public enum KeyChoice: String, Sendable, CaseIterable {
-    /// Kept where possible.
+    /// Kept if possible.
     case auto
-    /// Kept everywhere, or refused.
+    /// Kept in all tables; refused if that is impossible.
     case kept
-    /// Numbered everywhere.
+    /// Numbered in all tables.
     case sequential
 }

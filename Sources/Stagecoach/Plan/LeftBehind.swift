@@ -1,16 +1,16 @@
-/// The account of what a migration leaves behind: data of the source that no entity mapping takes along.
+/// The account of the source data that a migration leaves behind because no entity mapping carries it over.
 ///
-/// Of every stored attribute and relationship the values and links that are read, and those in the account, together are those
-/// of the source.
+/// For every stored attribute and relationship, the values and links that are read and those in the account add up to
+/// all that the source has.
 public struct LeftBehind: Sendable, Codable, Equatable {
-    /// Why data stays behind.
+    /// A reason why data stays behind.
     public enum Reason: String, Sendable, Codable {
         /// No entity mapping reads the property.
         case unread
-        /// Source filters read the property and nothing else does: its values decide and stay behind.
+        /// Only source filters read the property: its values decide, but stay behind.
         case filterOnly
-        /// No expression reads the property, and a policy or a registered function is handed its objects: it may read the
-        /// values, which nobody can know. Not part of the sums.
+        /// No expression reads the property, but a policy or a registered function receives its objects. Such code may
+        /// read the values; nobody can know. Not part of the sums.
         case policy
         /// No entity mapping has the entity as its source.
         case withoutMapping
@@ -20,54 +20,57 @@ public struct LeftBehind: Sendable, Codable, Equatable {
 
     /// A property, or an entity as a whole.
     public struct Line: Sendable, Codable, Equatable {
-        /// The source entity; of a property the one that declares it.
+        /// The source entity. For a property: the entity that declares it.
         public var entity: String
-        /// The property; nil for the objects of the entity, with all of their values and links that nothing reads.
+        /// The property. Nil for the objects of the entity, with all their values and links that nothing reads.
         public var property: String?
-        /// Why it stays behind.
+        /// The reason why it stays behind.
         public var reason: Reason
-        /// Objects without a destination; nil for a property, and where they are not counted.
+        /// The number of objects without a destination; nil for a property, and if they are not counted.
         public var objects: Int?
-        /// Values that are not nil; nil for a relationship, and where they are not counted.
+        /// The number of values that are not nil; nil for a relationship, and if they are not counted.
         public var values: Int?
-        /// Links, a pair of inverses counted once; nil for an attribute, and where they are not counted.
+        /// The number of links, with a pair of inverses counted once; nil for an attribute, and if they are not
+        /// counted.
         public var links: Int?
-        /// The step of a chain of versions that leaves it behind, `A → B`; nil where there is one step.
+        /// The step of a chain of versions that leaves it behind, `A → B`; nil if there is one step.
         public var step: String?
-        /// Ways to keep it, the best first; nil where none is known.
+        /// Ways to keep it, the best first; nil if none is known.
         public var suggestions: [Suggestion]?
 
         /// `Entity` or `Entity.property`.
         public var name: String { property.map { "\(entity).\($0)" } ?? entity }
-        /// False for what a policy may read.
+        /// False for data that a policy may read.
         public var isLost: Bool { reason != .policy }
     }
 
-    /// A way to keep what would stay behind.
+    /// A way to keep data that would stay behind.
     public struct Suggestion: Sendable, Codable, Equatable {
-        /// A sentence without a full stop.
+        /// The advice, as a sentence without a full stop.
         public var text: String
-        /// The line of a JSON mapping model that does it; nil where something else has to be done.
+        /// The line of a JSON mapping model that keeps the data; nil if something else has to be done.
         public var json: String?
-        /// The entity mapping that the line belongs to; nil for an entity mapping of its own.
+        /// The entity mapping that the line belongs to; nil if the line is an entity mapping of its own.
         public var entityMapping: String?
-        /// Versions to give to `--via`, in order; nil where it is no other way through versions.
+        /// Versions to give to `--via`, in order; nil if the advice is not another route through versions.
         public var via: [String]?
     }
 
-    /// By entity and property.
+    /// The lines, sorted by entity and property.
     public var lines: [Line]
-    /// Objects without a destination; nil where they are not counted.
+    /// The number of objects without a destination; nil if they are not counted.
     public var objects: Int?
-    /// Values that are not nil, of properties and of such objects; nil where they are not counted.
+    /// The number of values that are not nil, in properties and in such objects; nil if they are not counted.
     public var values: Int?
-    /// Links; nil where they are not counted.
+    /// The number of links; nil if they are not counted.
     public var links: Int?
 
-    /// Whether the run was told that data may stay behind: then it is no reason to warn.
+    /// True if the run was told that data may stay behind. Then there is no warning.
     public var isAllowed = false
 
-    /// - Parameter lines: in any order.
+    /// Creates an account with its sums.
+    ///
+    /// - Parameter lines: the lines, in any order.
     public init(lines: [Line]) {
         self.lines = lines.sorted {
             ($0.entity, $0.property ?? "", $0.reason.rawValue) < ($1.entity, $1.property ?? "", $1.reason.rawValue)
@@ -79,7 +82,7 @@ public struct LeftBehind: Sendable, Codable, Equatable {
         links = isCounted ? lost.reduce(0) { $0 + ($1.links ?? 0) } : nil
     }
 
-    /// `3 objects, 5,000 values, 1 link`: what is lost for certain, without what there is none of.
+    /// The amounts that are certainly lost, such as `3 objects, 5,000 values, 1 link`; amounts of zero are left out.
     public var amounts: String {
         let parts = [(objects, "object"), (values, "value"), (links, "link")].compactMap { count, noun in
             count.flatMap { $0 == 0 ? nil : "\($0.grouped) \(noun)\($0 == 1 ? "" : "s")" }
@@ -87,14 +90,14 @@ public struct LeftBehind: Sendable, Codable, Equatable {
         return parts.isEmpty ? "what is not counted yet" : parts.joined(separator: ", ")
     }
 
-    /// The lines of what is lost for certain.
+    /// The lines of data that is certainly lost.
     public var lost: [Line] { lines.filter(\.isLost) }
-    /// True where nothing is lost for certain: policies may read the rest.
+    /// True if no data is certainly lost. Policies may read the data of the remaining lines.
     public var isEmpty: Bool { !lines.contains(where: \.isLost) }
 
-    /// The account of several runs, one after the other.
+    /// Joins the accounts of several runs, one after the other.
     ///
-    /// - Parameter runs: each with its name, `A → B`.
+    /// - Parameter runs: the accounts, each with the name of its run, `A → B`.
     static func joined(_ runs: [(label: String, left: LeftBehind?)]) -> LeftBehind? {
         let lines = runs.flatMap { label, left in
             (left?.lines ?? []).map { line in
@@ -113,12 +116,13 @@ public struct LeftBehind: Sendable, Codable, Equatable {
     }
 }
 
-/// What becomes of a migration that leaves data behind: see ``LeftBehind``.
+/// The handling of a migration that leaves data behind: see ``LeftBehind``.
 public enum LossHandling: String, Sendable, CaseIterable {
-    /// The report names it. A migration that would give no object at all of a store that has objects is refused.
+    /// The report names the data. The migration is refused only if it would give no object at all from a store that has
+    /// objects.
     case warn
-    /// It is refused before anything is written.
+    /// The migration is refused before anything is written.
     case refuse
-    /// The report names it.
+    /// The report names the data.
     case allow
 }

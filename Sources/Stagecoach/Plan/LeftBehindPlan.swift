@@ -3,32 +3,33 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// Decides what a run leaves behind, and what has to be counted for it: see ``LeftBehind``.
+/// Decides which data a run leaves behind and what has to be counted for it: see ``LeftBehind``.
 ///
-/// Attributes are told by the readings of each entity's own objects. Links are told by both ends, as a pair of inverses is one
-/// set of links: one is taken along where an expression reads the relationship at either end. A pair is named by one of its
-/// sides: a to-one's column, the hidden column of a to-many without inverse, the first side of a join table.
+/// Attributes are judged for each entity's own objects. Links are judged by both ends, because a pair of inverses is
+/// one set of links: a link is carried over if an expression reads the relationship at either end. A pair is named by
+/// one of its sides: a to-one's column, the hidden column of a to-many without inverse, or the first side of a join
+/// table.
 struct LeftBehindPlan {
     typealias Reading = ReadProperties.Reading
 
-    /// Values of one property in one column, of some entities, which share a fate.
+    /// Values of one property in one column, of entities that share a fate.
     struct Item {
         let line: Key
         let isLink: Bool
         let count: Count
     }
 
-    /// How an item is counted.
+    /// The way an item is counted.
     enum Count {
-        /// Values of a column in the rows of some entities.
+        /// By the values of a column in the rows of some entities.
         case column(table: Int, column: Int, entities: [Int])
-        /// All rows of a join table.
+        /// By all rows of a join table.
         case join(Int)
-        /// Links whose ends are of some entities.
+        /// By the links whose ends belong to given entities.
         case pairs(CountedLinks, Set<CountedLinks.Ends>)
     }
 
-    /// What makes one line of the account.
+    /// The identity of a line of the account.
     struct Key: Hashable {
         var entity: Int
         var property: String?
@@ -39,7 +40,7 @@ struct LeftBehindPlan {
     let reads: ReadProperties
     let census: SourceCensus
     private(set) var items: [Item] = []
-    /// Entities whose objects have no destination, and why.
+    /// Entities whose objects have no destination, each with the reason.
     private(set) var gone: [Int: LeftBehind.Reason] = [:]
 
     init(mappings: [PlannedMapping], layout: StoreLayout, census: SourceCensus) {
@@ -60,7 +61,7 @@ struct LeftBehindPlan {
     private var model: ManagedObjectModel { layout.schema.model }
     private var schema: StoreSchema { layout.schema }
 
-    /// Columns whose values are to be counted, by table.
+    /// The columns whose values have to be counted, by table.
     var columns: [Int: Set<Int>] {
         var columns: [Int: Set<Int>] = [:]
         for item in items {
@@ -71,7 +72,7 @@ struct LeftBehindPlan {
 
     private func hasObjects(_ entity: EntityDescription) -> Bool { census.count(of: entity) > 0 }
 
-    /// The line that a property's values in one entity's objects belong to; nil where they are taken along.
+    /// Returns the line for a property's values in one entity's objects; nil if the values are carried over.
     private func line(_ property: PropertyReference, of entity: Int, _ reading: Reading) -> Key? {
         switch reading {
         case .expression: return nil
@@ -100,7 +101,7 @@ struct LeftBehindPlan {
 
     // MARK: - Links
 
-    /// Adds the links that a relationship names, if it is its pair's side that does.
+    /// Adds the links of a relationship, if this is the side that names its pair.
     private mutating func add(_ relationship: RelationshipDescription) {
         let owners = relationship.entity.withDescendants.filter(hasObjects)
         let members = relationship.destination.withDescendants.filter(hasObjects)
@@ -112,7 +113,7 @@ struct LeftBehindPlan {
             if let inverse = relationship.inverseRelationship, !inverse.isToMany,
                 inverse.inverseRelationship == relationship, !inverse.isTransient
             {
-                // Both columns of a one-to-one pair say the same.
+                // Both columns of a one-to-one pair hold the same links.
                 guard relationship == inverse || relationship.isNamedBefore(inverse) else { return }
                 opposite = [inverse]
             } else {
@@ -158,7 +159,8 @@ struct LeftBehindPlan {
             let others = member.map { member in opposite.map { reads.reading($0.reference, of: member) } } ?? []
             return max(own, others.max() ?? .unread)
         }
-        /// A link that leads nowhere counts with its owner.
+        /// Returns the line for links between two entities; nil if the links are carried over. A link to a missing
+        /// object counts with its owner.
         func line(_ owner: Int?, _ member: Int?) -> Key? {
             self.line(relationship.reference, of: owner ?? -1, fate(owner, member))
         }
@@ -200,7 +202,7 @@ struct LeftBehindPlan {
     }
 }
 
-/// Where a set of links lies.
+/// A set of links and the place where it is stored.
 struct CountedLinks {
     enum Place {
         /// In a column of the owners' table.
@@ -211,20 +213,20 @@ struct CountedLinks {
         case join(Int, ownerSide: Int)
     }
 
-    /// The entities of a link's ends; nil for an object that does not exist.
+    /// The entities of a link's two ends; nil for an object that does not exist.
     struct Ends: Hashable {
         let owner: Int?
         let member: Int?
     }
 
     let place: Place
-    /// Tables of both ends.
+    /// The tables of both ends.
     let owners: Int
     let members: Int
 }
 
 extension EntityDescription {
-    /// Relationships that the entity itself declares.
+    /// The relationships that the entity itself declares.
     fileprivate var ownRelationships: [RelationshipDescription] {
         definition.relationships.compactMap { relationship(named: $0.name) }
     }

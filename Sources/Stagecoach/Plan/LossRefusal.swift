@@ -1,8 +1,8 @@
 import Diagnostics
 
-/// Refuses migrations for what they would leave behind, as ``MigrationOptions/onLoss`` says.
+/// Refuses migrations because of data that they would leave behind, depending on ``MigrationOptions/onLoss``.
 enum LossRefusal {
-    /// Refuses an account that names anything, where that is asked for.
+    /// Refuses an account that names any lost data, if the options ask for it.
     ///
     /// - Throws: `migration.loss` (65) with the first lines and what to do.
     static func check(_ left: LeftBehind?, _ options: MigrationOptions) throws(MigrationError) {
@@ -10,7 +10,7 @@ enum LossRefusal {
         throw error(left)
     }
 
-    /// The error for an account that names something.
+    /// Returns the error for an account that names lost data.
     static func error(_ left: LeftBehind) -> MigrationError {
         let shown = left.lost.prefix(5).map(\.sentence)
         let more = left.lost.count - shown.count
@@ -23,13 +23,13 @@ enum LossRefusal {
                 + "--on-loss warn migrates nevertheless")
     }
 
-    /// Refuses a migration that gives nothing of a source with objects. A policy may mean it: it finds what is there already, or
-    /// drops what it is handed.
+    /// Refuses a migration that makes no object from a source with objects. With policies it is allowed: a policy may
+    /// find that the objects exist already, or drop all that it receives.
     ///
     /// - Parameters:
     ///   - made: destination objects, invalid ones included.
-    ///   - objects: those of the source.
-    ///   - hasPolicies: true where a policy was handed objects.
+    ///   - objects: the number of objects in the source.
+    ///   - hasPolicies: true if a policy received objects.
     /// - Throws: `migration.empty` (65).
     static func check(
         made: Int, of objects: Int, hasPolicies: Bool, _ options: MigrationOptions
@@ -44,14 +44,14 @@ enum LossRefusal {
 }
 
 extension MigrationCounts {
-    /// Destination objects that were made, rejected ones included.
+    /// The number of destination objects that were made, rejected ones included.
     var made: Int {
         max(created.values.reduce(0, +), mappings.reduce(0) { $0 + $1.created + $1.rejectedObjects })
     }
 }
 
 extension MigrationPlan {
-    /// Refuses what a run with the options would refuse for what it leaves behind.
+    /// Refuses data losses that a run with the options would refuse.
     ///
     /// - Throws: `migration.loss` (65).
     public func checkLosses(_ options: MigrationOptions) throws(MigrationError) {
@@ -60,7 +60,7 @@ extension MigrationPlan {
 }
 
 extension LeftBehind.Line {
-    /// `5,000 values`, `3 objects, 7 values, 1 link`; nil where nothing is counted.
+    /// The amounts, such as `5,000 values` or `3 objects, 7 values, 1 link`; nil if nothing is counted.
     public var amounts: String? {
         let known = [(objects, "object"), (values, "value"), (links, "link")].compactMap { count, noun in
             count.flatMap { $0 == 0 ? nil : "\($0.grouped) \(noun)\($0 == 1 ? "" : "s")" }
@@ -68,7 +68,7 @@ extension LeftBehind.Line {
         return known.isEmpty ? nil : known.joined(separator: ", ")
     }
 
-    /// Why it stays behind, in words that follow a name.
+    /// The reason why it stays behind, in words that follow a name.
     public var why: String {
         switch reason {
         case .unread: "is read by no entity mapping"
@@ -79,7 +79,7 @@ extension LeftBehind.Line {
         }
     }
 
-    /// `Author.name, 5,000 values, is read by no entity mapping`.
+    /// The line as a sentence: `Author.name, 5,000 values, is read by no entity mapping`.
     public var sentence: String {
         let place = step.map { "\($0): " } ?? ""
         return place + ([name] + [amounts].compactMap { $0 } + [why]).joined(separator: ", ")
@@ -87,7 +87,7 @@ extension LeftBehind.Line {
 }
 
 extension Int {
-    /// `1,234,567`.
+    /// The number with separators: `1,234,567`.
     var grouped: String {
         var digits = Substring(String(magnitude))
         var groups: [Substring] = []

@@ -1,25 +1,25 @@
 import ManagedModel
 import Mapping
 
-/// Finds ways to keep what would be left behind: another way through versions, a property of the destination that nothing gives
-/// a value, an entity of the destination that nothing makes objects of.
+/// Finds ways to keep data that would be left behind: another route through versions, a destination property that gets
+/// no value from the source, or a destination entity that no mapping makes objects of.
 struct LossSuggestions {
-    /// Of all mapping models.
+    /// The entity mappings of all mapping models.
     let mappings: [EntityMapping]
     let source: ManagedObjectModel
     let destination: ManagedObjectModel
     let detours: VersionDetours?
 
-    /// Candidates that a line is given.
+    /// The largest number of suggestions for one line.
     private static let most = 2
-    /// Lines that suggestions are looked for.
+    /// The largest number of lines that get suggestions.
     private static let mostLines = 100
 
-    /// Adds what is found to each line of what is lost for certain.
+    /// Adds suggestions to the lines of data that is certainly lost.
     func add(to account: inout LeftBehind) {
         for index in account.lines.indices.filter({ account.lines[$0].isLost }).prefix(Self.mostLines) {
             let line = account.lines[index]
-            // What a step of a chain drops is kept by that step's mapping model, which is another one's.
+            // Data dropped by a step of a chain can only be kept in the mapping model of that step.
             guard line.step == nil else { continue }
             let found =
                 [detour(line)].compactMap { $0 } + (line.property.map { properties(line, $0) } ?? entities(line))
@@ -72,7 +72,7 @@ struct LossSuggestions {
         }
     }
 
-    /// Attributes of the destination that no source gives a value and that take the attribute's values.
+    /// Returns the destination attributes that get no value from the source and can hold the attribute's values.
     private func attributes(
         _ attribute: AttributeDescription, _ mapping: EntityMapping, _ target: EntityDescription
     ) -> [Candidate] {
@@ -90,7 +90,7 @@ struct LossSuggestions {
         }
     }
 
-    /// Relationships of the destination that nothing fills and that lead to what the relationship's objects become.
+    /// Returns the destination relationships that nothing fills and whose objects come from the relationship's objects.
     private func relationships(
         _ relationship: RelationshipDescription, _ mapping: EntityMapping, _ target: EntityDescription
     ) -> [Candidate] {
@@ -117,7 +117,7 @@ struct LossSuggestions {
         }
     }
 
-    /// Whether nothing of the source gives the property a value.
+    /// Tells whether the property gets no value from the source.
     private func isFree(_ property: PropertyMapping?) -> Bool {
         guard let expression = property?.valueExpression else { return true }
         return expression.constantValue != nil && !expression.format.contains("$")
@@ -144,7 +144,7 @@ struct LossSuggestions {
         }
     }
 
-    /// The share of an entity's properties that another one has too, by name and type.
+    /// Returns the share of an entity's properties that another entity has too, by name and type.
     private func commonProperties(_ one: EntityDescription, _ other: EntityDescription) -> Double {
         let attributes = one.attributes.filter { !$0.isTransient && !$0.isDerived }
         let relationships = one.relationships.filter { !$0.isTransient }
@@ -157,7 +157,8 @@ struct LossSuggestions {
         return Double(common) / Double(max(count, other.attributes.count + other.relationships.count))
     }
 
-    /// How alike two names are, from 0 to 1: the share of their pairs of letters that both have; more where one holds the other.
+    /// Returns how alike two names are, from 0 to 1: the share of letter pairs that both have, and more if one name
+    /// contains the other.
     private func likeness(_ one: String, _ other: String) -> Double {
         let (one, other) = (one.lowercased(), other.lowercased())
         if one == other { return 1 }

@@ -3,15 +3,15 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// Resolves a mapping model against the two schemas: names to tables, columns, candidates of lookups.
+/// Resolves a mapping model against the two schemas: names become tables, columns and candidates of lookups.
 struct MappingResolution {
     let model: MappingModel
     let source: StoreSchema
     let destination: StoreSchema
-    /// The mappings of models that run before, whose objects lookups find too; each at its index.
+    /// The mappings of previous models, whose objects lookups find too; each at its index.
     var earlier: [PlannedMapping] = []
 
-    /// All entity mappings in order, numbered after the earlier ones.
+    /// Resolves all entity mappings in order, numbered after those of previous models.
     ///
     /// - Throws: `mapping.unknownEntity`, `mapping.unknownProperty`, `mapping.unknownMapping`,
     ///   `expression.unsupported`, `expression.unknownKeyPath`.
@@ -24,7 +24,7 @@ struct MappingResolution {
         return planned
     }
 
-    /// One entity mapping, without its relationships.
+    /// Resolves one entity mapping, without its relationships.
     func resolve(_ mapping: EntityMapping, index: Int) throws(MigrationError) -> PlannedMapping {
         let sourceEntity = try entity(mapping.sourceEntityName, in: source.model, "source", mapping)
         let destinationEntity = try entity(mapping.destinationEntityName, in: destination.model, "destination", mapping)
@@ -59,8 +59,11 @@ struct MappingResolution {
         return planned
     }
 
-    /// Whether an attribute's expression is one that no program can compute, and why its value does not fit the attribute:
-    /// a policy may never evaluate it, and objects do where it does.
+    /// Decides how an attribute's expression is evaluated.
+    ///
+    /// - Returns: whether only objects can evaluate the expression, and the reason why its value does not fit the
+    ///   attribute. A misfit is no error yet if a policy may never evaluate the expression; evaluating it throws the
+    ///   reason.
     private func evaluation(
         of property: PropertyMapping?, _ attribute: AttributeDescription, _ mapping: EntityMapping,
         _ entity: EntityDescription?
@@ -75,7 +78,7 @@ struct MappingResolution {
             var slots = SourceSlots(entity: entity, schema: source)
             let program = try ExpressionProgram(
                 compiling: expression, to: attribute.attributeType, resolver: &slots, context: context)
-            // What is computed for external storage gets its marker, or its file, from objects.
+            // A computed value for external storage gets its marker, or its file, only when an object stores it.
             let isMade = attribute.definition.allowsExternalBinaryDataStorage && program.constant != .null
             guard program.copiedSlot == nil,
                 isMade || expression.looksIntoExternalData(of: entity, names: source.model.externalAttributeNames)
@@ -92,13 +95,13 @@ struct MappingResolution {
         }
     }
 
-    /// A program sees what a column holds: of external data a marker, or the name of a file.
+    /// The error for a program that reads external data: the column holds only a marker, or the name of a file.
     private static var externalData: MigrationError {
         MigrationError(
             "expression.unsupported", .configuration, "External binary data can only be read as $source's attribute")
     }
 
-    /// Checks what objects will evaluate: key paths from `$source` and selectors.
+    /// Checks key paths from `$source` and selectors that objects will evaluate.
     ///
     /// - Throws: `mapping.unknownKeyPath`; `expression.unknownSelector` for a message that no value answers.
     private func checkNames(
@@ -119,7 +122,7 @@ struct MappingResolution {
         in expression: ValueExpression, context: MigrationError.Context
     ) throws(MigrationError) {
         do {
-            // Who knows the functions of the manager and of the policies has checked those.
+            // Functions of the manager and of the policies were checked where these are known.
             try expression.checkCalls(knows: { _, _ in true }, isProperty: { _ in true })
         } catch {
             var unknown = error
@@ -129,7 +132,7 @@ struct MappingResolution {
         }
     }
 
-    /// The predicate of the source objects that a mapping fetches.
+    /// Returns the predicate that selects a mapping's source objects.
     private func filter(of mapping: EntityMapping) throws(MigrationError) -> SourcePredicate? {
         guard case .filtered(let format) = mapping.sourceFetch else {
             return mapping.sourceFilter.flatMap { $0.node == .constant(true) ? nil : $0 }
@@ -138,9 +141,9 @@ struct MappingResolution {
         return try SourcePredicate(format: format)
     }
 
-    /// Whether a filter has parts that no program can compute.
+    /// Tells whether a filter has parts that no program can compute.
     ///
-    /// - Throws: what is wrong with it, as for a value expression.
+    /// - Throws: the errors of a value expression.
     private func needsObjects(
         _ filter: SourcePredicate?, _ mapping: EntityMapping, _ entity: EntityDescription?
     ) throws(MigrationError) -> Bool {
@@ -164,9 +167,10 @@ struct MappingResolution {
         }
     }
 
-    /// The expression that gives a mapping's source objects; nil where they are a fetch of the source entity's own.
+    /// Returns the expression that gives a mapping's source objects; nil if they are a plain fetch of the source
+    /// entity's own objects.
     ///
-    /// - Throws: `mapping.sourceExpression` where the expression can give no objects.
+    /// - Throws: `mapping.sourceExpression` if the expression cannot give objects.
     private func sourceExpression(
         of mapping: EntityMapping, _ entity: EntityDescription?
     ) throws(MigrationError) -> ValueExpression? {
@@ -202,7 +206,7 @@ struct MappingResolution {
         return entity
     }
 
-    /// The relationships of an entity mapping's destination entity.
+    /// Resolves the relationships of an entity mapping's destination entity.
     func relationships(
         of item: PlannedMapping, among all: [PlannedMapping]
     ) throws(MigrationError) -> [PlannedRelationship] {
@@ -270,7 +274,7 @@ struct MappingResolution {
         case .constantNil: return .none
         case .lookup(let name, let path):
             let argument = try argument(path, of: item, expression, context: context)
-            // Of earlier mappings of one name the latest answers.
+            // If previous mappings have the same name, the latest one answers.
             guard let named = all.first(where: { $0.name == name }) ?? earlier.last(where: { $0.name == name }) else {
                 throw MigrationError(
                     "mapping.unknownMapping", .configuration, "There is no entity mapping \(name)",
@@ -288,8 +292,8 @@ struct MappingResolution {
         }
     }
 
-    /// Refuses a lookup in a mapping that makes nothing that the relationship may have: of an earlier mapping model, whose
-    /// entities are known here only.
+    /// Refuses a lookup in a previous model's mapping that makes no objects that the relationship can hold. Its
+    /// entities are known only here.
     private func checkEntity(
         of named: PlannedMapping, fits relationship: RelationshipDescription, context: MigrationError.Context
     ) throws(MigrationError) {
@@ -303,14 +307,15 @@ struct MappingResolution {
             remedy: "Look up an entity mapping into \(relationship.destination)", context: context)
     }
 
-    /// The earlier mappings that still answer: of equal names the latest one.
+    /// Returns the previous mappings that still answer lookups: of several with the same name, the latest one.
     private func answering(beside own: [PlannedMapping]) -> [PlannedMapping] {
         var names = Set(own.map(\.name))
         return earlier.reversed().filter { names.insert($0.name).inserted }.reversed()
     }
 
-    /// The mappings that can give members: those that read the argument's table and make the relationship's
-    /// destination entity or a subentity of it. Policies may associate anything for any mapping.
+    /// Returns the mappings that can give members: those that read the argument's table and make the relationship's
+    /// destination entity or a subentity of it. If the mapping model has policies, all mappings can, because a policy
+    /// may associate anything for any mapping.
     private func candidates(
         _ mappings: [PlannedMapping], for relationship: RelationshipDescription, sourceTable: Int
     ) -> [Int] {
@@ -322,7 +327,7 @@ struct MappingResolution {
         }.map(\.index)
     }
 
-    /// An argument that no single relationship gives.
+    /// Resolves an argument that is not a single relationship.
     private func members(
         _ path: SourcePath, of item: PlannedMapping, _ start: EntityDescription, _ expression: ValueExpression,
         context: MigrationError.Context
@@ -390,7 +395,7 @@ struct MappingResolution {
 }
 
 extension EntityDescription {
-    /// How many relationships of a path are to-many.
+    /// Returns the number of to-many relationships in a path.
     fileprivate func toManySteps(in path: [String]) -> Int {
         var current = self
         var count = 0
@@ -404,6 +409,6 @@ extension EntityDescription {
 }
 
 extension MigrationError {
-    /// Whether a value is of the wrong kind, which is nobody's mistake where nobody computes it.
+    /// True if the error says that a value has the wrong type. It does not matter if nobody computes the value.
     fileprivate var isMisfit: Bool { code == "expression.type" || code.rawValue.hasPrefix("value.") }
 }

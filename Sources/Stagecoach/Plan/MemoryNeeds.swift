@@ -2,26 +2,29 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// What models and mapping models need in memory beside the shares of ``MemoryShares``, whatever the number of rows: the
-/// compiled programs of entity mappings, their key indices and association tables, statements and batches of wide tables.
+/// The memory that models and mapping models need beside the shares of ``MemoryShares``, independent of the number of
+/// rows: compiled programs of entity mappings, their key indices and association tables, statements, and batches of
+/// wide tables.
 ///
-/// Measured with 300 entity mappings into a root, 300 root entities, 60 inverse pairs, and 1,900 columns; the figures are
-/// what those took more than small models, rounded up.
+/// Measured with 300 entity mappings into a root, 300 root entities, 60 inverse pairs, and 1,900 columns. The figures
+/// are the measured excess over small models, rounded up.
 struct MemoryNeeds {
-    /// Bytes.
+    /// The memory, in bytes.
     private(set) var bytes = 0
 
+    /// Creates the needs of a run.
+    ///
     /// - Parameters:
     ///   - models: the mapping models of the run.
-    ///   - earlier: entity mappings of earlier calls whose associations are still asked for.
-    ///   - isStaged: whether the stages are barriers in any of them.
+    ///   - earlier: the number of entity mappings of previous calls whose associations may still be looked up.
+    ///   - isStaged: true if the stages are barriers in any of the models.
     init(models: [MappingModel], earlier: Int, destination: StoreSchema, isStaged: Bool) {
         let mappings = models.flatMap { $0.entityMappings ?? [] }
-        // A few of everything are among what any run takes.
+        // Every run's base covers a few of each.
         bytes += max(0, mappings.count - 16) * (isStaged ? 64 << 10 : 28 << 10) + earlier * (8 << 10)
-        // A state on its way to the journal.
+        // A checkpoint on its way to the journal.
         if isStaged { bytes += 1 << 20 }
-        // Where a policy relates objects, every relationship of the mapping has a batch of its own.
+        // If a policy relates objects, every relationship of the mapping has a batch of its own.
         let related = mappings.filter(\.hasPolicy).map { mapping in
             mapping.destinationEntityName.flatMap(destination.model.entity(named:))?.relationships.count ?? 0
         }
@@ -29,9 +32,9 @@ struct MemoryNeeds {
         bytes += max(0, (destination.tables.map { $0.columns.count }.max() ?? 0) - 100) * 1536
     }
 
-    /// Adds what the key indices of mappings take beyond their least share: 64 KiB each at the most.
+    /// Adds the memory that the key indices of mappings need beyond their smallest share: at most 64 KiB each.
     ///
-    /// - Parameter rows: source rows of each mapping.
+    /// - Parameter rows: the number of source rows of each mapping.
     mutating func addKeys(rows: [Int]) {
         let wanted = rows.reduce(0) { $0 + min(64 << 10, $1 / 3) }
         bytes += max(0, wanted - (1 << 20))

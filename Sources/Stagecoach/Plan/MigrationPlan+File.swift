@@ -2,7 +2,7 @@ import Diagnostics
 import Foundation
 
 extension MigrationPlan {
-    /// The plan as JSON with sorted keys and a line end.
+    /// Returns the plan as JSON with sorted keys and a line end.
     public func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -12,9 +12,10 @@ extension MigrationPlan {
     /// Reads a saved plan.
     ///
     /// - Parameters:
-    ///   - json: the text, as a plan is saved.
-    ///   - path: for messages.
-    /// - Throws: `plan.parse` (78) saying where the text is no plan; `plan.version` (78) for a form of another version.
+    ///   - json: the text of the saved plan.
+    ///   - path: the file's path, for error messages.
+    /// - Throws: `plan.parse` (78) with the place where the text is not a plan; `plan.version` (78) for another format
+    ///   version.
     public static func read(json: Data, path: String? = nil) throws(MigrationError) -> MigrationPlan {
         struct Version: Decodable { var formatVersion: Int }
         do {
@@ -54,7 +55,7 @@ extension MigrationPlan {
 
     /// Refuses inputs that the plan was not made for.
     ///
-    /// - Throws: `plan.outdated` (78) saying what differs.
+    /// - Throws: `plan.outdated` (78) with the differences.
     func check(inputs now: Inputs) throws(MigrationError) {
         let differences = inputs.differences(from: now)
         guard !differences.isEmpty else { return }
@@ -63,9 +64,9 @@ extension MigrationPlan {
             remedy: "Make a new plan, and look at what changed")
     }
 
-    /// Refuses a plan that says something else of the run than what follows from its inputs, its passes and its keys.
+    /// Refuses a plan whose statements do not follow from its inputs, passes and keys.
     ///
-    /// - Throws: `plan.edited` (78) saying what differs.
+    /// - Throws: `plan.edited` (78) with the differences.
     func check(decisions now: MigrationPlan) throws(MigrationError) {
         var lines: [String] = []
         if models.count != now.models.count { lines.append("it is for \(models.count) mapping models") }

@@ -1,27 +1,27 @@
 import PersistentStore
 
-/// What a migration will do, and why: a value that can be printed, saved, reviewed and run.
+/// The plan of a migration with the reasons for it; can be printed, saved, reviewed and run.
 ///
-/// ``Migration/plan()`` makes it; ``MigrationOptions/plan`` runs it. The run does what ``Model/passes`` and the keys of
-/// ``Model/tables`` say, so both may be edited; everything else says what follows from models, mapping models and source,
-/// and a plan in which it does not agree with them any more is refused.
+/// ``Migration/plan()`` makes it; ``MigrationOptions/plan`` runs it. The run follows ``Model/passes`` and the keys of
+/// ``Model/tables``, so both may be edited. Everything else follows from models, mapping models and source; a plan that
+/// no longer agrees with them is refused.
 public struct MigrationPlan: Sendable, Codable, Equatable {
-    /// The form of a saved plan.
+    /// The current version of the format of a saved plan.
     public static let currentFormatVersion = 1
 
-    /// The version of the JSON that a plan is saved as.
+    /// The version of the format in which the plan is saved.
     public var formatVersion = MigrationPlan.currentFormatVersion
-    /// What the plan was made for.
+    /// The inputs that the plan was made for.
     public var inputs: Inputs
-    /// One for each mapping model, in turn.
+    /// The plan of each mapping model, in turn.
     public var models: [Model]
-    /// What the run needs in memory.
+    /// The memory that the run needs.
     public var memory: Memory
-    /// What the run needs on disk.
+    /// The disk space that the run needs.
     public var disk: Disk
-    /// What the source lacks and is read as empty or nil; nil where it lacks nothing.
+    /// Tables and columns that the source lacks and that are read as empty or nil; nil if it lacks none.
     public var repairs: [Repair]?
-    /// Data of the source that no entity mapping takes along; nil where there is none.
+    /// Data of the source that no entity mapping carries over; nil if there is none.
     public var leftBehind: LeftBehind?
     /// Names that are taken over from the source or chosen by a rule without evidence, and what the source's schema has beside
     /// the model: taken over or left behind, with the reason. A sentence each; nil where there is nothing to say.
@@ -29,34 +29,34 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
 
     /// The passes of all mapping models.
     public var passes: [Pass] { models.flatMap(\.passes) }
-    /// Whether the stages of any mapping model are barriers over its entity mappings.
+    /// True if the stages of any mapping model are barriers over its entity mappings.
     public var isStaged: Bool { models.contains(where: \.isStaged) }
 
-    /// The properties of all mapping models that could not be mapped and are left.
+    /// The properties of all mapping models that could not be mapped and are left without a value.
     public var unmapped: [Unmapped] { models.flatMap { $0.unmapped ?? [] } }
-    /// Expressions that do not fit and that nothing evaluates, over all mapping models.
+    /// Expressions of all mapping models that do not fit their properties and that nothing evaluates.
     var unevaluated: [String] { models.flatMap { $0.unevaluated ?? [] } }
 
-    /// One mapping model's part.
+    /// The plan of one mapping model.
     public struct Model: Sendable, Codable, Equatable {
-        /// Whether the stages are barriers over all entity mappings, because user code may run.
+        /// True if the stages are barriers over all entity mappings, because user code may run.
         public var isStaged: Bool
-        /// Why, one sentence each; empty where the stages are fused.
+        /// The reasons for barriers, one sentence each; empty if the stages are fused.
         public var reasons: [String]
-        /// In mapping order.
+        /// The entity mappings, in mapping order.
         public var entityMappings: [EntityMapping]
-        /// In the destination's order.
+        /// The tables, in the destination's order.
         public var tables: [Table]
-        /// Every stored relationship of the destination model, where it is declared.
+        /// Every stored relationship of the destination model, listed at the entity that declares it.
         public var relationships: [Relationship]
-        /// Root entities that belong together, because they refer to each other in a circle or share links; in the order
-        /// in which they are loaded.
+        /// Groups of root entities that belong together because they refer to each other in a circle or share links; in
+        /// the order in which they are loaded.
         public var groups: [[String]]
-        /// In order.
+        /// The passes, in order.
         public var passes: [Pass]
-        /// From where a run goes on that was killed; nil in plans of older programs.
+        /// The point from which a killed run resumes; nil in plans of older program versions.
         public var resume: String?
-        /// Properties that could not be mapped and are left without a value; nil where there are none.
+        /// Properties that could not be mapped and are left without a value; nil if there are none.
         public var unmapped: [Unmapped]?
         /// Expressions that do not fit their properties, of entity mappings without source objects, and validation
         /// predicates of the model that cannot be evaluated. A sentence each; nil where there are none.
@@ -69,14 +69,14 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
         public var entity: String
         /// The property's name.
         public var name: String
-        /// `Entity.name` of the source property whose values stay behind; nil where it is not known.
+        /// `Entity.name` of the source property whose values stay behind; nil if it is not known.
         public var source: String?
-        /// Source objects that have a value there; nil where they are not counted, before the source stands.
+        /// Source objects that have a value there; nil if they are not counted, as when the source does not exist yet.
         public var values: Int?
-        /// Why: a sentence without a full stop.
+        /// The reason, as a sentence without a full stop.
         public var reason: String
 
-        /// All of it in a sentence without a full stop.
+        /// The whole entry as a sentence without a full stop.
         public var sentence: String {
             let count = values.map { values in "\(values) object\(values == 1 ? " has" : "s have") a value there" }
             let left = source.map { source in
@@ -87,44 +87,45 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
         }
     }
 
-    /// A part that a damaged source lacks, and how it is read all the same: ``MigrationOptions/repairs``.
+    /// A table or column that a damaged source lacks, and how it is read: ``MigrationOptions/repairs``.
     public struct Repair: Sendable, Codable, Equatable {
         /// The table that is missing, or that lacks the column.
         public var table: String
-        /// The column; nil where the whole table is missing.
+        /// The column; nil if the whole table is missing.
         public var column: String?
-        /// The source entity that suffers.
+        /// The source entity that is affected.
         public var entity: String
-        /// Its attribute or relationship; nil where all of the entity does.
+        /// The entity's attribute or relationship; nil if the whole entity is affected.
         public var property: String?
-        /// Rows that are read without the column; of a missing table the highest key that it gave, which is how many rows it
-        /// had at the most.
+        /// The number of rows that are read without the column. For a missing table: the highest key that it gave,
+        /// which is the largest number of rows it can have had.
         public var rows: Int
-        /// All of it in a sentence without a full stop.
+        /// The whole entry as a sentence without a full stop.
         public var sentence: String
     }
 
-    /// How an entity mapping's objects are made.
+    /// The way an entity mapping's objects are made.
     public struct EntityMapping: Sendable, Codable, Equatable {
         /// The entity mapping's name.
         public var name: String
-        /// The source entity; nil where it has none.
+        /// The source entity; nil if it has none.
         public var sourceEntity: String?
-        /// The destination entity; nil where it has none.
+        /// The destination entity; nil if it has none.
         public var destinationEntity: String?
-        /// Whether its objects are rows, objects, or nothing.
+        /// The form of its objects: rows, objects, or none.
         public var path: Path
-        /// Why it takes that path.
+        /// The reason for this form.
         public var reason: String
         /// Source objects before the filter.
         public var sourceRows: Int
-        /// Whether a filter may leave some out.
+        /// True if a filter may leave some out.
         public var isFiltered: Bool
-        /// Why a run that is killed cannot be gone on with inside it, a sentence without a full stop; nil where it can.
+        /// The reason why a killed run cannot be resumed inside this mapping, as a sentence without a full stop; nil if
+        /// it can.
         public var obstacle: String?
     }
 
-    /// What an entity mapping's objects are on their way.
+    /// The form in which an entity mapping's objects pass through the engine.
     public enum Path: String, Sendable, Codable {
         /// Rows, in batches; no object exists.
         case rows
@@ -140,109 +141,110 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
         public var rootEntity: String
         /// Names of the entity mappings into the root, in mapping order.
         public var entityMappings: [String]
-        /// Which keys its rows get.
+        /// The keys that its rows get.
         public var keys: KeyMode
-        /// Why the keys are not kept; nil where they are.
+        /// The reason why the keys are not kept; nil if they are.
         public var reason: String?
         /// Source rows that the mappings read.
         public var sourceRows: Int
     }
 
-    /// How the links of a destination relationship come about.
+    /// The way the links of a destination relationship are found.
     public struct Relationship: Sendable, Codable, Equatable {
         /// The entity that declares it.
         public var entity: String
         /// The relationship's name.
         public var name: String
-        /// The entity of the other objects.
+        /// The entity of the related objects.
         public var destinationEntity: String
-        /// The root entities of both: their tables.
+        /// The root entity of the objects that have the relationship.
         public var rootEntity: String
-        /// The root entity of the other objects, whose table they are in.
+        /// The root entity of the related objects, whose table holds them.
         public var destinationRootEntity: String
-        /// `Entity.name` of the inverse.
+        /// `Entity.name` of the inverse; nil if there is none.
         public var inverse: String?
-        /// Whether there may be more than one other object.
+        /// True if an object may have more than one related object.
         public var isToMany: Bool
         /// `Entity.name` of the side whose column holds the links, or the join table's name.
         public var carrier: String?
-        /// How its links come about.
+        /// The way its links are resolved.
         public var resolution: Resolution
-        /// Pass, from 1, in which its links are resolved; nil where there are none.
+        /// The pass in which its links are resolved, counted from 1; nil if there are none.
         public var pass: Int?
-        /// Whether the links wait, on disk, for a later pass than the first that knows one of the sides.
+        /// True if the links wait on disk for a later pass than the first that knows one of the sides.
         public var isDeferred: Bool
     }
 
-    /// When a relationship's links are known.
+    /// The time at which a relationship's links are known.
     public enum Resolution: String, Sendable, Codable {
         /// No entity mapping sets it.
         case untouched
-        /// Looked up row by row, as the rows that hold it are read.
+        /// Looked up row by row, while the rows that hold it are read.
         case row
-        /// Resolved over the whole table before its rows are loaded, and merged into them by key.
+        /// Resolved for the whole table before its rows are loaded, and merged into them by key.
         case table
         /// Sorted into the join table, once both sides are closed.
         case join
-        /// The inverse, which carries the links, completes it.
+        /// Set through the inverse, which carries the links.
         case inverse
-        /// Logged by the stages, those of policies after those of the mapping model, and merged at the load.
+        /// Logged by the stages, and merged at the load. Links of policies come after those of the mapping model.
         case logged
     }
 
-    /// A part of the load.
+    /// A pass of the load.
     public struct Pass: Sendable, Codable, Equatable {
-        /// What is loaded, in order.
+        /// The steps of the pass, in order.
         public var steps: [Step]
-        /// Join tables loaded at the pass's end, when both sides are closed.
+        /// The join tables loaded at the pass's end, when both sides are closed.
         public var joinTables: [String]
-        /// Relationships, as `Entity.name`, whose links are resolved in the pass over whole tables.
+        /// The relationships, as `Entity.name`, whose links are resolved for whole tables in this pass.
         public var resolves: [String]
-        /// Bytes of the pass's rows in the destination, about.
+        /// The estimated size of the pass's rows in the destination, in bytes.
         public var destinationBytes: Int
-        /// Bytes in the work directory for the pass, about.
+        /// The estimated size of the pass's files in the work directory, in bytes.
         public var workBytes: Int
-        /// Bytes of memory that the pass's batches, caches, keys and sorts take at the most, beyond what the process holds.
+        /// The most memory, in bytes, that the pass's batches, caches, keys and sorts take beyond what the process
+        /// holds.
         public var memoryBytes: Int
     }
 
-    /// Rows of one root entity that are loaded at a time.
+    /// The rows of one root entity that are loaded together.
     public struct Step: Sendable, Codable, Equatable {
         /// The destination's root entity, whose table is loaded.
         public var rootEntity: String
         /// Names of the entity mappings whose rows are loaded.
         public var entityMappings: [String]
-        /// Only source rows with a greater Z_PK; nil: from the first.
+        /// The Z_PK after which source rows begin; nil: from the first.
         public var afterKey: Int64?
-        /// Only source rows up to this Z_PK; nil: to the last.
+        /// The Z_PK of the last source row; nil: to the last.
         public var throughKey: Int64?
-        /// Source rows, about.
+        /// The estimated number of source rows.
         public var sourceRows: Int
-        /// Whether the table closes: its rules are checked, its indexes built.
+        /// True if the table closes with this step: its rules are checked and its indexes built.
         public var closes: Bool
     }
 
-    /// Memory, in bytes.
+    /// The memory needed, in bytes.
     public struct Memory: Sendable, Codable, Equatable {
         /// The limit that the plan was made for.
         public var limit: Int
-        /// What the engine's parts need at least, beyond what the process holds before it begins.
+        /// The least memory that the engine's parts need, beyond what the process holds before the run.
         public var least: Int
     }
 
-    /// Disk, in bytes, about.
+    /// The disk space needed, in bytes; estimates.
     public struct Disk: Sendable, Codable, Equatable {
         /// The destination's file.
         public var destination: Int
-        /// The work directory: spills, association tables, sorts, copies.
+        /// The work directory: spills, association tables, sorts and copies.
         public var work: Int
-        /// What the run needs in any case: below it, it is refused before anything is written.
+        /// The least space the run needs; with less, it is refused before anything is written.
         public var least: Int
     }
 }
 
 extension MigrationPlan.Model {
-    /// Says of an expression that does not fit that nothing evaluates it.
+    /// Returns the sentence about an expression that does not fit and that nothing evaluates.
     static func unevaluated(_ misfit: (mapping: Mapping.EntityMapping, property: String, reason: String)) -> String {
         "\(misfit.mapping.name ?? "").\(misfit.property) does not fit, and \(misfit.mapping.sourceEntityName ?? "") has no "
             + "objects that need it: \(misfit.reason)"
@@ -250,7 +252,7 @@ extension MigrationPlan.Model {
 }
 
 extension MigrationPlan.Repair {
-    /// What a source's places say; nil where it lacks nothing.
+    /// Returns the repairs of a damaged source; nil if nothing is missing.
     static func list(_ layout: StoreLayout) -> [MigrationPlan.Repair]? {
         guard !layout.damages.isEmpty else { return nil }
         return layout.damages.map { damage in

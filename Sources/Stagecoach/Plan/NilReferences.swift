@@ -1,18 +1,18 @@
-/// References of one destination relationship that became nil, or links that were left out, for one reason.
+/// References of one destination relationship that became nil, or links that were left out, for one cause.
 public struct NilReferences: Sendable, Codable, Equatable {
-    /// Why a reference has no object.
+    /// The cause why a reference has no object.
     public enum Cause: String, Sendable, Codable, CaseIterable {
         /// It points to a row that does not exist.
         case dangling
-        /// Its object became one of an entity that the relationship cannot hold.
+        /// Its object was migrated to an entity that the relationship cannot hold.
         case otherEntity
-        /// Its object was migrated by an entity mapping that the lookup does not ask.
+        /// Its object was migrated by an entity mapping that the lookup does not search.
         case otherMapping
         /// The filter of the object's entity mapping left the object out.
         case filtered
-        /// The policy of the object's entity mapping made nothing of it.
+        /// The policy of the object's entity mapping dropped it.
         case dropped
-        /// The filter or the policy of the object's entity mapping left the object out; both left objects out.
+        /// The object was left out by the filter or by the policy of its entity mapping; both left objects out.
         case filteredOrDropped
         /// The object's entity mapping removes it.
         case removed
@@ -28,21 +28,21 @@ public struct NilReferences: Sendable, Codable, Equatable {
 
     /// The destination relationship, `Entity.relationship`, where it is declared.
     public var relationship: String
-    /// Why its references have no object.
+    /// The cause why its references have no object.
     public var cause: Cause
-    /// The entity or entity mapping that the cause speaks of; nil where it speaks of none.
+    /// The entity or entity mapping that the cause refers to; nil if it refers to none.
     public var name: String?
-    /// The entity of the objects that the relationship holds.
+    /// The entity of the related objects.
     public var destinationEntity: String
-    /// How many references there are: one each of a to-one relationship's objects.
+    /// The number of references: one for each object, in the case of a to-one relationship.
     public var count: Int
-    /// The destination objects that were found first, three at most: `Entity/p<key>`, by the entity that declares the
+    /// The destination objects found first, at most three: `Entity/p<key>`, by the entity that declares the
     /// relationship.
     public var samples: [String] = []
-    /// Objects that a line names.
+    /// The largest number of sample objects in a line.
     static let mostSamples = 3
 
-    /// The sentence that a person should read.
+    /// The line as a sentence for the user.
     public var sentence: String {
         let references = count == 1 ? "1 reference" : "\(count) references"
         let (name, isOne) = (name ?? "", count == 1)
@@ -75,7 +75,7 @@ public struct NilReferences: Sendable, Codable, Equatable {
 
     private var order: (String, String, String) { (relationship, cause.rawValue, name ?? "") }
 
-    /// Adds a line to sorted ones.
+    /// Adds a line to sorted lines; a line with the same relationship and cause takes its count.
     static func add(_ line: NilReferences, to lines: inout [NilReferences]) {
         if let same = lines.firstIndex(where: { $0.order == line.order }) {
             lines[same].count += line.count
@@ -86,26 +86,26 @@ public struct NilReferences: Sendable, Codable, Equatable {
     }
 }
 
-/// Objects that lookups found for a to-one relationship beside the one that it got.
+/// Further objects that lookups found for a to-one relationship, beside the one that was set.
 public struct FurtherObjects: Sendable, Codable, Equatable {
-    /// Which object a relationship got of several.
+    /// The rule by which one object of several was chosen.
     public enum Kept: String, Sendable, Codable {
-        /// The first one found, in the order of lookups.
+        /// The first object found, in the order of lookups.
         case first
-        /// The one linked last by either side of a one-to-one pair.
+        /// The object linked last by either side of a one-to-one pair.
         case lastLinked
     }
 
     /// The destination relationship, `Entity.relationship`, where it is declared.
     public var relationship: String
-    /// The other side of a one-to-one pair that has a say; nil where there is none.
+    /// The other side of a one-to-one pair, if it sets links too; else nil.
     public var inverse: String?
-    /// Which object stayed.
+    /// The rule by which the object was chosen.
     public var kept: Kept
-    /// Objects that were left out.
+    /// The number of objects that were left out.
     public var count: Int
 
-    /// The sentence that a person should read.
+    /// The line as a sentence for the user.
     public var sentence: String {
         let objects = count == 1 ? "1 further object was left out" : "\(count) further objects were left out"
         guard kept == .lastLinked else { return "\(relationship): \(objects), the first found was taken" }
@@ -113,7 +113,7 @@ public struct FurtherObjects: Sendable, Codable, Equatable {
         return "\(relationship): \(objects), the last that \(side) linked stayed"
     }
 
-    /// Adds a line to sorted ones.
+    /// Adds a line to sorted lines; a line with the same relationship and rule takes its count.
     static func add(_ line: FurtherObjects, to lines: inout [FurtherObjects]) {
         let same = lines.firstIndex { $0.relationship == line.relationship && $0.kept == line.kept }
         if let same {

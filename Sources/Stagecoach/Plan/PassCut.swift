@@ -1,19 +1,20 @@
-/// How a mapping model's work is cut into passes. No cut changes a row or a key of the destination.
+/// The way a mapping model's work is cut into passes. No cut changes a row or a key of the destination.
 enum PassCut {
     /// One pass for each group of tables that belong together.
     case planned
-    /// So many passes of about the same number of source rows; tables are cut by key range where they are fewer.
+    /// The given number of passes, with about the same number of source rows each. If there are fewer tables, they are
+    /// cut by key range.
     case count(Int)
-    /// Names of entity mappings, pass by pass; those that are not named come in a pass of their own at the end.
+    /// Names of entity mappings, pass by pass. Mappings that are not named come in a last pass of their own.
     case named([[String]])
-    /// As a saved plan has it.
+    /// The passes of a saved plan.
     case given(MigrationPlan.Model)
 }
 
 extension MigrationOptions {
-    /// The cut of one of the mapping models.
+    /// Returns the cut of one of the mapping models.
     ///
-    /// - Parameter turn: position of the mapping model.
+    /// - Parameter turn: the position of the mapping model.
     func cut(turn: Int) -> PassCut {
         if let plan, plan.models.indices.contains(turn) { return .given(plan.models[turn]) }
         if !passNames.isEmpty { return .named(passNames) }

@@ -2,8 +2,8 @@ import Diagnostics
 
 /// Cuts tables into steps and steps into passes.
 ///
-/// The unit is the destination root table. A table is open until its last step: where keys are kept, all its mappings are
-/// read side by side, so a cut goes through all of them at one source key; where rows are numbered, mappings come one
+/// The unit is the destination root table. A table is open until its last step. If keys are kept, all its mappings are
+/// read side by side, so a cut goes through all of them at one source key. If rows are numbered, mappings come one
 /// after the other, so a cut goes between two of them, or through one at a source key. Steps of a table ascend by key
 /// from pass to pass.
 struct PassCutter {
@@ -11,7 +11,7 @@ struct PassCutter {
     let tables: [PlannedTable]
     let groups: [[Int]]
 
-    /// The passes; never none.
+    /// Returns the passes; at least one.
     ///
     /// - Throws: `plan.steps` for a saved plan that leaves rows out or has them twice.
     func passes() throws(MigrationError) -> [PlannedPass] {
@@ -27,10 +27,10 @@ struct PassCutter {
         return finished(passes)
     }
 
-    /// More passes than these are not made, whatever is asked for.
+    /// The largest number of passes, whatever is asked for.
     static let most = 4096
 
-    /// Tables with rows to come, in the order of the groups.
+    /// Tables that get rows, in the order of the groups.
     private var filled: [PlannedTable] {
         groups.flatMap { $0 }.map { tables[$0] }.filter { !$0.mappings.isEmpty }
     }
@@ -50,7 +50,7 @@ struct PassCutter {
     private func counted(_ wanted: Int) -> [[PlannedStep]] {
         let wanted = min(wanted, PassCutter.most)
         var steps = filled.map(whole)
-        // The heaviest step is halved until there are enough; one without two keys stays.
+        // The heaviest step is halved until there are enough. A step with fewer than two keys stays whole.
         var isWhole = Set<Int>()
         while steps.count < wanted {
             let candidates = steps.indices.filter { !isWhole.contains($0) && steps[$0].rows > 1 }
@@ -102,7 +102,7 @@ struct PassCutter {
         var pass = 0
         var before = 0
         for index in steps.indices {
-            // A new pass begins where the rows so far have filled the passes before it, or where every step left must
+            // A new pass begins if the rows so far have filled the previous passes, or if every remaining step must
             // have a pass of its own.
             let due = before * wanted >= total * (pass + 1)
             let needed = steps.count - index <= wanted - pass - 1
@@ -115,8 +115,8 @@ struct PassCutter {
 
     // MARK: - Named passes
 
-    /// A table whose keys are kept is loaded in the last pass that names one of its mappings; of a numbered table a
-    /// mapping waits for those before it.
+    /// Returns the steps of passes given by mapping names. A table whose keys are kept is loaded in the last pass that
+    /// names one of its mappings. In a numbered table, a mapping waits for those before it.
     private func named(_ names: [[String]]) -> [[PlannedStep]] {
         var passOfName: [String: Int] = [:]
         for (number, pass) in names.enumerated() { for name in pass { passOfName[name] = number } }
@@ -183,14 +183,14 @@ struct PassCutter {
                     "its steps do not read every row of \(planner.rootName(of: table.table)) once, in order",
                     planner.rootName(of: table.table))
             }
-            // What an earlier mapping model left takes the kept keys away: the table is loaded when it closes.
+            // Rows of a previous mapping model prevent kept keys, so the table is loaded whole in its last pass.
             for number in passes.indices { passes[number].removeAll { $0.table == table.table } }
             passes[last].append(whole(table))
         }
         return passes
     }
 
-    /// Whether steps read every row of a table once, in the order of its keys.
+    /// Tells whether steps read every row of a table once, in the order of its keys.
     private func covers(_ steps: [PlannedStep], _ table: PlannedTable) -> Bool {
         var open: [(mappings: [Int], from: Int64?)] =
             table.keys == .kept
@@ -221,8 +221,8 @@ struct PassCutter {
 
     // MARK: - What follows from the steps
 
-    /// Marks first and last steps, closes tables without rows in the last pass, and gives every join table the pass in
-    /// which both its sides are closed.
+    /// Marks first and last steps, closes tables without rows in the last pass, and assigns every join table to the
+    /// pass in which both its sides are closed.
     private func finished(_ passes: [[PlannedStep]]) -> [PlannedPass] {
         var passes = passes
         assert(

@@ -2,30 +2,30 @@ import Diagnostics
 import ManagedModel
 import PersistentStore
 
-/// Says of a mapping model's work what it does and why: makes a ``MigrationPlan/Model``.
+/// Describes a mapping model's work and the reasons for it, as a ``MigrationPlan/Model``.
 struct PlanDescription {
     let work: PlannedWork
-    /// Each at its index; those of earlier mapping models first.
+    /// All mappings, each at its index; those of previous mapping models first.
     let mappings: [PlannedMapping]
     let firstOwn: Int
     let source: StoreSchema
     let destination: StoreSchema
     let census: SourceCensus
     let usesRowPath: Bool
-    /// Whether lookups change what earlier mapping models left.
+    /// True if lookups change objects made by previous mapping models.
     let changesEarlierRows: Bool
-    /// Bytes of a row of each mapping in the destination, by index.
+    /// The size of a row of each mapping in the destination, in bytes, by index.
     let rowBytes: [Int: Double]
-    /// What the estimates are multiplied with, because the source's file is larger than the rows that were looked at say.
+    /// The factor for all estimates, used because the source's file is larger than the sampled rows suggest.
     let scale: Double
     let budget: MemoryShares
 
     private var own: ArraySlice<PlannedMapping> { mappings.dropFirst(firstOwn) }
 
-    /// Whether the stages are barriers over all entity mappings.
+    /// True if the stages are barriers over all entity mappings.
     var isStaged: Bool { !reasons.isEmpty }
 
-    /// Why they are.
+    /// The reasons for barriers.
     var reasons: [String] {
         var reasons: [String] = []
         for mapping in own {
@@ -42,7 +42,7 @@ struct PlanDescription {
         return reasons
     }
 
-    /// The description.
+    /// Returns the description.
     func model() -> MigrationPlan.Model {
         let relationships = relationships()
         return MigrationPlan.Model(
@@ -52,8 +52,8 @@ struct PlanDescription {
             passes: work.passes.indices.map { pass($0, relationships) })
     }
 
-    /// Bytes of the destination's rows, links and indexes, about: as it is judged, and without what filters may leave
-    /// out.
+    /// The estimated size of the destination's rows, links and indexes, in bytes: the expected size, and a lower bound.
+    /// The bound is half of the estimate, without mappings that have a filter or a policy.
     var destinationBytes: (expected: Double, least: Double) {
         var expected = 0.0
         var least = 0.0
@@ -159,7 +159,7 @@ struct PlanDescription {
         }
     }
 
-    /// A relationship whose links stand in a column of a table.
+    /// Describes a relationship whose links are stored in a column of a table.
     private func setColumn(
         _ line: inout MigrationPlan.Relationship, _ relationship: RelationshipDescription,
         _ inverse: RelationshipDescription?, table: Int, task: LinkPlan.ColumnTask?, _ direct: Set<String>
@@ -180,7 +180,7 @@ struct PlanDescription {
         }
     }
 
-    /// Whether an entity mapping looks members up, or a policy may set them.
+    /// Tells whether an entity mapping looks up members, or a policy may set them.
     private func isSet(_ relationship: RelationshipDescription) -> Bool {
         own.contains { mapping in
             guard let made = mapping.destination, made.isKindOf(entity: relationship.entity) else { return false }
@@ -205,8 +205,8 @@ struct PlanDescription {
             let share = all == 0 ? 0 : Double(step.rows) / Double(all)
             for index in step.mappings { bytes += share * Double(rows(mappings[index])) * (rowBytes[index] ?? 0) }
         }
-        // A record of a sort is 40 to 64 bytes, and about two thirds of that on disk; a spilled row is compressed where that
-        // spares more than a third.
+        // A record of a sort has 40 to 64 bytes, and takes about two thirds of that on disk. A spilled row is
+        // compressed if that saves more than a third.
         var work = Double(pass.steps.reduce(0) { $0 + $1.rows }) * 0.25
         for line in resolved { work += 40 * Double(holders(line)) }
         if isStaged { work += bytes * scale }
@@ -217,8 +217,8 @@ struct PlanDescription {
             workBytes: Int(clamping: Int64(work)), memoryBytes: memory(sorting: sorted))
     }
 
-    /// The shares of memory that a pass takes. SQLite takes its cache again to sort an index; keys of all mappings are at hand
-    /// in every pass.
+    /// Returns the memory that a pass takes. SQLite needs a second cache to sort an index. The keys of all mappings are
+    /// in memory in every pass.
     private func memory(sorting bytes: Int) -> Int {
         let keyed = own.reduce(0) { $0 + 4096 + rows($1) / 3 }
         let stages = isStaged ? budget.spill + budget.links : 0
@@ -226,7 +226,8 @@ struct PlanDescription {
             + min(budget.sorts, bytes) + stages
     }
 
-    /// Rows of the entity that declares a relationship, as many as its links where each has one.
+    /// Returns the number of rows of the entity that declares a relationship: the number of its links, if each row has
+    /// one.
     private func holders(_ line: MigrationPlan.Relationship) -> Int {
         own.reduce(0) { sum, mapping in
             guard let made = mapping.destination, let entity = destination.model.entity(named: line.entity),

@@ -4,27 +4,27 @@ import Mapping
 import PersistentStore
 
 extension MigrationPlan {
-    /// What a plan was made for: enough to see whether it still fits, and what differs.
+    /// The inputs that a plan was made for: enough to see whether it still fits, and what differs.
     public struct Inputs: Sendable, Codable, Equatable {
-        /// The source store; nil for a private store on the way of a chain, of which nothing is known beforehand.
+        /// The source store; nil for a private store between two steps of a chain, which is not known beforehand.
         public var source: Store?
         /// The store that is appended to; nil for a fresh destination.
         public var destination: Store?
-        /// Version hashes by entity, in hexadecimal digits.
+        /// Version hashes of the source's entities, in hexadecimal digits.
         public var sourceModel: [String: String]
         /// Version hashes of the destination's entities, in hexadecimal digits.
         public var destinationModel: [String: String]
-        /// One for each mapping model: digests by entity mapping, in hexadecimal digits.
+        /// The digests of each mapping model's entity mappings, in hexadecimal digits.
         public var mappingModels: [[MappingDigest]]
-        /// Options that the plan depends on, as the command spells them; those left alone are absent.
+        /// Options that the plan depends on, as the command spells them. Options with their default value are absent.
         public var options: [String: String]
     }
 
-    /// An entity mapping and a digest of all that it says.
+    /// An entity mapping's name and a digest of its contents.
     public struct MappingDigest: Sendable, Codable, Equatable {
         /// The entity mapping's name.
         public var name: String
-        /// A digest of all that it says.
+        /// A digest of its contents.
         public var digest: String
     }
 
@@ -32,17 +32,17 @@ extension MigrationPlan {
     public struct Store: Sendable, Codable, Equatable {
         /// The store's UUID.
         public var uuid: String
-        /// Bytes of the main file.
+        /// The size of the main file, in bytes.
         public var size: Int64
-        /// SQLite's counter of changes, and that of changes of the schema.
+        /// SQLite's counter of changes to the file.
         public var changeCounter: UInt32
-        /// SQLite's counter of changes of the schema.
+        /// SQLite's counter of changes to the schema.
         public var schemaCookie: UInt32
-        /// Bytes of the -wal; nil where there is none.
+        /// The size of the -wal file, in bytes; nil if there is none.
         public var logSize: Int64?
-        /// The last frame of the -wal that commits, and a hash over its frames.
+        /// The last frame of the -wal file that commits.
         public var logFrame: Int64
-        /// A digest of what is in the write-ahead log.
+        /// A digest of the contents of the -wal file.
         public var logHash: String
     }
 }
@@ -59,7 +59,7 @@ extension MigrationPlan.Store {
             logHash: String(fingerprint.walHash, radix: 16))
     }
 
-    /// What differs from a store as it is now, in words.
+    /// Returns the differences from a store as it is now, in words.
     func differences(from now: MigrationPlan.Store) -> [String] {
         var lines: [String] = []
         if uuid != now.uuid { lines.append("its UUID is \(now.uuid), it was \(uuid)") }
@@ -74,7 +74,7 @@ extension MigrationPlan.Store {
 }
 
 extension MigrationPlan.Inputs {
-    /// What differs from the inputs as they are now, a sentence each; empty where the plan fits.
+    /// Returns the differences from the inputs as they are now, one sentence each; empty if the plan fits.
     func differences(from now: MigrationPlan.Inputs) -> [String] {
         var lines: [String] = []
         if let source, let current = now.source {
@@ -114,7 +114,8 @@ extension MigrationPlan.Inputs {
 }
 
 extension MigrationOptions {
-    /// The options that a plan depends on, as the command spells them. Keys and passes stand in the plan itself.
+    /// The options that a plan depends on, as the command spells them. Keys and passes are left out: they are in the
+    /// plan itself.
     var planned: [String: String] {
         var lines: [String: String] = [:]
         if let memoryLimit { lines["--memory-limit"] = String(memoryLimit) }
@@ -129,15 +130,16 @@ extension MigrationOptions {
 
 /// Digests of models and mapping models.
 enum InputDigest {
-    /// Version hashes by entity.
+    /// Returns the version hashes of a model by entity.
     static func hashes(_ model: ManagedObjectModel) -> [String: String] {
         model.entityVersionHashesByName.mapValues { $0.hexadecimal }
     }
 
-    /// Digests by entity mapping, over its form in JSON and what becomes of rules of the source.
+    /// Returns the digests of a mapping model's entity mappings, taken over their JSON form and the handling of rules
+    /// that the source has too.
     ///
-    /// A mapping model that was built in code may hold what JSON has no form for: then its names and its expressions'
-    /// formats are taken.
+    /// A mapping model built in code may contain parts without a JSON form. Then names and the formats of expressions
+    /// are digested.
     static func digests(_ model: MappingModel) -> [MigrationPlan.MappingDigest] {
         model.entityMappings.map { mapping in
             let one = MappingModel()

@@ -4,12 +4,13 @@ import Mapping
 import PersistentStore
 import Rows
 
-/// One entity mapping, its names resolved to tables, columns and candidates.
+/// An entity mapping with its names resolved to tables, columns and candidates.
 final class PlannedMapping {
-    /// Position among all mappings of the run's mapping models: the order of creation, and the "mapping order" of lookups.
+    /// The position among all mappings of the run's mapping models: the order of creation, and the "mapping order" of
+    /// lookups.
     let index: Int
     let mapping: EntityMapping
-    /// The file of the mapping model, for errors about it.
+    /// The path of the mapping model's file, for errors.
     var modelPath: String?
     /// True where the mapping model is one that was inferred: what rows of the source break is left as it stands.
     var followsSource = false
@@ -17,46 +18,47 @@ final class PlannedMapping {
     let source: EntityDescription?
     /// Table index in the source schema.
     let sourceTable: Int?
-    /// Nil for a remove mapping.
+    /// The destination entity; nil for a remove mapping.
     let destination: EntityDescription?
     /// Table index in the destination schema.
     let destinationTable: Int?
     let filter: SourcePredicate?
-    /// Whether the filter has parts that only objects can evaluate.
+    /// True if the filter has parts that only objects can evaluate.
     let filterNeedsObjects: Bool
-    /// What gives the source objects, where it is more than a fetch of the source entity's own objects; then the mapping's
-    /// objects are made one by one, in the order in which it gives them.
+    /// The expression that gives the source objects, if it is more than a fetch of the source entity's own objects;
+    /// else nil. The mapping's objects are then made one by one, in the order in which the expression gives their
+    /// sources.
     let sourceExpression: ValueExpression?
-    /// The properties' expressions by name, as they were when the mapping was planned.
+    /// The properties' expressions by name, as they were at planning.
     let expressions: [String: ValueExpression]
-    /// One for each stored attribute of the destination entity.
+    /// The attributes: one for each stored attribute of the destination entity.
     let attributes: [PlannedAttribute]
-    /// One for each stored relationship of the destination entity, by name.
+    /// The relationships: one for each stored relationship of the destination entity, by name.
     fileprivate(set) var relationships: [PlannedRelationship] = []
 
     var name: String { mapping.name }
-    /// Whether the mapping belongs to a mapping model that ran before: it answers lookups and makes no objects.
+    /// True if the mapping belongs to a mapping model that ran before: it answers lookups and makes no objects.
     private(set) var isEarlier = false
-    /// Whether the mapping's stages are a policy's: one that it names, or the standard one where an expression gives its
-    /// source objects.
+    /// True if a policy runs the mapping's stages: the policy that it names, or the standard one if an expression gives
+    /// its source objects.
     var hasPolicy: Bool { mayBeAssociatedByHand && !isEarlier }
-    /// Whether the mapping makes one destination row for each source row without user code.
+    /// True if the mapping makes one destination row for each source row without user code.
     var isDeclarative: Bool { source != nil && destination != nil && !hasPolicy && !isEarlier }
-    /// Whether the links of its policy's objects are found by keys: see ``RelatingByKeys``.
+    /// True if the links of its policy's objects are found by keys: see ``RelatingByKeys``.
     var isRelatedByKeys = false
-    /// Whether its relationship mappings say all of its objects' links: no user code sets any.
+    /// True if its relationship mappings define all links of its objects: no user code sets any.
     var hasDeclaredLinks: Bool { isDeclarative || (isRelatedByKeys && !isEarlier) }
-    /// Whether policy code may have associated anything for the mapping, in its own run or in this one.
+    /// True if policy code may associate or have associated objects for the mapping, in this model's run or before.
     var mayBeAssociatedByHand: Bool { mapping.hasPolicy || sourceExpression != nil }
-    /// Whether an object of an entity may be one of the mapping's source objects.
+    /// Tells whether an object of an entity may be one of the mapping's source objects.
     func reads(_ entity: EntityDescription?) -> Bool {
         guard let source, let entity else { return false }
         return sourceExpression == nil ? entity == source : entity.isKindOf(entity: source)
     }
 
-    /// The mapping's model has run.
+    /// Marks the mapping as one of a model that has run.
     func retire() { isEarlier = true }
-    /// The mapping's model is to run again.
+    /// Marks the mapping as one of a model that is about to run again.
     func revive() { isEarlier = false }
 
     init(
@@ -80,18 +82,18 @@ final class PlannedMapping {
     /// Attributes that only objects can evaluate.
     private(set) lazy var dynamicAttributes: [PlannedAttribute] = attributes.filter(\.needsObjects)
 
-    /// Whether making or relating the mapping's objects evaluates expressions over objects.
+    /// True if making or relating the mapping's objects evaluates expressions over objects.
     var needsObjects: Bool {
         !dynamicAttributes.isEmpty || hasDynamicRelationships
     }
 
-    /// Whether relating the mapping's objects evaluates expressions over objects.
+    /// True if relating the mapping's objects evaluates expressions over objects.
     var hasDynamicRelationships: Bool {
         relationships.contains { if case .dynamic? = $0.value { true } else { false } }
     }
 
-    /// Relationships with a property mapping, in the order of the property mappings: what the default policy method sets,
-    /// one after the other.
+    /// The relationships with a property mapping, in the order of the property mappings. The default policy method sets
+    /// them in this order.
     private(set) lazy var relationshipsInMappingOrder: [PlannedRelationship] = (mapping.relationshipMappings ?? [])
         .compactMap { property in property.name.flatMap(relationship(named:)) }
 
@@ -99,12 +101,12 @@ final class PlannedMapping {
 
     func setRelationships(_ planned: [PlannedRelationship]) { relationships = planned }
 
-    /// The context of errors in this mapping.
+    /// The context for errors in this mapping.
     var context: MigrationError.Context {
         MigrationError.Context(entity: destination?.definition.name ?? source?.definition.name, entityMapping: name)
     }
 
-    /// The context of errors at one source object of this mapping.
+    /// Returns the context for errors at one source object of this mapping.
     func context(ofSource key: Int64) -> MigrationError.Context {
         let entity = source?.definition.name
         var context = MigrationError.Context(
@@ -114,30 +116,32 @@ final class PlannedMapping {
     }
 }
 
-/// An attribute of a mapping's destination entity and what gives its value.
+/// An attribute of a mapping's destination entity and the source of its value.
 struct PlannedAttribute {
     let attribute: AttributeDescription
     /// Column index in the destination table.
     let column: Int
-    /// Nil: the attribute keeps what insertion gives it, the model's default.
+    /// The expression; nil: the attribute keeps the model's default.
     let expression: ValueExpression?
-    /// Whether a nil that the expression gives becomes the default: inference filled it in, and the attribute is required.
+    /// True if a nil result becomes the default, because inference added the expression and the attribute is required.
     let replacesNil: Bool
-    /// The default as stored, the model's or a passed version's; nil where there is none.
+    /// The default as stored, from the model or from a version passed on the way; nil if there is none.
     let defaultValue: StoredValue?
-    /// Whether only objects can evaluate the expression.
+    /// True if only objects can evaluate the expression.
     let needsObjects: Bool
-    /// Why the expression's value does not fit, where nobody may evaluate it: the error of the row that does.
+    /// The reason why the expression's value does not fit, if it may never be evaluated. A row that evaluates it fails
+    /// with this error.
     var refusal: MigrationError?
 }
 
-/// A relationship of a mapping's destination entity and what gives its links.
+/// A relationship of a mapping's destination entity and the source of its links.
 struct PlannedRelationship {
     let relationship: RelationshipDescription
     let storage: RelationshipStorage
-    /// Nil: the default policy does not touch the relationship.
+    /// The expression's meaning; nil: the default policy does not touch the relationship.
     let value: RelationshipValue?
-    /// Why the expression's objects do not fit, where nobody may evaluate it: the error of the object that does.
+    /// The reason why the expression's objects do not fit, if it may never be evaluated. An object that evaluates it
+    /// fails with this error.
     var refusal: MigrationError?
     /// True where every object that the source relationship can have is migrated to one that this relationship may have, and
     /// that no other object takes away: then the relationship lacks only members that the source lacked.
@@ -145,7 +149,7 @@ struct PlannedRelationship {
 
     var name: String { relationship.name }
 
-    /// Whether the expression may give objects.
+    /// True if the expression may give objects.
     var findsMembers: Bool {
         switch value {
         case .lookup, .dynamic: true
@@ -166,25 +170,26 @@ extension RelationshipDescription {
 enum RelationshipValue {
     /// A constant nil.
     case none
-    /// What only objects can evaluate, one after the other.
+    /// An expression that only objects can evaluate, one after the other.
     case dynamic(ValueExpression)
-    /// Look the argument's objects up in the candidates, in mapping order.
+    /// Looks up the argument's objects in the candidates, in mapping order.
     case lookup(argument: SourceArgument, candidates: [Int])
 }
 
-/// The source objects that a lookup is asked about, relative to the mapping's source object.
+/// The source objects given to a lookup, relative to the mapping's source object.
 enum SourceArgument {
     /// The source object itself.
     case object(table: Int)
-    /// Through to-one relationships: the last one's column holds the key. `steps` lead to the row with that column.
+    /// An object reached through to-one relationships. The last one's column holds the key; `steps` lead to the row
+    /// with that column.
     case toOne(steps: [ToOneStep], column: Int, table: Int, relationship: RelationshipDescription)
-    /// The members of a to-many relationship of the source object, or of the object that to-one steps lead to.
+    /// The members of a to-many relationship of the source object, or of the object that the to-one steps lead to.
     case toMany(steps: [ToOneStep], relationship: RelationshipDescription, table: Int)
 
-    /// The members that a longer path over to-many relationships leads to, or those that a condition admits.
+    /// The members that a longer path over to-many relationships leads to, or those that fulfil a condition.
     case members(MemberArgument)
 
-    /// Source table of the objects.
+    /// The source table of the objects.
     var table: Int {
         switch self {
         case .object(let table), .toOne(_, _, let table, _), .toMany(_, _, let table): table
@@ -192,7 +197,7 @@ enum SourceArgument {
         }
     }
 
-    /// The relationship that the argument reads last, where it is the only step.
+    /// The last relationship that the argument reads, if it is the only step; else nil.
     var singleRelationship: RelationshipDescription? {
         switch self {
         case .object, .members: nil
@@ -202,19 +207,19 @@ enum SourceArgument {
     }
 }
 
-/// A lookup's argument with several to-many relationships, or with a condition. Objects that are reached in several ways
-/// count once.
+/// An argument of a lookup that has several to-many relationships or a condition. Objects that are reached in several
+/// ways count once.
 struct MemberArgument {
-    /// The argument as a fold: its path, and the condition that SUBQUERY states.
+    /// The argument as a fold: its path, and the condition of SUBQUERY.
     let fold: CollectionFold
     let path: CollectionPath
-    /// Source table of the members.
+    /// The source table of the members.
     let table: Int
 
-    /// The ordered relationship whose order the members keep; nil where they are a set.
+    /// The ordered relationship whose order the members keep; nil if they are a set.
     var ordered: RelationshipDescription? { path.steps.count == 1 && path.steps[0].isOrdered ? path.steps[0] : nil }
 
-    /// The slots of an owner's row, the members' collection last.
+    /// Returns the slots of an owner's row, with the members' collection last.
     ///
     /// - Throws: `expression.…` for a condition that does not compile.
     func slots(_ entity: EntityDescription, schema: StoreSchema) throws(MigrationError) -> SourceSlots {

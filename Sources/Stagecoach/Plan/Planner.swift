@@ -2,24 +2,26 @@ import Diagnostics
 import ManagedModel
 import PersistentStore
 
-/// Decides keys and cuts the work of one mapping model into passes.
+/// Decides the keys and cuts the work of one mapping model into passes.
 struct Planner {
-    /// Each at its index; those of earlier mapping models first.
+    /// All mappings, each at its index; those of previous mapping models first.
     let mappings: [PlannedMapping]
     let source: StoreLayout
     let destination: StoreSchema
     let keys: KeyChoice
     let cut: PassCut
-    /// Source rows by table and entity index.
+    /// The number of source rows by table and entity index.
     let rowCounts: [[Int: Int]]
-    /// Whether a destination table has rows already, of an appended store or of an earlier mapping model; empty: none.
+    /// True for each destination table that has rows already, of an appended store or of a previous mapping model;
+    /// empty: none has.
     var hasRows: [Bool] = []
-    /// Index of the first mapping to plan; those before it belong to earlier mapping models.
+    /// The index of the first mapping to plan; those before it belong to previous mapping models.
     var firstOwn = 0
-    /// Whether it is known only now what earlier mapping models left: a saved plan gives way to it.
+    /// True if the rows of previous mapping models are known only now, during the run. A saved plan then gives way to
+    /// them.
     var isDuringRun = false
 
-    /// The work: tables, keys, passes.
+    /// Returns the work: tables, keys, passes.
     ///
     /// - Throws: `plan.keysCannotBeKept`, `plan.abstractDestination`, `plan.steps` for a saved plan that cannot be run.
     func work() throws(MigrationError) -> PlannedWork {
@@ -29,7 +31,7 @@ struct Planner {
         return PlannedWork(tables: tables, passes: try cutter.passes(), groups: groups)
     }
 
-    /// The tables in the destination's order.
+    /// Returns the tables in the destination's order.
     private func tables() throws(MigrationError) -> [PlannedTable] {
         try refuseAbstractDestinations()
         var planned: [PlannedTable] = []
@@ -51,12 +53,12 @@ struct Planner {
         return planned
     }
 
-    /// Name of a table's root entity.
+    /// Returns the name of a table's root entity.
     func rootName(of table: Int) -> String {
         destination.model.entity(at: destination.tables[table].root).definition.name
     }
 
-    /// What is asked for a table's keys: by the options, or by a saved plan.
+    /// Returns the choice of keys for a table, made by the options or by a saved plan.
     private func choice(table: Int) -> KeyChoice {
         guard keys == .auto, case .given(let plan) = cut,
             let saved = plan.tables.first(where: { $0.rootEntity == rootName(of: table) })
@@ -110,7 +112,7 @@ struct Planner {
         return (.kept, nil)
     }
 
-    /// Source rows that a mapping reads, before its filter.
+    /// Returns the number of source rows that a mapping reads, before its filter.
     func rows(ofMapping index: Int) -> Int {
         guard let entity = mappings[index].source, let from = mappings[index].sourceTable else { return 0 }
         return rowCounts[from][entity.index] ?? 0

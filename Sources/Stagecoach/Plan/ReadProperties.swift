@@ -2,19 +2,19 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// Says which stored properties of the source the entity mappings read, for the objects of each source entity: a function of
-/// the planned mappings alone.
+/// Finds the stored properties of the source that the entity mappings read, for the objects of each source entity. The
+/// result depends on the planned mappings alone.
 ///
-/// Key paths are followed through expressions and filters: `$source.author.name` reads `author` of the mapping's source entity,
-/// and `name` of every entity that an author may be of.
+/// Key paths are followed through expressions and filters: `$source.author.name` reads `author` of the mapping's source
+/// entity, and `name` of every entity that an author may belong to.
 struct ReadProperties {
-    /// What becomes of the values of a property, the less certain first.
+    /// The kind of reading of a property's values, the least certain first.
     enum Reading: Int, Comparable {
         /// No entity mapping reads them.
         case unread
-        /// Source filters read them and nothing else, so they stay behind.
+        /// Only source filters read them, so they stay behind.
         case filter
-        /// Code is handed the object and may read them.
+        /// Code receives the object and may read them.
         case code
         /// An expression reads them.
         case expression
@@ -23,17 +23,19 @@ struct ReadProperties {
     }
 
     let schema: StoreSchema
-    /// By entity.
+    /// The readings of each entity's properties.
     private var readings: [[PropertyReference: Reading]]
-    /// Entities whose objects code is handed.
+    /// Entities whose objects code receives.
     private(set) var handed: Set<Int> = []
-    /// Entities whose objects some mapping makes destination objects of, or may.
+    /// Entities whose objects some mapping migrates, or may migrate.
     private(set) var migrated: Set<Int> = []
-    /// Entities that an entity mapping names, if only to remove their objects.
+    /// Entities that an entity mapping names, even if only to remove their objects.
     private(set) var named: Set<Int> = []
     private let sources: [String: Set<Int>]
 
-    /// - Parameter mappings: of all mapping models of the run.
+    /// Creates the readings of a run.
+    ///
+    /// - Parameter mappings: the mappings of all mapping models of the run.
     init(mappings: [PlannedMapping], schema: StoreSchema) {
         self.schema = schema
         readings = Array(repeating: [:], count: schema.model.entities.count)
@@ -43,7 +45,7 @@ struct ReadProperties {
         for mapping in mappings { add(mapping) }
     }
 
-    /// What becomes of a property's values in the own objects of an entity, its inverse not regarded.
+    /// Returns the reading of a property in an entity's own objects; its inverse is not considered.
     func reading(_ property: PropertyReference, of entity: Int) -> Reading {
         let found = readings[entity][property] ?? .unread
         return handed.contains(entity) ? max(found, .code) : found
@@ -67,7 +69,7 @@ struct ReadProperties {
         guard mapping.destination != nil else { return }
         migrated.formUnion(objects)
         scope.isFilter = false
-        // Bare key paths are of no object in a value expression.
+        // In a value expression, bare key paths start from no object.
         scope.own = []
         for attribute in mapping.attributes where !attribute.attribute.isDerived {
             if let expression = attribute.expression { read(expression.node, &scope) }
@@ -87,17 +89,17 @@ struct ReadProperties {
 
     // MARK: - Expressions
 
-    /// What is known where an expression is read.
+    /// The known objects at the place where an expression is read.
     private struct ReadScope {
-        /// True in filters, which take no value along.
+        /// True in filters, which carry no value over.
         var isFilter: Bool
-        /// Source objects that variables stand for, by their entities.
+        /// The entities of the source objects that variables stand for.
         var variables: [String: Set<Int>] = [:]
-        /// Those that SELF and bare key paths start from.
+        /// The entities of the objects that SELF and bare key paths start from.
         var own: Set<Int> = []
     }
 
-    /// Notes what an expression reads.
+    /// Notes the properties that an expression reads.
     ///
     /// - Returns: the entities of the source objects that it may give.
     @discardableResult
@@ -105,7 +107,7 @@ struct ReadProperties {
         switch node {
         case .constant, .anyKey: return []
         case .opaque(let constant):
-            // A closure looks at what it is given, and at what it was made with.
+            // A closure may read its arguments and the objects that it captured.
             if case .expressionBlock = constant.content { handed.formUnion(scope.variables["source"] ?? []) }
             return []
         case .variable(let name): return scope.variables[name] ?? []
@@ -163,7 +165,8 @@ struct ReadProperties {
         }
     }
 
-    /// Notes what a key path reads of objects of some entities; collection operators change no object.
+    /// Notes the properties that a key path reads, starting from objects of some entities. Collection operators keep
+    /// the same objects.
     private mutating func follow(_ path: [String], from start: Set<Int>, _ scope: ReadScope) -> Set<Int> {
         guard schema.model.definition.composites.isEmpty || start.count <= 1 else {
             // Names of composites and their elements join in one way for each entity.
@@ -187,7 +190,7 @@ struct ReadProperties {
         return current
     }
 
-    /// Notes what a call reads: code is handed the objects among its arguments.
+    /// Notes the properties that a call reads: code receives the objects among its arguments.
     private mutating func call(
         _ selector: String, on target: ExpressionNode?, _ arguments: [ExpressionNode], _ scope: inout ReadScope
     ) -> Set<Int> {
@@ -198,7 +201,7 @@ struct ReadProperties {
             let objects = read(target, &scope)
             guard case .constant(.string(let path)) = arguments[0] else {
                 read(arguments[0], &scope)
-                // The key is known for each object only.
+                // The key is known only for each object at run time.
                 handed.formUnion(objects)
                 return []
             }
@@ -208,7 +211,7 @@ struct ReadProperties {
         guard case .variable(let name) = target, scope.variables[name] == nil, name != "destination" else {
             let objects = read(target, &scope)
             for argument in arguments { read(argument, &scope) }
-            // A message without arguments may be a property's name; others give the objects of a collection.
+            // A message without arguments may be a property's name; other messages give the objects of a collection.
             let isProperty = objects.contains {
                 let entity = schema.model.entity(at: $0)
                 return entity.hasProperty(named: selector)
@@ -222,7 +225,7 @@ struct ReadProperties {
         return found
     }
 
-    /// Notes what the manager's own functions read; nil for a function that somebody registered.
+    /// Notes the properties that the manager's own functions read; nil for a registered function.
     private mutating func ask(
         manager selector: String, _ arguments: [ExpressionNode], _ scope: inout ReadScope
     ) -> Set<Int>? {
@@ -269,7 +272,7 @@ extension ExpressionNode {
 }
 
 extension PlannedMapping {
-    /// Entities whose own objects may be the mapping's source objects.
+    /// The entities whose own objects may be the mapping's source objects.
     fileprivate var sourceEntities: Set<Int> {
         guard let source else { return [] }
         return sourceExpression == nil ? [source.index] : Set(source.withDescendants.map(\.index))

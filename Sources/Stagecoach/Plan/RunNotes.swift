@@ -1,7 +1,7 @@
 import Foundation
 import PersistentStore
 
-/// Sentences of the report that a person should read.
+/// The notes of the report for the user, as sentences.
 enum RunNotes {
     static func notes(
         counts: MigrationCounts, tables: [PlannedTable], schema: StoreSchema, options: MigrationOptions,

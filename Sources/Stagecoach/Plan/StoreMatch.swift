@@ -2,11 +2,11 @@ import Diagnostics
 import ManagedModel
 import PersistentStore
 
-/// Whether a store was written by a model: the wrong model must stop before anything is read with it.
+/// Checks that a store was written by a model, before anything is read with the wrong model.
 enum StoreMatch {
-    /// Reads a store that rows are to be added to.
+    /// Reads an existing store to which rows are to be added.
     ///
-    /// - Throws: `destination.otherModel` (78) saying which entities differ; what reading a damaged store throws.
+    /// - Throws: `destination.otherModel` (78) with the entities that differ; the errors of reading a damaged store.
     static func existing(_ path: String, model: ManagedObjectModel) throws(MigrationError) -> ExistingStore {
         try ExistingStore(path: path, model: model) { metadata throws(MigrationError) in
             guard let shown = differences(metadata, model) else { return }
@@ -27,7 +27,7 @@ enum StoreMatch {
 
     /// Compares the store's entity hashes with the model's.
     ///
-    /// - Throws: `store.otherModel` (78) saying which entities differ.
+    /// - Throws: `store.otherModel` (78) with the entities that differ.
     static func check(_ metadata: StoreMetadata, against model: ManagedObjectModel, path: String) throws(MigrationError)
     {
         guard let shown = differences(metadata, model) else { return }

@@ -3,16 +3,16 @@ import ManagedModel
 import Mapping
 import Rows
 
-/// A single value in its stored form, outside a batch: defaults and constants.
+/// A single value in its stored form, outside of a batch; used for defaults and constants.
 enum StoredValue: Hashable {
     case integer(Int64)
     case real(Double)
     case text(String)
     case blob([UInt8])
 
-    /// A model's value as a column of the attribute's type holds it (`core-data-formats.md` A.6).
+    /// Creates a model's value in the form in which a column of the attribute's type stores it.
     ///
-    /// - Returns: nil where the value does not fit the type; the readers of models do not make such values.
+    /// - Returns: nil if the value does not fit the type; the readers of models do not make such values.
     init?(_ value: AttributeValue, type: AttributeType) {
         switch value {
         case .boolean(let flag): self = .integer(flag ? 1 : 0)
@@ -28,14 +28,14 @@ enum StoredValue: Hashable {
         }
     }
 
-    /// A decimal as Core Data stores it: an integer where it is integral and fits, else an 8-byte real.
+    /// Returns a decimal as Core Data stores it: an integer if it is integral and fits, else an 8-byte real.
     static func decimal(_ number: Decimal) -> StoredValue {
         let integer = NSDecimalNumber(decimal: number).int64Value
         if Decimal(integer) == number { return .integer(integer) }
         return .real(number.nearestReal)
     }
 
-    /// Puts the value into a cell.
+    /// Writes the value into a cell.
     func store(in batch: inout RowBatch, row: Int, slot: Int) {
         switch self {
         case .integer(let value): batch[row, slot] = .integer(value)
@@ -47,7 +47,7 @@ enum StoredValue: Hashable {
         }
     }
 
-    /// The value with the marker byte of inline external storage before it (`core-data-formats.md` A.7).
+    /// The value with the marker byte of inline external storage in front of it.
     var withInlineMarker: StoredValue {
         guard case .blob(let bytes) = self else { return self }
         return .blob([1] + bytes)

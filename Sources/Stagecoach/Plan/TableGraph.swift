@@ -1,12 +1,12 @@
 import ManagedModel
 import PersistentStore
 
-/// Which destination tables refer to which, as the entity mappings relate their objects.
+/// The graph of references between destination tables, as the entity mappings relate their objects.
 ///
 /// Both sides of a one-to-one pair and of a join table point to each other: their links are resolved together. A to-one
-/// points from the table that holds the foreign key to the one it refers to.
+/// points from the table that holds the foreign key to the table it refers to.
 struct TableGraph {
-    /// Tables referred to, by table index.
+    /// The tables that each table refers to, by table index.
     private(set) var edges: [Set<Int>]
 
     init(mappings: [PlannedMapping], destination: StoreSchema) {
@@ -34,8 +34,8 @@ struct TableGraph {
 
     init(edges: [Set<Int>]) { self.edges = edges }
 
-    /// The strongly connected components, each in ascending order; a component comes after those it refers to, and else
-    /// in the order of its least table.
+    /// Returns the strongly connected components, each in ascending order. A component comes after those it refers to;
+    /// otherwise components are in the order of their lowest table.
     ///
     /// - Complexity: O(tables + edges), and O(components log components) for the order.
     func components() -> [[Int]] {
@@ -60,7 +60,8 @@ struct TableGraph {
         return inOrder(members, component)
     }
 
-    /// Tables in the order in which a depth-first search leaves them. Without recursion: a chain may be long.
+    /// Returns the tables in the order in which a depth-first search leaves them. It works without recursion, because a
+    /// chain may be long.
     private func order(of starts: [Int], along edges: [Set<Int>]) -> [Int] {
         var isSeen = [Bool](repeating: false, count: edges.count)
         var finished: [Int] = []
@@ -80,7 +81,8 @@ struct TableGraph {
         return finished
     }
 
-    /// Components after those they refer to; of several that could come next the one with the least table.
+    /// Returns the components, each after those it refers to. If several could come next, the one with the lowest table
+    /// does.
     private func inOrder(_ members: [[Int]], _ component: [Int]) -> [[Int]] {
         var missing = [Int](repeating: 0, count: members.count)
         var referring = [Set<Int>](repeating: [], count: members.count)

@@ -3,15 +3,15 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// Counts what a mapping model leaves behind: the properties that could not be mapped.
+/// Counts the values of properties that a mapping model could not map and leaves behind.
 struct UnmappedValues {
     let source: SourceStore
     let layout: StoreLayout
     let destination: ManagedObjectModel
-    /// Whether the source has its rows yet.
+    /// True if the source's rows exist already.
     let isCounted: Bool
 
-    /// The unmapped properties by destination entity, each where it is declared.
+    /// Returns the unmapped properties by destination entity, each at the entity that declares it.
     ///
     /// - Complexity: O(rows) of the source entities that have such properties.
     func of(_ model: MappingModel) throws(MigrationError) -> [MigrationPlan.Unmapped] {
@@ -30,7 +30,7 @@ struct UnmappedValues {
                 let values = try origin.flatMap { origin throws(MigrationError) in
                     try unmapped.source.flatMap { name throws(MigrationError) in try count(name, of: origin) }
                 }
-                // One that several entities inherit is one.
+                // A property inherited by several entities counts as one.
                 if let index = found.firstIndex(where: {
                     $0.entity == entity && $0.name == name && $0.reason == unmapped.reason
                 }) {
@@ -54,7 +54,7 @@ struct UnmappedValues {
         return declaring.map { "\($0).\(name)" }
     }
 
-    /// Objects of an entity, without subentities, that have a value; nil where that is not known.
+    /// Returns the number of an entity's objects, without subentities, that have a value; nil if it is not known.
     private func count(_ name: String, of entity: EntityDescription) throws(MigrationError) -> Int? {
         guard isCounted else { return nil }
         let schema = layout.schema

@@ -2,7 +2,7 @@ import Diagnostics
 import Foundation
 import Mapping
 
-/// Gives the arguments of a function one after the other, each as its parameter's type.
+/// Converts the arguments of a function one after the other to the types of its parameters.
 struct ArgumentConversion {
     let selector: String
     let owner: AnyObject
@@ -15,10 +15,10 @@ struct ArgumentConversion {
         self.arguments = arguments
     }
 
-    /// The next argument.
+    /// Returns the next argument.
     ///
-    /// - Throws: `policy.argument` naming policy, selector and position where nil meets a parameter that is not
-    ///   optional, or the value is of another type.
+    /// - Throws: `policy.argument` with policy, selector and position if nil is given for a parameter that is not
+    ///   optional, or the value has another type.
     mutating func next<Value>(_ type: Value.Type) throws -> Value {
         let value = position < arguments.count ? arguments[position] : nil
         position += 1
@@ -34,15 +34,15 @@ struct ArgumentConversion {
     }
 }
 
-/// Values of expressions as parameters of Swift methods.
+/// Converts values of expressions to parameters of Swift methods.
 enum ParameterValue {
-    /// The value as a type; nil where it does not fit.
+    /// Returns the value as a type; nil if it does not fit.
     ///
-    /// Numbers convert as attributes do, toward zero; collections convert among sets, ordered sets and arrays. NSNull is
-    /// nil.
+    /// Numbers convert as attributes do, toward zero; collections convert among sets, ordered sets and arrays. NSNull
+    /// counts as nil.
     static func converted<Value>(_ value: Any?, to type: Value.Type) -> Value? {
         guard let value = ValueBridge.unwrapped(value) else {
-            // As a cast of nil, so that Any? is nil too, not something that holds nil.
+            // Cast nil itself, so that the result for Any? is nil and not a value that holds nil.
             return type is any OptionalParameter.Type ? .some((nil as Any?) as! Value) : nil
         }
         if let optional = type as? any OptionalParameter.Type { return optional.wrapped(value) as? Value }
@@ -51,7 +51,7 @@ enum ParameterValue {
         return collection(value, type) as? Value
     }
 
-    /// A number as a number type; nil for any other type and for what does not fit.
+    /// Returns a number as a number type; nil for any other type, and for a number that does not fit.
     private static func number(_ value: Any, _ type: Any.Type) -> Any? {
         let number: NSNumber
         switch value {
@@ -80,7 +80,7 @@ enum ParameterValue {
         }
     }
 
-    /// Toward zero; nil out of range.
+    /// Returns the number rounded toward zero; nil if it is out of range.
     private static func integer<Whole: FixedWidthInteger>(_ number: NSNumber, _: Whole.Type) -> Whole? {
         if let exact = number as? NSDecimalNumber {
             var value = exact.decimalValue
@@ -110,7 +110,7 @@ enum ParameterValue {
         }
     }
 
-    /// The members of a collection; nil for what is none.
+    /// Returns the members of a collection; nil for any other value.
     static func members(_ value: Any) -> [Any]? {
         switch value {
         case let ordered as NSOrderedSet: ordered.array
@@ -123,9 +123,9 @@ enum ParameterValue {
     }
 }
 
-/// An optional parameter type: takes nil, and else what its wrapped type takes.
+/// An optional parameter type. It accepts nil and whatever its wrapped type accepts.
 private protocol OptionalParameter {
-    /// The value as the wrapped type; nil where it does not fit.
+    /// Returns the value as the wrapped type; nil if it does not fit.
     static func wrapped(_ value: Any) -> Any?
 }
 
@@ -135,7 +135,7 @@ extension Optional: OptionalParameter {
     }
 }
 
-/// An array parameter type: each member is converted.
+/// An array parameter type; each member is converted.
 private protocol ArrayParameter {
     static func array(_ members: [Any]) -> Any?
 }
@@ -151,9 +151,10 @@ extension Array: ArrayParameter {
     }
 }
 
-/// Results of Swift methods as values of expressions.
+/// Converts results of Swift methods to values of expressions.
 enum FunctionResult {
-    /// Scalars become NSNumber, Foundation's reference types their Swift values; Void is nil.
+    /// Returns the value of a result: scalars become NSNumber, Foundation's reference types their Swift values; Void is
+    /// nil.
     static func value(_ result: Any) -> Any? {
         if result is Void { return nil }
         guard let value = ValueBridge.unwrapped(result) else { return nil }

@@ -1,9 +1,11 @@
 import Diagnostics
 import Mapping
 
-/// Checks before anything runs that every selector which a mapping calls on its policy or on the manager is known.
+/// Checks, before anything runs, that every selector that a mapping calls on its policy or on the manager is known.
 enum CalledSelectors {
-    /// - Throws: `policy.unknownSelector` (78) with entity mapping, property and expression; `policy.selector` where a
+    /// Checks the expressions of a mapping.
+    ///
+    /// - Throws: `policy.unknownSelector` (78) with entity mapping, property and expression; `policy.selector` if a
     ///   registration is wrong.
     static func check(
         _ mapping: PlannedMapping, policy: EntityMigrationPolicy?, manager: MigrationManager
@@ -69,7 +71,7 @@ enum CalledSelectors {
         }
     }
 
-    /// Whether an object stores a property of a name, as key paths read it.
+    /// Tells whether an object stores a property with a name that a key path can read.
     private static func hasProperty(_ name: String, _ owner: AnyObject) -> Bool {
         var mirror: Mirror? = Mirror(reflecting: owner)
         while let found = mirror {
@@ -81,14 +83,14 @@ enum CalledSelectors {
 
     /// A call of a selector on `$manager` or `$entityPolicy`.
     struct Call: Equatable {
-        /// `manager` or `entityPolicy`.
+        /// The variable: `manager` or `entityPolicy`.
         let target: String
         let selector: String
-        /// Whether it is the first name of a key path, which may be a stored property too.
+        /// True if it is the first name of a key path, which may be a stored property too.
         var isProperty = false
     }
 
-    /// The calls in an expression, at any depth.
+    /// Returns the calls in an expression, at any depth.
     ///
     /// - Complexity: O(nodes).
     static func calls(in expression: ValueExpression) -> [Call] {

@@ -2,18 +2,18 @@ import Foundation
 import Mapping
 
 extension EntityMigrationPolicy: ExpressionFunctions {
-    /// Whether a value expression may call a selector on `$entityPolicy`.
+    /// Tells whether a value expression may call a selector on `$entityPolicy`.
     package func knows(selector: String) -> Bool { registeredFunctions.bySelector[selector] != nil }
 
     /// Calls a function that was registered by its selector.
     ///
-    /// - Throws: `policy.unknownSelector`, `policy.argumentCount` (78), `policy.argument` (65); what the method throws,
-    ///   as it is.
+    /// - Throws: `policy.unknownSelector`, `policy.argumentCount` (78), `policy.argument` (65); the method's own error,
+    ///   unchanged.
     package func call(selector: String, arguments: [Any?]) throws -> Any? {
         try registeredFunctions.call(selector, arguments, of: self)
     }
 
-    /// The functions of the registry that made the policy; of the shared one where a program made it itself.
+    /// The functions in the registry that made the policy, or in the shared one if a program made the policy itself.
     var registeredFunctions: RegisteredFunctions {
         if let functions { return functions }
         let found = PolicyRegistry.shared.functions(of: type(of: self))

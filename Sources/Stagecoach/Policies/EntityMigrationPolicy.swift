@@ -3,47 +3,48 @@ import Foundation
 import ManagedModel
 import Mapping
 
-/// Takes over any step of an entity mapping. One object lives from ``begin(_:with:)`` to ``end(_:manager:)``.
+/// Customises any step of an entity mapping. One object lives from ``begin(_:with:)`` to ``end(_:manager:)``.
 ///
-/// The default methods do what Core Data's do: creation inserts one object of the destination entity, evaluates the
-/// attribute mappings and associates; relating evaluates the relationship mappings; the other methods do nothing. An
-/// override of creation that does not call super has to associate itself.
+/// The default methods do the same as Core Data's: creation inserts one object of the destination entity, evaluates the
+/// attribute mappings and associates the object; relating evaluates the relationship mappings; the other methods do
+/// nothing. An override of creation that does not call super has to associate its objects itself.
 open class EntityMigrationPolicy: NSObject {
-    /// What value expressions may call; nil until a registry sets it or somebody asks.
+    /// The functions that value expressions may call; nil until a registry sets them or they are first needed.
     var functions: RegisteredFunctions?
 
     public required override init() { super.init() }
 
-    /// Whether creation calls for different source objects may run at the same time; ``PolicyExecution/isolated`` unless it is
-    /// overridden. Asked for once, after ``begin(_:with:)``.
+    /// The way in which creation may be called for different source objects: one call after the other, or at the same
+    /// time. ``PolicyExecution/isolated`` unless it is overridden. Read once, after ``begin(_:with:)``.
     open var execution: PolicyExecution { .isolated }
 
-    /// Before the first object of the entity mapping is created.
+    /// Called before the first object of the entity mapping is created.
     open func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {}
 
-    /// Once for each source object: creates its destination objects and associates them.
+    /// Called once for each source object: creates its destination objects and associates them.
     open func createDestinationInstances(
         forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws {
         try manager.runtime().createDefault(for: sInstance, in: mapping)
     }
 
-    /// After the last object of the entity mapping is created.
+    /// Called after the last object of the entity mapping is created.
     open func endInstanceCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
-    /// Once for each distinct destination object associated for the mapping, in order of first association.
+    /// Called once for each distinct destination object associated for the mapping, in order of first association: sets
+    /// its relationships.
     open func createRelationships(
         forDestination dInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws {
         try manager.runtime().relateDefault(dInstance, in: mapping)
     }
 
-    /// After the relationships of the entity mapping are set.
+    /// Called after the relationships of the entity mapping are set.
     open func endRelationshipCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
-    /// Before the model's own rules are checked.
+    /// Called before the model's own rules are checked.
     open func performCustomValidation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
-    /// The end of the entity mapping; the policy is released afterwards.
+    /// Called at the end of the entity mapping; the policy is released afterwards.
     open func end(_ mapping: EntityMapping, manager: MigrationManager) throws {}
 }

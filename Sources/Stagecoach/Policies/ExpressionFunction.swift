@@ -1,45 +1,45 @@
 import Diagnostics
 import Foundation
 
-/// One method that value expressions may call by its selector.
+/// A method that value expressions may call by its selector.
 struct ExpressionFunction: Sendable {
-    /// `isbnForIsbn:`.
+    /// The selector, such as `isbnForIsbn:`.
     let selector: String
-    /// Number of arguments that the method takes.
+    /// The number of arguments that the method takes.
     let arguments: Int
-    /// Calls the method of an object; the arguments are as the expression's evaluation gave them.
+    /// Calls the method of an object, with the arguments that the expression's evaluation gave.
     let call: @Sendable (_ owner: AnyObject, _ arguments: [Any?]) throws -> Any?
 
-    /// Number of arguments that the selector names: its colons.
+    /// The number of colons in the selector: the number of arguments that it announces.
     var colons: Int { selector.utf8.reduce(0) { $0 + ($1 == UInt8(ascii: ":") ? 1 : 0) } }
 }
 
 /// The methods of a policy or a manager that value expressions may call, by selector.
 ///
-/// Core Data finds such methods in the Objective-C runtime. Here each is registered once, typed as it stands:
+/// Core Data finds such methods in the Objective-C runtime. Here each method is registered once, with its Swift types:
 ///
 ///     PolicyRegistry.register(BookPolicy.self) { functions in
 ///         functions.add("isbnForIsbn:", BookPolicy.isbn(forIsbn:))
 ///     }
 ///
-/// The selector is the one that Core Data would see: `isbn(forIsbn:)` is `isbnForIsbn:`, `toInt16(value:)` is
+/// The selector is the one that Core Data would use: `isbn(forIsbn:)` is `isbnForIsbn:`, `toInt16(value:)` is
 /// `toInt16WithValue:`, `f(forX:manager:)` is `fForX:manager:`, `setDatabase()` is `setDatabase`.
 public final class ExpressionFunctionTable {
     private(set) var functions: [String: ExpressionFunction] = [:]
-    /// The first registration that cannot be right.
+    /// The first wrong registration; nil if there is none.
     private(set) var problem: MigrationError?
 
     init() {}
 
-    /// Lets expressions call a method.
+    /// Registers a method that expressions may call.
     ///
     /// Parameters and result may be NSNumber, integers, floating-point numbers, Bool, Decimal, String, Date, Data,
-    /// UUID, URL, objects, sets, ordered sets and arrays of them, the manager, the entity mapping and Any, optional
-    /// or not. A nil argument of a parameter that is not optional ends the run with `policy.argument`.
+    /// UUID, URL, objects, sets, ordered sets and arrays of them, the manager, the entity mapping and Any, optional or
+    /// not. If an argument is nil and its parameter is not optional, the run ends with `policy.argument`.
     ///
     /// - Parameters:
-    ///   - selector: as in the mapping model; one colon for each argument. Any other number is refused with
-    ///     `policy.selector` before the migration begins.
+    ///   - selector: the selector in the mapping model, with one colon for each argument. Any other number is refused
+    ///     with `policy.selector` before the migration begins.
     ///   - method: `Class.method(label:)`.
     public func add<Owner: AnyObject, each Argument, Result>(
         _ selector: String, _ method: @escaping @Sendable (Owner) -> (repeat each Argument) throws -> Result
@@ -67,15 +67,15 @@ public final class ExpressionFunctionTable {
     }
 }
 
-/// What a class answers to: its own functions and those registered for its superclasses.
+/// The functions of a class: its own and those registered for its superclasses.
 struct RegisteredFunctions: Sendable {
     var bySelector: [String: ExpressionFunction] = [:]
     var problem: MigrationError?
 
     /// Calls a function.
     ///
-    /// - Throws: `policy.unknownSelector` where nothing is registered, `policy.argumentCount`, `policy.argument`; what the
-    ///   method throws, as it is.
+    /// - Throws: `policy.unknownSelector` if no function is registered, `policy.argumentCount`, `policy.argument`; the
+    ///   method's own error, unchanged.
     func call(_ selector: String, _ arguments: [Any?], of owner: AnyObject) throws -> Any? {
         guard let function = bySelector[selector] else {
             throw RegisteredFunctions.unknown(selector, of: owner, known: Array(bySelector.keys))

@@ -2,7 +2,8 @@ import Diagnostics
 import Foundation
 import Mapping
 
-/// What value expressions call on `$manager`: Core Data's own selectors, and those that a subclass registers.
+/// The functions that value expressions call on `$manager`: Core Data's own selectors, and those that a subclass
+/// registers.
 extension MigrationManager: ExpressionFunctions {
     /// Core Data's selectors of the manager.
     enum OwnSelector: String, CaseIterable {
@@ -19,20 +20,22 @@ extension MigrationManager: ExpressionFunctions {
         case userInfo, migrationProgress, usesStoreSpecificMigrationManager
     }
 
-    /// Whether a value expression may call a selector on `$manager`.
+    /// Tells whether a value expression may call a selector on `$manager`.
     package func knows(selector: String) -> Bool {
         registeredFunctions.bySelector[selector] != nil || OwnSelector(rawValue: selector) != nil
     }
 
-    /// Whether a subclass registered a selector: a mapping that calls it runs user code.
+    /// Tells whether a subclass registered a selector. A mapping that calls it runs user code.
     package func hasRegistered(selector: String) -> Bool { registeredFunctions.bySelector[selector] != nil }
 
     /// Calls a registered function or one of Core Data's own.
     ///
-    /// Lookups of nil or of an empty collection give nil or an empty collection; of one object, the object that it
-    /// became; of an ordered set or array, one in the same order; of a set, a set.
+    /// A lookup gives its result in the form of its argument: nil or an empty collection for nil or an empty
+    /// collection; the object that it became for one object; an ordered set or array in the same order for an ordered
+    /// set or array; a set for a set.
     ///
-    /// - Throws: `policy.unknownSelector`, `policy.argumentCount` (78), `policy.argument` (65); what a method throws, as it is.
+    /// - Throws: `policy.unknownSelector`, `policy.argumentCount` (78), `policy.argument` (65); a method's own error,
+    ///   unchanged.
     package func call(selector: String, arguments: [Any?]) throws -> Any? {
         if registeredFunctions.bySelector[selector] != nil {
             return try registeredFunctions.call(selector, arguments, of: self)
@@ -81,7 +84,7 @@ extension MigrationManager: ExpressionFunctions {
         }
     }
 
-    /// A request for the objects of a source entity.
+    /// Returns a request for the objects of a source entity.
     private func fetchRequest(
         _ entity: String, _ predicate: String?, _ includesSubentities: Bool
     ) throws -> FetchRequest<ManagedObject> {
@@ -91,7 +94,7 @@ extension MigrationManager: ExpressionFunctions {
         return request
     }
 
-    /// A property of the manager by its key.
+    /// Returns a property of the manager by its key.
     private func property(_ key: String) throws -> Any? {
         switch key {
         case "sourceContext": sourceContext
@@ -110,7 +113,7 @@ extension MigrationManager: ExpressionFunctions {
         }
     }
 
-    /// Looks the objects of an argument up, in the argument's form.
+    /// Looks up the objects in an argument, and returns the result in the argument's form.
     private func lookup(
         _ argument: Any?, _ selector: String, _ find: ([ManagedObject]) -> [ManagedObject]
     ) throws -> Any? {
@@ -124,7 +127,7 @@ extension MigrationManager: ExpressionFunctions {
                 "policy.argument", .data,
                 "Argument 2 of \(selector) is a value of type \(type(of: argument)), not objects")
         }
-        // A set has no order of its own: its objects come by key, whichever order it keeps them in.
+        // A set has no order of its own, and the order in which it gives its objects may vary: sort them by key.
         if argument is NSSet { objects.sort { $0.objectID.key < $1.objectID.key } }
         let found = objects.isEmpty ? [] : find(objects)
         return switch argument {
@@ -134,11 +137,12 @@ extension MigrationManager: ExpressionFunctions {
         }
     }
 
-    /// The destination objects that any mapping made of source objects: what
-    /// `destinationInstancesForSourceRelationshipNamed:sourceInstances:` finds, in mapping order, then of association.
+    /// Returns the destination objects that any mapping made from the given source objects, in mapping order, then in
+    /// order of association. It performs `destinationInstancesForSourceRelationshipNamed:sourceInstances:`.
     ///
     /// - Parameters:
-    ///   - name: a relationship of the source objects' referrers; every entity mapping is searched.
+    ///   - name: a relationship that leads to the source objects. It does not restrict the result: every entity mapping
+    ///     is searched.
     ///   - sourceInstances: objects of the source; nil: none.
     public func destinationInstances(
         forSourceRelationshipNamed name: String, sourceInstances: [ManagedObject]?
@@ -155,7 +159,7 @@ extension MigrationManager: ExpressionFunctions {
         return found
     }
 
-    /// The functions that ``registerFunctions(_:)`` adds, asked for once.
+    /// The functions that ``registerFunctions(_:)`` adds; it is called once.
     var registeredFunctions: RegisteredFunctions {
         if let functions { return functions }
         let table = ExpressionFunctionTable()

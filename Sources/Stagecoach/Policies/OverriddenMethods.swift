@@ -1,9 +1,9 @@
-/// The methods of the second and third stage that a policy's class takes over itself.
+/// The methods of the second and third stage that a policy's class overrides.
 ///
-/// What no class takes over runs no user code, so nobody can tell in which order it is done. A class says it by its
-/// table of methods: an entry that is the base class's own is not overridden. Where the entries stand is found out once,
-/// with a class for each method that overrides nothing else; where that does not single out one entry, every class
-/// counts as overriding every method.
+/// A method that no class overrides runs no user code, so nobody can observe the order in which its work is done.
+/// Overrides are found in a class's table of methods: an entry that equals the base class's is not overridden. The
+/// positions of the entries are found once, with probe classes that override one method each. If that does not lead to
+/// exactly one entry for each method, every class counts as overriding every method.
 struct OverriddenMethods: OptionSet, Sendable {
     let rawValue: Int
 
@@ -17,8 +17,10 @@ struct OverriddenMethods: OptionSet, Sendable {
 
     init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// - Parameter policy: of any class.
-    /// - Complexity: O(1); the first call looks at a few hundred words.
+    /// Finds the methods that a policy overrides.
+    ///
+    /// - Parameter policy: a policy of any class.
+    /// - Complexity: O(1); the first call compares a few hundred words.
     init(of policy: EntityMigrationPolicy) {
         self = OverriddenMethods(of: type(of: policy))
     }
@@ -36,15 +38,15 @@ struct OverriddenMethods: OptionSet, Sendable {
     }
 }
 
-/// The words of a class that the runtime reads: a header, then a table of methods, the base class's first.
+/// The words of a class in memory: a header, then a table of methods that begins with the base class's.
 private struct ClassWords {
     private let start: UnsafeRawPointer
-    /// Words from the class's address on.
+    /// The number of words from the class's address on.
     let count: Int
 
     init(_ type: AnyClass) {
-        // The layout is a part of Swift's stable ABI: the size of all words stands 32 bytes after the class's address,
-        // and how many of the bytes stand before it 4 bytes further.
+        // The layout is a part of Swift's stable ABI: the size of all words is 32 bytes after the class's address, and
+        // the number of bytes before the address is 4 bytes further.
         start = unsafeBitCast(type, to: UnsafeRawPointer.self)
         let size = Int(start.load(fromByteOffset: 32, as: UInt32.self))
         let before = Int(start.load(fromByteOffset: 36, as: UInt32.self))
@@ -55,7 +57,7 @@ private struct ClassWords {
     subscript(word: Int) -> UInt { start.load(fromByteOffset: word * 8, as: UInt.self) }
 }
 
-/// Where the table of methods has the four methods.
+/// The positions of the four methods in the table of methods.
 private struct MethodEntries: Sendable {
     let words: [(method: OverriddenMethods, word: Int)]
 
@@ -65,7 +67,7 @@ private struct MethodEntries: Sendable {
         let base = ClassWords(EntityMigrationPolicy.self)
         let plain = ClassWords(PlainPolicy.self)
         guard base.count > 0, plain.count >= base.count else { return nil }
-        // What every subclass has of its own: its header, and how it is made.
+        // Words that differ in every subclass: its header and its initialiser.
         let own = Set((0..<base.count).filter { base[$0] != plain[$0] })
         let probes: [(OverriddenMethods, EntityMigrationPolicy.Type)] = [
             (.createRelationships, RelatingProbe.self), (.endRelationshipCreation, RelatedProbe.self),

@@ -1,14 +1,14 @@
 import Diagnostics
 
-/// One policy object for each entity mapping that names one or has a source expression of its own, from its begin to
-/// its end.
+/// The policy objects: one for each entity mapping that names a policy or has a source expression of its own, from its
+/// begin to its end.
 final class Policies {
     private var byMapping: [Int: EntityMigrationPolicy] = [:]
 
     /// Makes all policies before anything runs.
     ///
-    /// - Throws: `policy.unknown` (78) naming the class and what is registered; `policy.unknownSelector` for an expression
-    ///   that calls what neither policy nor manager has.
+    /// - Throws: `policy.unknown` (78) with the class and the registered names; `policy.unknownSelector` for an
+    ///   expression that calls a selector that neither policy nor manager has.
     init(mappings: [PlannedMapping], manager: MigrationManager) throws(MigrationError) {
         let registry = manager.policies
         for mapping in mappings where mapping.hasPolicy {
@@ -36,7 +36,7 @@ final class Policies {
 
     subscript(mapping: PlannedMapping) -> EntityMigrationPolicy? { byMapping[mapping.index] }
 
-    /// The class of a policy that holds what nobody can write down; nil for any other.
+    /// Returns the class name of a policy whose state cannot be saved; nil for any other policy.
     func statefulName(_ mapping: PlannedMapping, _ policy: EntityMigrationPolicy) -> String? {
         guard !(policy is any ResumablePolicy), !StoredState.isAbsent(in: policy) else { return nil }
         return mapping.mapping.entityMigrationPolicyClassName ?? String(describing: type(of: policy))

@@ -1,16 +1,17 @@
-/// Whether calls of a policy for different source objects may run at the same time.
+/// The way in which a policy's creation is called for different source objects.
 public enum PolicyExecution: Sendable, Hashable {
-    /// One call at a time, in the order of the source objects: what every policy may rely on.
+    /// One call at a time, in the order of the source objects. Every policy may rely on this.
     case isolated
-    /// While one thread calls ``EntityMigrationPolicy/createDestinationInstances(forSource:in:manager:)`` for some
-    /// source objects of a batch, a second one calls it for the next ones.
+    /// Two threads at a time: while one calls
+    /// ``EntityMigrationPolicy/createDestinationInstances(forSource:in:manager:)`` for some source objects of a batch,
+    /// a second one calls it for the next ones.
     ///
-    /// What such a policy promises: a call neither needs nor changes what calls for other source objects of its entity
-    /// mapping have made; what it stores in itself, or anywhere else, it guards with a lock, which it does not hold
-    /// while it asks objects, contexts or the manager for anything; it keeps no managed object past its call.
+    /// Such a policy promises three things. A call neither needs nor changes the results of calls for other source
+    /// objects of its entity mapping. Everything that the policy stores, in itself or elsewhere, is guarded by a lock
+    /// that it does not hold while it uses objects, contexts or the manager. It keeps no managed object after its call.
     ///
-    /// The destination is the same, key by key, as with ``isolated``: a call that asks for more than attributes of its
+    /// The destination is the same, key by key, as with ``isolated``. If a call needs more than attributes of its
     /// source object and objects that it made itself (relationships, associations of other entity mappings, fetches,
-    /// object ids) waits there until all calls before it are done.
+    /// object ids), it waits there until all previous calls are done.
     case concurrent
 }

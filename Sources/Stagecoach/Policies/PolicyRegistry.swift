@@ -1,36 +1,37 @@
 import Diagnostics
 import Synchronization
 
-/// Policies by the name that mapping models use, `Module.Class` or `Class`, and the functions that their expressions call.
+/// Policies by the name that mapping models use, `Module.Class` or `Class`, and the functions that their expressions
+/// call.
 ///
-/// A mapping model's name is looked up as it stands first, then by its last component.
+/// A mapping model's name is looked up unchanged first, then by its last component.
 public final class PolicyRegistry: Sendable {
     /// The registry that managers use unless they are given another.
     public static let shared = PolicyRegistry()
 
     private struct Contents {
         var factories: [String: @Sendable () -> EntityMigrationPolicy] = [:]
-        /// By class; those of superclasses stand under the superclasses.
+        /// The functions by class; inherited ones are listed under the superclass.
         var functions: [ObjectIdentifier: RegisteredFunctions] = [:]
     }
     private let contents = Mutex(Contents())
 
-    /// An empty registry, for a manager of its own.
+    /// Creates an empty registry, for example for one manager.
     public init() {}
 
-    /// Registers a factory under a name; a later one replaces an earlier one.
+    /// Registers a factory under a name. A later registration replaces an earlier one.
     public func register(_ name: String, _ factory: @escaping @Sendable () -> EntityMigrationPolicy) {
         contents.withLock { $0.factories[name] = factory }
     }
 
-    /// Registers a class under its own name, with and without its module's.
+    /// Registers a class under its own name, with and without its module's name.
     public func register(_ type: EntityMigrationPolicy.Type) { register(type, named: nil) { _ in } }
 
     /// Registers a class and the methods that value expressions call on `$entityPolicy`.
     ///
     /// - Parameters:
     ///   - type: the class.
-    ///   - name: what `@objc(Name)` gave the class in Core Data; nil: the class's own name.
+    ///   - name: the name given to the class by `@objc(Name)` in Core Data; nil: the class's own name.
     ///   - functions: adds the methods, each by its selector.
     public func register(
         _ type: EntityMigrationPolicy.Type, named name: String? = nil, functions: (ExpressionFunctionTable) -> Void
@@ -62,10 +63,10 @@ public final class PolicyRegistry: Sendable {
         shared.register(type, named: name, functions: functions)
     }
 
-    /// Registered names, sorted.
+    /// The registered names, sorted.
     public var names: [String] { contents.withLock { $0.factories.keys.sorted() } }
 
-    /// A fresh policy of a name; nil where nobody registered one.
+    /// Returns a new policy with a name; nil if none is registered.
     package func makePolicy(named name: String) -> EntityMigrationPolicy? {
         let last = name.split(separator: ".").last.map(String.init) ?? name
         let factory = contents.withLock { $0.factories[name] ?? $0.factories[last] }
@@ -74,7 +75,7 @@ public final class PolicyRegistry: Sendable {
         return policy
     }
 
-    /// The functions of a class: its own, then those of its superclasses.
+    /// Returns the functions of a class: its own, then those of its superclasses.
     func functions(of type: EntityMigrationPolicy.Type) -> RegisteredFunctions {
         var lineage: [ObjectIdentifier] = []
         var ancestor: AnyClass? = type

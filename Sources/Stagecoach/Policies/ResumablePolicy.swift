@@ -1,10 +1,10 @@
 import Foundation
 
-/// A migration policy with state of its own that a run which was killed goes on with.
+/// A migration policy whose state survives a killed run.
 ///
-/// A run writes down where it is about twice a second. A policy whose class stores nothing needs nothing for that. One
-/// that stores something, a counter or a cache of what it has made, says here what; otherwise a run that is killed begins
-/// its mapping model again.
+/// A run saves its position about twice a second. A policy whose class has no stored properties needs nothing more. A
+/// policy that stores something, such as a counter or a cache of objects that it made, saves and restores it here.
+/// Otherwise a killed run begins its mapping model again.
 ///
 /// ```swift
 /// final class NumberingPolicy: EntityMigrationPolicy, ResumablePolicy {
@@ -15,9 +15,9 @@ import Foundation
 /// }
 /// ```
 public protocol ResumablePolicy: EntityMigrationPolicy {
-    /// What the policy holds, between two calls of its methods. It must hold managed objects by their keys.
+    /// Returns the policy's state between two calls of its methods. Managed objects must be stored by their keys.
     func checkpoint() throws -> Data
 
-    /// Takes over what another object of the class held, in the place of ``EntityMigrationPolicy/begin(_:with:)``.
+    /// Restores the state of another object of the class. Called instead of ``EntityMigrationPolicy/begin(_:with:)``.
     func restore(from checkpoint: Data) throws
 }

@@ -1,20 +1,21 @@
-/// Whether objects of a class hold anything beyond what a base class does.
+/// Tells whether objects of a class have stored properties beyond those of a base class.
 ///
-/// A class's description says how large its objects are. Where it stands is found out once, with classes that store one
-/// property and none; where that does not single it out, every class counts as one with state.
+/// A class's metadata contain the size of its objects. The position of the size is checked once, with classes that
+/// store one property and none. If the check fails, every class counts as one with state.
 enum StoredState {
-    /// Whether a policy has no stored property of its own, nor of a class below ``EntityMigrationPolicy``.
+    /// Tells whether a policy has no stored property, in its class or in any other below ``EntityMigrationPolicy``.
     static func isAbsent(in policy: EntityMigrationPolicy) -> Bool {
         isReadable && size(of: type(of: policy)) == size(of: EntityMigrationPolicy.self)
     }
 
-    /// Whether a manager has no stored property beyond those of ``MigrationManager``.
+    /// Tells whether a manager has no stored property beyond those of ``MigrationManager``.
     static func isAbsent(in manager: MigrationManager) -> Bool {
         type(of: manager) == MigrationManager.self
             || isReadable && size(of: type(of: manager)) == size(of: MigrationManager.self)
     }
 
-    /// Bytes of an object. The layout is a part of Swift's stable ABI: they stand 24 bytes after the class's address.
+    /// Returns the size of an object in bytes. The layout is a part of Swift's stable ABI: the size is 24 bytes after
+    /// the class's address.
     private static func size(of type: AnyClass) -> UInt32 {
         unsafeBitCast(type, to: UnsafeRawPointer.self).load(fromByteOffset: 24, as: UInt32.self)
     }

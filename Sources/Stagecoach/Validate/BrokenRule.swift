@@ -2,39 +2,40 @@ import Diagnostics
 
 /// A rule that an object breaks.
 struct BrokenRule {
-    /// Index of the destination table.
+    /// The destination table's index.
     let table: Int
-    /// Z_PK of the destination object.
+    /// The Z_PK of the destination object.
     let key: Int64
-    /// Index of the object's entity in the destination model.
+    /// The index of the object's entity in the destination model.
     let entity: Int
     let entityName: String
     let property: String
     let rule: ValidationRule
-    /// The value, shortened; nil where there is none.
+    /// The value, shortened; nil if there is none.
     let value: String?
-    /// What the model allows, in words.
+    /// The allowed values, in words.
     let bound: String?
     let isRelationship: Bool
-    /// Whether the source model had the rule already, for a value that is copied as it is.
+    /// True if the source model has the rule too, for a value that is copied unchanged.
     var isOfSource = false
 
     var objectID: String { "\(entityName)/p\(key)" }
 
-    /// How warnings name the rule; objects are not told apart. A relationship without objects counts as one of too few.
+    /// The name of the rule in warnings, without the object. A to-many relationship without objects counts as one with
+    /// too few.
     var label: String {
         let words = rule == .required && isRelationship && bound != nil ? ValidationRule.minimumCount.label : rule.label
         return "\(entityName).\(property): \(words)"
     }
 
-    /// The error that ends a run.
+    /// Returns the error that ends a run.
     ///
     /// - Parameters:
-    ///   - origin: where the object comes from, as far as it is known.
-    ///   - excuse: how a rule of the source may be excused, a sentence without a full stop; nil where nothing helps.
+    ///   - origin: the object's origin, as far as it is known.
+    ///   - excuse: the way to excuse a rule of the source, as a sentence without a full stop; nil if there is none.
     func error(_ origin: ObjectOrigin?, excuse: String? = nil) -> MigrationError {
         var code = rule.code
-        // A to-many relationship without objects has always been one of too few.
+        // A to-many relationship without objects has always been reported as one with too few.
         if rule == .required, isRelationship, bound != nil { code = ValidationRule.minimumCount.code }
         var text = sentence
         if let source = origin?.sources.first { text += " (source object \(source))" }
@@ -73,11 +74,11 @@ struct BrokenRule {
     }
 }
 
-/// Where a destination object comes from.
+/// The origin of a destination object.
 struct ObjectOrigin {
-    /// Index of the entity mapping that made it or for which it was associated.
+    /// The index of the entity mapping that made it, or for which it was associated.
     let mapping: Int
     let mappingName: String
-    /// Source objects, `Entity/p<key>`, in order of association; a hundred at most.
+    /// The source objects, `Entity/p<key>`, in order of association; at most a hundred.
     let sources: [String]
 }

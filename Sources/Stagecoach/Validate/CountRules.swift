@@ -2,15 +2,15 @@ import Diagnostics
 import ManagedModel
 import PersistentStore
 
-/// The model's rules for numbers of related objects and for required to-many relationships, checked on the private
-/// store once its indexes stand.
+/// Checks the model's rules for numbers of related objects and for required to-many relationships, on the private store
+/// once its indexes are built.
 struct CountRules {
     let session: MigrationSession
     let mappings: [PlannedMapping]
-    /// Whether rules that the source model had already are warnings.
+    /// True if rules that the source model has too give only warnings.
     let isExcused: Bool
 
-    /// Where the members of a destination relationship come from.
+    /// The origin of a destination relationship's members.
     private enum Origin {
         /// All members of a relationship of the source entity.
         case source(RelationshipDescription)
@@ -18,11 +18,11 @@ struct CountRules {
         case other
     }
 
-    /// Checks every to-many relationship that has a bound, entity by entity: subentities may come from elsewhere than
-    /// the entity that declares the relationship, which may be new.
+    /// Checks every to-many relationship that has a bound, entity by entity, because the members of a subentity may
+    /// have another origin than those of the entity that declares the relationship, which may be new.
     ///
-    /// - Throws: `validation.tooFew`, `validation.tooMany` (65) where the first one ends the run.
-    /// - Complexity: one index probe an owner of a bounded relationship.
+    /// - Throws: `validation.tooFew`, `validation.tooMany` (65) if the first broken rule ends the run.
+    /// - Complexity: one index probe for each owner of a bounded relationship.
     func check(_ destination: DestinationStore) throws {
         for entity in session.destinationSchema.model.entities where !entity.isAbstract {
             for relationship in entity.relationships where relationship.isToMany && !relationship.isTransient {
@@ -89,7 +89,7 @@ struct CountRules {
         }
     }
 
-    /// True where a number of objects breaks a bound that the origin had already.
+    /// Tells whether a number of objects breaks a bound that the origin has too.
     private func isOfSource(
         _ count: Int, _ bounds: CountBounds, _ new: RelationshipDescription, _ origin: Origin
     ) -> Bool {
@@ -102,7 +102,7 @@ struct CountRules {
         }
     }
 
-    /// An SQL condition for the rows that the mapping model at work made or changed.
+    /// Returns an SQL condition for the rows that the mapping model at work made or changed.
     private func isOfModel(_ table: Int) -> String {
         guard session.hasRows[table] else { return "1" }
         let touched = session.touched?.condition(table: table, key: "o.Z_PK") ?? "0"
@@ -110,16 +110,16 @@ struct CountRules {
     }
 }
 
-/// How many objects a to-many relationship may have.
+/// The bounds for the number of objects in a to-many relationship.
 struct CountBounds {
-    /// At least this many, 0 where none is fine.
+    /// The lowest number allowed; 0 if the relationship may be empty.
     let least: Int
-    /// At least this many where there is any.
+    /// The lowest number allowed if there is any object.
     let leastWhenAny: Int
     let most: Int
 
-    /// A required to-many without a minimum may be empty: stores that Core Data wrote hold such objects (wire's
-    /// store2-53-0, whose cached model says required and NSMinCount 0, twelve times).
+    /// Reads the bounds of a relationship. A required to-many without a minimum may be empty: stores written by Core
+    /// Data hold such objects (wire's store2-53-0, whose cached model says required and NSMinCount 0, twelve times).
     init(_ relationship: RelationshipDescription) {
         let minimum = relationship.isToMany ? relationship.minCount : max(1, relationship.minCount)
         least = relationship.isOptional ? 0 : minimum
@@ -129,7 +129,7 @@ struct CountBounds {
 
     var isEmpty: Bool { least == 0 && leastWhenAny <= 1 && most == Int.max }
 
-    /// What is allowed: `1 to any number`, or `none, or 2 to 4` where an optional relationship has a minimum.
+    /// The allowed numbers: `1 to any number`, or `none, or 2 to 4` for an optional relationship with a minimum.
     var text: String {
         guard leastWhenAny <= most else { return "at least \(leastWhenAny) and at most \(most), which no number is" }
         let isNone = least == 0 && leastWhenAny > 1

@@ -1,24 +1,24 @@
 import ManagedModel
 import PersistentStore
 
-/// The source's references to rows that do not exist: a migration makes them nil and counts them; `check` says where
-/// they are.
+/// Finds the source's references to rows that do not exist. A migration makes them nil and counts them; `check` reports
+/// where they are.
 struct DanglingReferences {
     let session: MigrationSession
     let mappings: [PlannedMapping]
 
-    /// Source objects whose reference leads nowhere.
+    /// The dangling references of one relationship.
     struct Line {
         let entity: String
         let property: String
         var count = 0
-        /// The first ones' keys.
+        /// The keys of the first objects with such a reference.
         var first: [Int64] = []
     }
 
-    /// Looks at every relationship that an entity mapping's lookups read, of the mapping's source entity.
+    /// Checks every relationship of a mapping's source entity that the mapping's lookups read.
     ///
-    /// - Complexity: a scan of each table or join table; memory is a batch.
+    /// - Complexity: a scan of each table or join table; memory for one batch.
     func lines() throws -> [Line] {
         var lines: [Line] = []
         var seen: Set<String> = []
@@ -68,7 +68,7 @@ struct DanglingReferences {
                     try note(owner, batch[row, 1 - side].integerValue)
                 }
             }
-        // Members that are found by their own column exist.
+        // Members that are found by a column of their own exist.
         case .toManyByInverse, .toManyHidden, .none: break
         }
         return line

@@ -2,20 +2,20 @@ import Diagnostics
 import ManagedModel
 import SpillStorage
 
-/// Where destination objects come from: asked for what is invalid only.
+/// Finds the origins of destination objects. Used only for invalid objects.
 enum ObjectOrigins {
-    /// The row path: keys say all.
+    /// The row path: the origin follows from the keys.
     case keys(SourceKeys, mappings: [PlannedMapping])
-    /// The staged path: association tables.
+    /// The staged path: the origin is looked up in the association tables.
     case associations(StagedRuntime)
 
-    /// The most sources that are named of one object.
+    /// The largest number of source objects given for one object.
     static let most = 100
 
-    /// The entity mapping and the source objects of a destination object; nil for one that a policy made without
+    /// Returns the entity mapping and the source objects of a destination object; nil if a policy made it without
     /// associating it.
     ///
-    /// - Complexity: a lookup for each mapping into the entity.
+    /// - Complexity: one lookup for each mapping into the entity.
     func origin(table: Int, key: Int64, entity: Int) throws -> ObjectOrigin? {
         switch self {
         case .keys(let keys, let mappings):
@@ -29,7 +29,7 @@ enum ObjectOrigins {
         case .associations(let runtime):
             var found: [ObjectReference] = []
             let all = runtime.associations
-            // An object that an earlier mapping model's rejects have a key of is of this one.
+            // This model's mappings come first: a rejected object of a previous model may have had the same key.
             for associations in all.filter({ !$0.mapping.isEarlier }) + all.filter(\.mapping.isEarlier) {
                 try associations.sources(of: ObjectReference(entity: UInt32(entity), key: key), into: &found)
                 guard !found.isEmpty else { continue }
@@ -50,7 +50,8 @@ enum ObjectOrigins {
 }
 
 extension MigrationSession {
-    /// The source objects of an object, `Entity/p<key>`: in a chain of versions those of the chain's source.
+    /// Returns the source objects of an object, `Entity/p<key>`. In a chain of versions they are objects of the chain's
+    /// source.
     func chainSources(of origin: ObjectOrigin?) throws -> [String] {
         guard let origin else { return [] }
         guard let earlierObjects else { return origin.sources }

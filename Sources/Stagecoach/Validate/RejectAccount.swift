@@ -2,7 +2,7 @@ import Diagnostics
 import ManagedModel
 import SpillStorage
 
-/// Counts what was rejected and lists it: by entity, then key, each object once.
+/// Counts and lists the rejected objects by entity, then key, each object once.
 struct RejectAccount {
     let session: MigrationSession
     let mappings: [PlannedMapping]
@@ -10,17 +10,17 @@ struct RejectAccount {
     let rejected: RejectedKeys
     let origins: ObjectOrigins
     let rounds: Int
-    /// What earlier mapping models rejected.
+    /// The rejects of previous mapping models.
     let earlier: RejectReport
 
-    /// Objects that the report shows.
+    /// The number of objects shown in the report.
     private static let shown = 20
 
-    /// Writes the reject file's lines and takes the rejected objects out of the counts.
+    /// Writes the reject file's lines and subtracts the rejected objects from the counts.
     ///
-    /// - Returns: what was rejected so far.
-    /// - Throws: `internal.rejects` (70) where as many rows were not left out as objects are rejected.
-    /// - Complexity: O(rejected objects), a lookup of the origin each.
+    /// - Returns: the rejects so far.
+    /// - Throws: `internal.rejects` (70) if the number of rows left out is not the number of rejected objects.
+    /// - Complexity: O(rejected objects), with a lookup of the origin for each.
     func run(file: RejectFile?) throws -> RejectReport {
         var report = earlier
         report.removedReferences += rejected.removed.missing { _ in true }
@@ -55,7 +55,8 @@ struct RejectAccount {
         return report
     }
 
-    /// A source object of a policy's mapping is rejected where all its destination objects that still exist are.
+    /// Counts the rejected source objects of a mapping with a policy. A source object is rejected if all its
+    /// destination objects that still exist are.
     private func recount(_ mapping: PlannedMapping, _ runtime: StagedRuntime) throws {
         guard let table = mapping.sourceTable else { return }
         let model = session.destinationSchema.model

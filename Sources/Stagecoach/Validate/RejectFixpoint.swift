@@ -3,36 +3,36 @@ import ManagedModel
 import PersistentStore
 import SpillStorage
 
-/// Which objects are left out, from those that break rules of their own: a fixpoint over keys.
+/// Finds all objects to leave out, starting from the objects that break rules of their own: a fixpoint over keys.
 ///
-/// (a) What breaks a rule of its row or of its relationships' counts is rejected already. (b) References to rejects are
-/// removed: an object whose required relationship or least count they break is rejected as well, round after round,
-/// each over all objects at once, until nothing changes. (c) Among the survivors the lowest key of equal values of a
-/// uniqueness constraint stays, constraint after constraint in the model's order. (d) is (b) again. A rejected object
-/// is never taken back.
+/// (a) Objects that break a rule of their row or of their relationships' counts are rejected already. (b) References to
+/// rejects are removed. If that breaks a required relationship or a least count of an object, the object is rejected as
+/// well, round after round, each over all objects at once, until nothing changes. (c) Among the survivors with equal
+/// values of a uniqueness constraint, the one with the lowest key stays, constraint after constraint in the model's
+/// order. (d) is (b) again. A rejected object is never taken back.
 ///
-/// Works on the private store that the optimistic load filled, its relationships' indexes included: a round joins the
-/// keys that the round before added, in ascending order, with the columns that refer to them. Memory: two page caches;
-/// sorts go to the work directory. Complexity: O(links of rejected objects) probes in all.
+/// Works on the private store that the optimistic load filled, including the indexes of its relationships: a round
+/// joins the keys that the previous round added, in ascending order, with the columns that refer to them. Memory: two
+/// page caches; sorts go to the work directory. Complexity: O(links of rejected objects) probes in all.
 struct RejectFixpoint {
     let session: MigrationSession
     let ledger: RejectLedger
-    /// The lowest key of the run's own rows by table; earlier ones stood in the destination and stay.
+    /// The lowest key of the run's own rows by table. Rows with lower keys existed before, and stay.
     let firstKeys: [Int64]
 
     private var schema: StoreSchema { session.destinationSchema }
 
-    /// Statements that reject objects for what happened to a table's objects in the round before.
+    /// A statement that rejects objects because objects of another table were rejected in the previous round.
     private struct Step {
-        /// Table of the objects that a relationship refers to.
+        /// The table of the objects that a relationship refers to.
         let target: Int
         let statement: Statement
     }
 
-    /// Adds to the ledger what the rejects in it make invalid.
+    /// Adds the objects that become invalid through the rejects in the ledger.
     ///
     /// - Parameter store: path of the filled store, closed.
-    /// - Returns: rounds in which objects were rejected for others' sake.
+    /// - Returns: the number of rounds that rejected objects because of others.
     /// - Throws: `store.full`, `store.io` (74).
     func run(onStoreAt store: String) throws -> Int {
         try ledger.attach(store, cacheBytes: session.budget.destinationCache / 2)
@@ -50,7 +50,7 @@ struct RejectFixpoint {
         return round
     }
 
-    /// Rounds of (b), from the objects of a round on.
+    /// Runs the rounds of (b), starting with the objects of a given round.
     private func spread(from round: inout Int, by steps: [Step]) throws {
         let changed = try ledger.connection.prepare("SELECT DISTINCT t FROM rejected WHERE round = ?")
         while true {
@@ -87,13 +87,14 @@ struct RejectFixpoint {
         return toOne + toMany
     }
 
-    /// Rejects objects whose required to-one refers to an object that the round before rejected.
+    /// Returns a step that rejects objects whose required to-one refers to an object rejected in the previous round.
     private func requiredStep(
         _ relationship: RelationshipDescription, of entity: EntityDescription
     ) throws(MigrationError) -> Step? {
         guard case .toOne(let table, let column, _, _) = schema.storage(of: relationship) else { return nil }
         let target = schema.tableIndex(of: relationship.destination)
-        // A plus keeps SQLite from the index on Z_ENT: it would read all objects of the entity for each rejected one.
+        // The plus keeps SQLite from using the index on Z_ENT, which would read all objects of the entity for each
+        // rejected one.
         let statement = try ledger.connection.prepare(
             """
             INSERT OR IGNORE INTO rejected
@@ -108,7 +109,7 @@ struct RejectFixpoint {
         return Step(target: target, statement: statement)
     }
 
-    /// Rejects objects whose to-many lost members in the round before and has too few now.
+    /// Returns a step that rejects objects whose to-many lost members in the previous round and has too few now.
     private func countStep(
         _ relationship: RelationshipDescription, of entity: EntityDescription
     ) throws(MigrationError) -> Step? {
@@ -116,7 +117,7 @@ struct RejectFixpoint {
         guard bounds.least > 0 || bounds.leastWhenAny > 1 else { return nil }
         let owners = schema.tableIndex(of: entity)
         let target: Int
-        /// Tables of links, their owner's column, their member's column.
+        /// The table of the links, the owner's column and the member's column.
         let (links, owner, member): (String, String, String)
         switch schema.storage(of: relationship) {
         case .toManyByInverse(let table, let column, _, _), .toManyHidden(let table, let column, _):
@@ -159,7 +160,7 @@ struct RejectFixpoint {
 
     // MARK: - Uniqueness
 
-    /// Rejects all but the lowest key among survivors with equal values of a uniqueness constraint.
+    /// Rejects all survivors with equal values of a uniqueness constraint, except the one with the lowest key.
     private func rejectDuplicates(in round: Int) throws(MigrationError) -> Int {
         var added = 0
         for constraint in UniquenessConstraint.all(of: schema) {
@@ -182,7 +183,8 @@ struct RejectFixpoint {
         return added
     }
 
-    /// Counts all but the lowest key of equal values, whatever else is wrong with the objects.
+    /// Counts all objects with equal values of a uniqueness constraint, except the one with the lowest key, even if
+    /// they are invalid otherwise.
     func countDuplicates(inStoreAt store: String, into tally: ViolationTally) throws {
         guard ledger.hasDuplicates else { return }
         try ledger.attach(store, cacheBytes: session.budget.destinationCache / 2)
@@ -220,17 +222,17 @@ struct RejectFixpoint {
     }
 }
 
-/// A uniqueness constraint as its index has it.
+/// A uniqueness constraint with the columns of its index.
 struct UniquenessConstraint {
     let table: Int
     let tableName: String
-    /// Index of the entity that declares it.
+    /// The index of the entity that declares it.
     let entity: Int
     let attributes: [String]
-    /// Quoted.
+    /// The column names, quoted.
     let columns: [String]
 
-    /// All constraints of a schema: by entity, then as declared.
+    /// Returns all constraints of a schema, by entity, then in the order of declaration.
     static func all(of schema: StoreSchema) -> [UniquenessConstraint] {
         var found: [UniquenessConstraint] = []
         for (table, indexes) in schema.indexes.enumerated() {
@@ -250,14 +252,15 @@ struct UniquenessConstraint {
         return found.sorted { ($0.entity, declared($0)) < ($1.entity, declared($1)) }
     }
 
-    /// SQL for the keys of rows that have all values, each with its place among those with the same values.
+    /// SQL for the keys of rows without a NULL in the constraint, each with its rank by key among rows with the same
+    /// values.
     var ranked: String {
         "SELECT u.Z_PK AS k, row_number() OVER (PARTITION BY \(columns.map { "u." + $0 }.joined(separator: ", ")) "
             + "ORDER BY u.Z_PK) AS n FROM store.\(tableName) AS u WHERE "
             + columns.map { "u.\($0) IS NOT NULL" }.joined(separator: " AND ")
     }
 
-    /// SQL for the values, long ones cut.
+    /// Returns SQL for the values, with long ones cut.
     func shownValue(of alias: String) -> String {
         columns.map { column in
             let value = "\(alias).\(column)"

@@ -4,17 +4,17 @@ import ManagedModel
 import PersistentStore
 import SpillStorage
 
-/// The rejected objects of a run with their reasons, on disk: the first reason of each stays, nothing is taken back.
+/// The rejected objects of a run with their reasons, on disk. The first reason of an object stays, and no object is
+/// taken back.
 ///
-/// A private SQLite file in the work directory. One that is kept outlives the process: what was noted up to a checkpoint is
-/// in it again, and what came later may be noted twice. Memory: a page cache of
-/// the given size, whatever the number of objects.
+/// A private SQLite file in the work directory. A kept ledger outlives the process: objects noted before a checkpoint
+/// are in it again, later ones may be noted twice. Memory: a page cache of the given size, for any number of objects.
 final class RejectLedger {
-    /// A rejected object and what rejected it.
+    /// A rejected object and the reason for rejecting it.
     struct Entry {
         let table: Int
         let key: Int64
-        /// Index in the destination model.
+        /// The entity's index in the destination model.
         let entity: Int
         let round: Int
         let property: String
@@ -25,31 +25,31 @@ final class RejectLedger {
     let connection: Connection
     private let path: String
     private let keeps: Bool
-    /// Whether something was noted since the last checkpoint.
+    /// True if something was noted since the last checkpoint.
     private var isUnsaved = true
     private let insert: Statement
     private let find: Statement
-    /// Objects noted.
+    /// The number of objects noted.
     private(set) var count = 0
-    /// Whether a value could not be computed.
+    /// True if a value could not be computed.
     private(set) var hasValueErrors = false
-    /// Whether rows may share the values of a uniqueness constraint; which ones is decided among the survivors.
+    /// True if rows may share the values of a uniqueness constraint. The fixpoint decides which ones to reject.
     var hasDuplicates = false
 
-    /// Makes the file.
+    /// Creates the file.
     ///
     /// - Parameters:
-    ///   - path: a file that does not exist, or is of no use any more.
-    ///   - cacheBytes: size of the page cache.
-    ///   - vfs: name of the VFS that keeps SQLite's temporary files in the work directory.
+    ///   - path: a file that does not exist or is no longer needed.
+    ///   - cacheBytes: the size of the page cache.
+    ///   - vfs: the name of the VFS that keeps SQLite's temporary files in the work directory.
     /// - Throws: `store.full`, `store.io`, `spill.io` (74).
     convenience init(path: String, schema: StoreSchema, cacheBytes: Int, vfs: String) throws(MigrationError) {
         try self.init(path: path, schema: schema, cacheBytes: cacheBytes, vfs: vfs, keeps: false, goesOn: false)
     }
 
-    /// The same, kept for a run that goes on after the process was killed.
+    /// Creates or opens a file that is kept for a run that resumes after the process was killed.
     ///
-    /// - Parameter goesOn: whether the file of such a run stands there.
+    /// - Parameter goesOn: true if the file of a killed run exists.
     init(
         path: String, schema: StoreSchema, cacheBytes: Int, vfs: String, keeps: Bool, goesOn: Bool
     ) throws(MigrationError) {
@@ -62,7 +62,7 @@ final class RejectLedger {
         connection = try FileSums.rollingBack(path) { () throws(MigrationError) in
             let connection = try Connection(
                 path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
-            // A defensive connection refuses journal_mode OFF; this file is our own work, not a stranger's.
+            // A defensive connection refuses journal_mode OFF. This file contains only our own data, so turn it off.
             if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
             try connection.execute(
                 """
@@ -76,7 +76,7 @@ final class RejectLedger {
         insert = try connection.prepare("INSERT OR IGNORE INTO rejected VALUES (?, ?, ?, 0, ?, ?, ?)")
         find = try connection.prepare("SELECT rule FROM rejected WHERE t = ? AND k = ?")
         guard goesOn else { return }
-        // What was under way was rolled back when the transaction began.
+        // BEGIN EXCLUSIVE above rolled back the unfinished transaction, so the file is as it was at its last commit.
         try FileSums.check(path)
         count = Int(try connection.integer("SELECT count(*) FROM rejected") ?? 0)
         hasValueErrors =
@@ -106,24 +106,24 @@ final class RejectLedger {
 
     deinit { if !keeps { unlink(path) } }
 
-    /// Brings what was noted to the disk, where the file is kept.
+    /// Syncs the noted objects to disk, if the file is kept.
     func synchronize() throws(MigrationError) {
         guard keeps, isUnsaved else { return }
         try connection.execute("COMMIT; BEGIN EXCLUSIVE")
         isUnsaved = false
     }
 
-    /// Takes back what was rejected for others' sake: a killed run was computing that.
+    /// Removes the objects that were rejected because of others; a killed run had not finished computing them.
     func forgetRounds() throws(MigrationError) {
         try connection.execute("DELETE FROM rejected WHERE round > 0")
         count -= changes
         isUnsaved = true
     }
 
-    /// Whether the load that is under way cannot be published.
+    /// True if the current load cannot be published.
     var isDirty: Bool { count > 0 || hasDuplicates }
 
-    /// Notes an object; a reason that it has already stays.
+    /// Notes an object. An object that is noted already keeps its reason.
     func note(_ broken: BrokenRule) throws(MigrationError) {
         insert.bind(Int64(broken.table), at: 1)
         insert.bind(broken.key, at: 2)
@@ -137,7 +137,7 @@ final class RejectLedger {
         if broken.rule == .value { hasValueErrors = true }
     }
 
-    /// The rule for which an object is rejected; nil where it is not.
+    /// Returns the rule for which an object is rejected; nil if it is not.
     func rule(table: Int, key: Int64) throws(MigrationError) -> ValidationRule? {
         find.bind(Int64(table), at: 1)
         find.bind(key, at: 2)
@@ -146,9 +146,9 @@ final class RejectLedger {
         return find.text(0).flatMap(ValidationRule.init(rawValue:))
     }
 
-    /// Forgets objects whose values could not be computed where a policy deleted them afterwards.
+    /// Removes objects whose values could not be computed and that a policy deleted afterwards.
     ///
-    /// - Parameter exists: whether an object of a table and entity is still there.
+    /// - Parameter exists: tells whether an object of a table and entity still exists.
     func forgetDeleted(exists: (Entry) throws -> Bool, in schema: StoreSchema) throws {
         guard hasValueErrors else { return }
         let delete = try connection.prepare("DELETE FROM rejected WHERE t = ? AND k = ?")
@@ -161,7 +161,7 @@ final class RejectLedger {
         }
     }
 
-    /// Keeps which rows a mapping model changed, while the store in which they are noted is not open.
+    /// Saves the noted changes of existing rows while the store that holds them is closed.
     func keep(_ touched: TouchedRows) throws {
         let insert = try connection.prepare("INSERT INTO touched VALUES (?, ?, ?)")
         try touched.forEachNoted { table, key, change in
@@ -172,7 +172,7 @@ final class RejectLedger {
         }
     }
 
-    /// Notes the kept rows again. Which links changed is known anew when they are saved: some lead to rejects.
+    /// Notes the saved rows again. Changed links are noted anew when they are saved, because some lead to rejects.
     func restore(_ touched: TouchedRows) throws {
         let select = try connection.prepare("SELECT t, k, c FROM touched")
         while try select.step() {
@@ -181,7 +181,7 @@ final class RejectLedger {
         }
     }
 
-    /// The tables of rejected objects.
+    /// Returns the tables of rejected objects.
     func tables() throws(MigrationError) -> [Int] {
         let select = try connection.prepare("SELECT DISTINCT t FROM rejected")
         var tables: [Int] = []
@@ -191,7 +191,7 @@ final class RejectLedger {
 
     /// Runs a statement that rejects objects.
     ///
-    /// - Returns: how many were not rejected before.
+    /// - Returns: the number of objects that were not rejected before.
     func reject(by statement: Statement) throws(MigrationError) -> Int {
         try statement.run()
         let added = changes
@@ -202,7 +202,7 @@ final class RejectLedger {
 
     private var changes: Int { Int(sqlite3_changes64(connection.handle)) }
 
-    /// Lets statements see another database as `store`.
+    /// Attaches another database, which statements see as `store`.
     func attach(_ path: String, cacheBytes: Int) throws(MigrationError) {
         try connection.execute("COMMIT")
         let attach = try connection.prepare("ATTACH ? AS store")
@@ -211,7 +211,7 @@ final class RejectLedger {
         try connection.execute("PRAGMA store.cache_size=-\(max(64, cacheBytes / 1024)); BEGIN")
     }
 
-    /// Lets the other database go.
+    /// Detaches the other database.
     func detach() throws(MigrationError) { try connection.execute("COMMIT; DETACH store; BEGIN EXCLUSIVE") }
 
     /// Calls `body` with the rejected keys of a table, ascending.

@@ -1,12 +1,12 @@
-/// The lines of a reject file: every rejected object with the reason that first rejected it.
+/// The lines of a reject file: every rejected object with the first reason for rejecting it.
 struct RejectLines {
     let session: MigrationSession
     let ledger: RejectLedger
     let origins: ObjectOrigins
 
-    /// Shows the objects by entity, then key, each once.
+    /// Calls a closure with each object once, by entity, then key.
     ///
-    /// - Complexity: O(rejected objects), a lookup of the origin each.
+    /// - Complexity: O(rejected objects), with a lookup of the origin for each.
     func show(_ body: (RejectedObject, RejectLedger.Entry, ObjectOrigin?) throws -> Void) throws {
         let model = session.destinationSchema.model
         try ledger.forEachEntry(in: session.destinationSchema) { entry in

@@ -1,38 +1,38 @@
 /// The objects that a run left out because they break the destination model's rules.
 public struct RejectReport: Sendable, Codable {
-    /// Rejected destination objects.
+    /// The number of rejected destination objects.
     public var objects = 0
-    /// By the rule that first rejected them.
+    /// The number of objects by the rule that first rejected them.
     public var byRule: [String: Int] = [:]
-    /// By destination entity.
+    /// The number of objects by destination entity.
     public var byEntity: [String: Int] = [:]
-    /// References from objects that stay to rejected ones; they became nil, and links were left out.
+    /// References from remaining objects to rejected ones. They became nil, and links were left out.
     public var removedReferences = 0
     /// Rounds in which objects were rejected because others were.
     public var rounds = 0
-    /// The first ones, by entity and key.
+    /// The first rejected objects, by entity and key.
     public var sample: [RejectedObject] = []
-    /// Where all of them are listed; nil where no file was asked for.
+    /// The path of the file that lists all of them; nil if no file was asked for.
     public var file: String?
 }
 
-/// A rejected object and the reason that first rejected it: a line of the reject file.
+/// A rejected object and the first reason for rejecting it; a line of the reject file.
 public struct RejectedObject: Sendable, Codable, Equatable {
     /// Destination entity.
     public var entity: String
-    /// The object that was not made, `Entity/p<key>`; its key is not given again.
+    /// The object that was not made, `Entity/p<key>`. Its key is not given again.
     public var id: String
     /// The source object, `Entity/p<key>`; nil for an object that a policy made without associating it.
     public var sourceID: String?
-    /// Further source objects of the object, a hundred at most; nil where there are none.
+    /// The object's further source objects, at most a hundred; nil if there are none.
     public var otherSourceIDs: [String]?
     /// Attribute, relationship, or the attributes of a uniqueness constraint.
     public var property: String
     /// The rule that is broken.
     public var rule: ValidationRule
-    /// The value, shortened; nil where there is none.
+    /// The value, shortened; nil if there is none.
     public var value: String?
-    /// Name of the entity mapping.
+    /// The name of the entity mapping.
     public var mapping: String?
 
     /// The object as one line of JSON, without a line end.
@@ -52,7 +52,7 @@ public struct RejectedObject: Sendable, Codable, Equatable {
     }
 }
 
-/// Texts as JSON.
+/// Encodes texts as JSON.
 private enum JSONLine {
     static func text(_ value: String?) -> String {
         guard let value else { return "null" }
@@ -64,7 +64,7 @@ private enum JSONLine {
             case "\n": text += "\\n"
             case "\r": text += "\\r"
             case "\t": text += "\\t"
-            // Line separators are legal in JSON, but some readers of lines end theirs there.
+            // Line separators are legal in JSON, but some programs that read line by line end a line there.
             case "\u{0}"..."\u{1F}", "\u{7F}", "\u{85}", "\u{2028}", "\u{2029}":
                 let digits = String(scalar.value, radix: 16)
                 text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits

@@ -4,9 +4,9 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// The keys of rejected objects, which the second load consults: rows are left out and references to them removed.
+/// The keys of rejected objects. The second load leaves these rows out and removes references to them.
 ///
-/// Memory: about 0.14 bytes a key, above the allowance on disk.
+/// Memory: about 0.14 bytes a key; keys beyond the allowance are on disk.
 final class RejectedKeys {
     /// A column that refers to a row.
     private struct Reference {
@@ -17,19 +17,19 @@ final class RejectedKeys {
         let counted: CountedRelationship
     }
 
-    /// By table; nil where nothing is rejected.
+    /// The keys by table; nil if nothing is rejected there.
     private let keys: [KeyIndex?]
     private let references: [[Reference]]
-    /// Tables of the objects on both sides, by join table.
+    /// The tables of the objects on both sides, by join table.
     private let sides: [[Int]]
-    /// The relationships that the objects of each side have, by join table.
+    /// The relationships on both sides, by join table.
     private let joined: [[CountedRelationship]]
-    /// Rows left out of batches.
+    /// The number of rows left out of batches.
     var skippedRows = 0
-    /// References and links to rejected objects that were removed from objects that stay.
+    /// References and links to rejected objects that were removed from remaining objects.
     var removed = ReferenceCounts()
 
-    /// Takes the keys out of a ledger.
+    /// Reads the keys from a ledger.
     ///
     /// - Throws: `spill.full`, `spill.io` (74).
     init(_ ledger: RejectLedger, session: MigrationSession) throws(MigrationError) {
@@ -71,12 +71,12 @@ final class RejectedKeys {
         }
     }
 
-    /// Whether an object is rejected.
+    /// Tells whether an object is rejected.
     func contains(_ key: Int64, table: Int) throws(MigrationError) -> Bool {
         try keys[table]?.contains(key) ?? false
     }
 
-    /// Whether a reference of a row that stays goes, because its object is rejected; it is counted.
+    /// Tells whether a remaining row loses a reference because its object is rejected. The loss is counted.
     func removesReference(
         to key: Int64, table: Int, of relationship: RelationshipDescription
     ) throws(MigrationError) -> Bool {
@@ -85,18 +85,18 @@ final class RejectedKeys {
         return true
     }
 
-    /// Whether a link of a join table goes with one of its objects.
+    /// Tells whether a link of a join table is removed because one of its objects is rejected.
     func removesLink(_ first: Int64, _ second: Int64, joinTable: Int) throws(MigrationError) -> Bool {
         let isFirst = try contains(first, table: sides[joinTable][0])
         let isSecond = try contains(second, table: sides[joinTable][1])
-        // The object that stays loses its partner.
+        // The remaining object loses its partner.
         if isFirst != isSecond, joined[joinTable].count == 2 {
             removed.add(joined[joinTable][isFirst ? 1 : 0], .rejected, owner: isFirst ? second : first)
         }
         return isFirst || isSecond
     }
 
-    /// Leaves rejected rows out of a batch and removes the others' references to rejects.
+    /// Removes rejected rows from a batch, and references to rejects from its other rows.
     ///
     /// - Complexity: O(rows × references).
     func filter(_ batch: inout RowBatch, table: Int) throws(MigrationError) {
@@ -113,7 +113,7 @@ final class RejectedKeys {
                 batch[row, reference.column] = .null
                 if let column = reference.entityColumn { batch[row, column] = .null }
                 if let column = reference.orderColumn { batch[row, column] = .null }
-                // Of a to-many without inverse the row is the member's.
+                // In a to-many without inverse, the row is the member's and the owner is the rejected object.
                 let owner = reference.counted.description.isToMany ? nil : batch.key(row)
                 removed.add(reference.counted, .rejected, owner: owner)
             }

@@ -5,7 +5,7 @@ import Rows
 
 /// The model's own rules for the rows of one destination entity: required values, bounds, lengths, patterns.
 struct RowRules {
-    /// One column's rules.
+    /// The rules of one column.
     private struct Rule {
         let column: Int
         let property: String
@@ -21,7 +21,7 @@ struct RowRules {
         var predicates: [ValuePredicate] = []
         /// Bytes before a binary value that are not part of it.
         var markerBytes = 0
-        /// Rules that the source model already had for a value copied unchanged.
+        /// Rules that the source model has too, for a value copied unchanged.
         let ofSource: Set<ValidationRule>
 
         var isEmpty: Bool {
@@ -30,7 +30,7 @@ struct RowRules {
         }
     }
 
-    /// What of a rule decides for most rows that they keep it.
+    /// The part of a rule that is enough to pass most rows.
     private struct Glance {
         let column: Int
         let isRequired: Bool
@@ -50,7 +50,7 @@ struct RowRules {
                 || !rule.predicates.isEmpty
         }
 
-        /// Whether a cell keeps the rule without a closer look.
+        /// Tells whether a cell certainly keeps the rule.
         @inline(__always)
         func passes(_ kind: CellKind) -> Bool {
             switch kind {
@@ -63,7 +63,7 @@ struct RowRules {
     }
 
     private var rules: [Rule] = []
-    /// In step with the rules.
+    /// The quick checks, one for each rule in the same order.
     private var glances: [Glance] = []
     /// Columns of the optional composites that hold required elements, one rule's after the other's.
     private var compositeColumns: [Int] = []
@@ -71,7 +71,7 @@ struct RowRules {
     private let entity: Int
     private let entityName: String
     private let table: Int
-    /// Whether rules of the source are warnings.
+    /// True if rules of the source give only warnings.
     private let excuses: Bool
 
     /// Compiles the rules of an entity, inherited ones included.
@@ -79,10 +79,12 @@ struct RowRules {
     /// - Parameters:
     ///   - entity: the destination entity.
     ///   - mapping: the mapping that makes the rows, nil for rows that a policy made.
-    ///   - copied: attributes copied unchanged, by destination column; their old rules are excused where `excuses`.
+    ///   - copied: attributes copied unchanged, by destination column; rules that they have in the source are excused
+    ///     if `excuses` is true.
     ///   - typed: the columns whose values may be of another type than their attribute's; nil: all.
-    ///   - excuses: whether the mapping model takes broken rules of the source as warnings, and validation is not strict.
-    /// - Throws: `model.regularExpression` where a pattern does not compile.
+    ///   - excuses: true if the mapping model takes broken rules of the source as warnings, and validation is not
+    ///     strict.
+    /// - Throws: `model.regularExpression` if a pattern does not compile.
     init(
         entity: EntityDescription, schema: StoreSchema, mapping: PlannedMapping?,
         copied: [Int: AttributeDescription], typed: Set<Int>? = nil, excuses: Bool
@@ -105,7 +107,7 @@ struct RowRules {
             let planned = mapping?.relationship(named: relationship.name)
             let isOld: Bool
             switch planned?.value {
-            // A reference to an object that was left behind was not empty in the source.
+            // If an object was left behind, the reference was not empty in the source.
             case .lookup(let argument, _):
                 isOld = planned?.keepsMembers == true && argument.singleRelationship?.isOptional == false
             case nil, .some(.none), .dynamic: isOld = false
@@ -161,8 +163,8 @@ struct RowRules {
     /// The columns whose values rules look at, beside those of their types.
     var columns: Set<Int> { Set(rules.flatMap { [$0.column] + $0.composite }) }
 
-    /// The first of some rows of which a glance does not show that it keeps all rules, as almost all rows do:
-    /// ``check(_:row:found:)`` tells.
+    /// Returns the first row that a quick check does not pass. Almost all rows pass; ``check(_:row:found:)`` decides on
+    /// the others.
     func firstToCheck(_ batch: borrowing RowBatch, _ rows: Range<Int>) -> Int? {
         for row in rows {
             for glance in glances where !glance.passes(batch[row, glance.column].kind) {
@@ -188,9 +190,9 @@ struct RowRules {
 
     /// Checks one row.
     ///
-    /// - Parameter found: called for each rule that the row breaks, in the order of the entity's properties, with
-    ///   whether it is excused.
-    /// - Complexity: O(rules), and O(text × pattern) where there is a pattern. Nothing is allocated for a valid row.
+    /// - Parameter found: called for each rule that the row breaks, in the order of the entity's properties, with true
+    ///   if the rule is excused.
+    /// - Complexity: O(rules), and O(text × pattern) if there is a pattern. Nothing is allocated for a valid row.
     func check(_ batch: borrowing RowBatch, row: Int, found: (BrokenRule, Bool) throws -> Void) throws {
         try types.check(batch, row: row) { rule, value, bound in
             try found(
@@ -231,7 +233,7 @@ struct RowRules {
                 let value = batch.huge(cell)
                 if value.isText, rule.pattern != nil { throw value.source.refusal(value, for: "a regular expression") }
                 guard rule.minimumLength != nil || rule.maximumLength != nil else { break }
-                // A reference to a file is never as long: the marker says that the value is here.
+                // A reference to a file is never this long, so the value itself is here, behind its marker.
                 let length = value.isText ? try RowRules.length(value) : value.count - rule.markerBytes
                 let unit = value.isText ? "characters" : "bytes"
                 if let least = rule.minimumLength, length < least { try broken(.minimumLength, "\(least) \(unit)") }
@@ -252,14 +254,14 @@ struct RowRules {
         }
     }
 
-    /// The length of a huge text: its bytes are read once.
+    /// Returns the length of a huge text. Its bytes are read once.
     private static func length(_ value: HugeValue) throws(MigrationError) -> Int {
         var units = 0
         try value.source.read(value) { part throws(MigrationError) in units += length(part) }
         return units
     }
 
-    /// The length of UTF-8 text as NSString counts it: in UTF-16 units.
+    /// Returns the length of UTF-8 text as NSString counts it: in UTF-16 units.
     private static func length(_ bytes: UnsafeRawBufferPointer) -> Int {
         var units = 0
         for byte in bytes {

@@ -1,8 +1,8 @@
 import Mapping
 
 extension MappingModel {
-    /// How broken rules that the source model had already may be taken as warnings, a sentence without a full stop; nil
-    /// where they are.
+    /// Returns the way to have broken rules of the source model taken as warnings, as a sentence without a full stop;
+    /// nil if they are taken so already.
     func excuse(_ options: MigrationOptions) -> String? {
         var steps: [String] = []
         if rulesOfTheSource == .error {

@@ -1,29 +1,30 @@
 import ManagedModel
 import Rows
 
-/// The kinds of values that the columns of one entity's attributes may hold: SQLite itself takes any value in any column.
+/// The kinds of values that the columns of one entity's attributes may hold. They are checked because SQLite takes any
+/// value in any column.
 ///
-/// Values that come as a record has them are known to be of their column's kind: the reader looks at their serial types.
+/// Values still encoded as in their record are known to have their column's kind: the reader checks their serial types.
 struct TypeRules {
-    /// One column's rule.
+    /// The rule of one column.
     struct Rule {
         let property: String
-        /// True where the source's column had the same rule.
+        /// True if the source's column has the same rule.
         let isExcused: Bool
         fileprivate let column: Int
         fileprivate let type: AttributeType
-        /// Kinds of cells, a bit each.
+        /// The allowed kinds of cells, one bit each.
         fileprivate let kinds: UInt16
     }
 
-    /// By ascending column.
+    /// The rules by ascending column.
     private var rules: [Rule] = []
-    /// By column up to the last one with a rule: the kinds it may hold, every kind where there is no rule.
+    /// The allowed kinds by column, up to the last column with a rule. A column without a rule allows every kind.
     private var kinds: [UInt16] = []
 
     var isEmpty: Bool { rules.isEmpty }
 
-    /// Adds the rule of an attribute, where its type is one of values that a column holds as they are.
+    /// Adds the rule of an attribute, if a column holds values of its type unchanged.
     mutating func add(_ attribute: AttributeDescription, column: Int, isExcused: Bool) {
         let kinds: [CellKind]
         switch attribute.attributeType {
@@ -45,9 +46,9 @@ struct TypeRules {
 
     private static func bit(_ kind: CellKind) -> UInt16 { 1 << UInt16(kind.rawValue) }
 
-    /// True where a row has a value of another kind, as almost none has.
+    /// Tells whether a row has a value of another kind, which almost none has.
     ///
-    /// It walks over all columns: cells that a run of record fields covers hold what an earlier row left in them.
+    /// It goes over all columns. Cells that a run of record fields covers still hold values of an earlier row.
     @inline(__always)
     func isBroken(by cells: UnsafePointer<Cell>) -> Bool {
         var column = 0
@@ -63,7 +64,7 @@ struct TypeRules {
         return false
     }
 
-    /// Shows the rules that a row breaks, with the value and what it is, in words.
+    /// Calls a closure with each rule that the row breaks, with the value and a description of it.
     func check(_ batch: borrowing RowBatch, row: Int, found: (Rule, String?, String) throws -> Void) throws {
         let cells = batch.cells(ofRow: row)
         var (column, index) = (0, 0)
@@ -89,7 +90,7 @@ struct TypeRules {
         }
     }
 
-    /// True for the Decimal that is not a number, which is stored as text.
+    /// Tells whether a cell holds the Decimal that is not a number, which is stored as text.
     private func isNotANumber(_ cell: Cell, _ batch: borrowing RowBatch, _ rule: Rule) -> Bool {
         rule.type == .decimal && cell.kind == .text && batch.bytes(cell).elementsEqual("NaN".utf8)
     }

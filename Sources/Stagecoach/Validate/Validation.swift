@@ -3,34 +3,35 @@ import ManagedModel
 import PersistentStore
 import Rows
 
-/// What the user wants of objects that break the destination model's rules.
+/// The handling of objects that break the destination model's rules.
 public enum InvalidObjects: String, Sendable, CaseIterable {
-    /// The first one ends the run.
+    /// The first such object ends the run.
     case fail
-    /// They are left out, and what needs them as well.
+    /// Such objects are left out, and so are objects that need them.
     case reject
 }
 
-/// What becomes of broken rules while objects are made and loaded.
+/// The handling of broken rules while objects are made and loaded.
 ///
-/// A run that rejects loads optimistically and notes every object that breaks a rule. Where there is one, the rejected
+/// A run that rejects loads optimistically and notes every object that breaks a rule. If there are any, the rejected
 /// keys are computed, and everything is loaded again without them.
 final class Validation {
-    /// The objects noted so far; nil where the first one ends the run.
+    /// The objects noted so far; nil if the first one ends the run.
     let ledger: RejectLedger?
-    /// All broken rules, counted, for `check`; nil where a reject is enough.
+    /// The counts of all broken rules, for `check`; nil if rejecting is enough.
     let tally: ViolationTally?
-    /// What the load leaves out; nil in the first load. What that load made invalid may be valid in the next.
+    /// The keys that the load leaves out; nil in the first load. An object that was invalid in the first load may be
+    /// valid in the next.
     var rejected: RejectedKeys? {
         didSet { brokenEarlier = nil }
     }
-    /// Where objects come from; set by the path that makes them.
+    /// The origins of objects; set by the path that makes them.
     var origins: ObjectOrigins?
-    /// How the mapping model at work may excuse rules of the source; nil where it does.
+    /// The way to excuse rules of the source in the mapping model at work; nil if they are excused.
     var excuse: String?
-    /// Whether a rule of the source was broken and not excused.
+    /// True if a rule of the source was broken and not excused.
     private(set) var brokeRuleOfSource = false
-    /// A rule that a row breaks which was there before the mapping model: it cannot be left out.
+    /// A rule broken by a row that existed before the mapping model. Such a row cannot be left out.
     private(set) var brokenEarlier: BrokenRule?
 
     init(ledger: RejectLedger? = nil, tally: ViolationTally? = nil) {
@@ -40,12 +41,12 @@ final class Validation {
 
     /// Notes a broken rule, or ends the run.
     ///
-    /// - Throws: `validation.…` (65) where the first one ends the run, `internal.rejects` (70) in the second load.
+    /// - Throws: `validation.…` (65) if the first one ends the run, `internal.rejects` (70) in the second load.
     func note(_ broken: BrokenRule) throws {
         guard let ledger else { throw broken.error(try origins?.origin(broken), excuse: excuse) }
         if broken.isOfSource { brokeRuleOfSource = true }
         guard rejected == nil else { throw Validation.unsettled(broken.error(nil)) }
-        // Of an object without a computed value nothing else is said about its attributes.
+        // If a value of an object could not be computed, nothing else is reported about its attributes.
         if !broken.isRelationship, broken.rule != .value, ledger.hasValueErrors,
             try ledger.rule(table: broken.table, key: broken.key) == .value
         {
@@ -55,13 +56,13 @@ final class Validation {
         count(broken, isWarning: false)
     }
 
-    /// Counts a broken rule where rules are counted: in the first load, which makes every object.
+    /// Counts a broken rule for `check`. Only the first load counts, because it makes every object.
     func count(_ broken: BrokenRule, isWarning: Bool) {
         if rejected == nil { tally?.count(broken, isWarning: isWarning) }
     }
 
-    /// Notes a rule that a row breaks which was there before the mapping model: it ends the run, unless what makes the row
-    /// invalid may still be rejected.
+    /// Notes a rule broken by a row that existed before the mapping model. It ends the run, unless the objects that
+    /// make the row invalid may still be rejected.
     ///
     /// - Throws: `validation.…` (65).
     func noteEarlier(_ broken: BrokenRule) throws {
@@ -76,7 +77,7 @@ final class Validation {
 
     /// Notes that a value of an object could not be computed, or ends the run with the error.
     ///
-    /// - Parameter error: passed on where it concerns more than one object: only `value.…` errors are one object's.
+    /// - Parameter error: thrown if it may concern more than one object; only `value.…` errors concern a single one.
     func note(_ error: MigrationError, table: Int, key: Int64, entity: Int, entityName: String) throws(MigrationError) {
         guard let ledger, error.category == .data, error.code.rawValue.hasPrefix("value.") else { throw error }
         if let rejected {
@@ -86,11 +87,11 @@ final class Validation {
         let broken = BrokenRule(
             table: table, key: key, entity: entity, entityName: entityName, property: error.context.property ?? "",
             rule: .value, value: error.message, bound: nil, isRelationship: false)
-        // It is tallied at the end: a policy may delete the object.
+        // It is added to the tally at the end, because a policy may still delete the object.
         try ledger.note(broken)
     }
 
-    /// An object that breaks a rule after all rejects were left out is a defect of ours.
+    /// Returns the error for an object that breaks a rule after all rejects were left out: a defect of the engine.
     private static func unsettled(_ error: MigrationError) -> MigrationError {
         MigrationError(
             "internal.rejects", .internal, "An object breaks a rule although all rejected objects are left out",
@@ -115,8 +116,8 @@ extension MigrationSession {
         }
     }
 
-    /// Computes values of an object. One that cannot be computed concerns this object alone: where objects may be
-    /// rejected, the run goes on.
+    /// Computes values of an object. A value that cannot be computed concerns only this object: if objects may be
+    /// rejected, the run continues.
     func noting(
         _ subject: ValueSubject, _ body: () throws(MigrationError) -> Void
     ) throws(MigrationError) {
@@ -127,16 +128,16 @@ extension MigrationSession {
         }
     }
 
-    /// Notes that a value of an object could not be made.
+    /// Notes that a value of an object could not be computed.
     ///
-    /// - Throws: the error, where the first one ends the run.
+    /// - Throws: the error, if the first one ends the run.
     func note(_ error: MigrationError, _ subject: ValueSubject) throws(MigrationError) {
         try validation.note(
             error, table: subject.table, key: subject.key, entity: subject.entity.index,
             entityName: subject.entity.definition.name)
     }
 
-    /// The same where user code may throw errors of its own, which always end the run.
+    /// Does the same as ``noting(_:_:)`` for user code that may throw errors of its own, which always end the run.
     func notingAny(_ subject: ValueSubject, _ body: () throws -> Void) throws {
         do {
             try body()
@@ -145,13 +146,14 @@ extension MigrationSession {
         }
     }
 
-    /// Makes a table ready for rows: where rejects are collected, for rows too that break a uniqueness constraint.
+    /// Prepares a table for rows. If rejects are collected, the table also takes rows that break a uniqueness
+    /// constraint.
     func prepare(_ table: Int, expecting rows: Int, in destination: DestinationStore) throws {
         try destination.prepareRows(table: table, expecting: rows)
         guard let ledger = validation.ledger, validation.rejected == nil, rows > 0 else { return }
-        // A table without rows may have its constraints already: in an appended store.
+        // A table without rows may have its constraints already, in an appended store.
         guard try !destination.prepareDuplicates(table: table) else { return }
-        // No index will say whether there are duplicates.
+        // Without the index nothing tells whether there are duplicates, so assume that there are.
         try destination.loosen(table: table)
         ledger.hasDuplicates = true
     }
@@ -161,7 +163,7 @@ extension MigrationSession {
         guard !rules.isEmpty else { return }
         var row = 0
         while row < batch.count {
-            // Neighbouring rows are mostly of one entity.
+            // Neighbouring rows mostly have the same entity.
             let number = batch[row, EntityTable.entityColumn].integerValue
             var end = row + 1
             while end < batch.count, batch[end, EntityTable.entityColumn].integerValue == number { end += 1 }
@@ -179,7 +181,7 @@ extension MigrationSession {
         }
     }
 
-    /// An error about equal values with the object's source and entity mapping.
+    /// Adds the object's source and entity mapping to an error about equal values.
     private func located(_ error: MigrationError, inTable table: Int) throws -> MigrationError {
         guard let key = error.context.objectID?.split(separator: "/p").last.flatMap({ Int64($0) }) else { return error }
         for entity in destinationSchema.tables[table].entities {
@@ -196,8 +198,8 @@ extension MigrationSession {
 
     /// Builds a table's indexes.
     ///
-    /// Where rejects are collected, a uniqueness constraint that rows break is noted and its index left out: such a
-    /// store is never published.
+    /// If rejects are collected, a uniqueness constraint that rows break is noted and its index left out. Such a store
+    /// is never published.
     func createIndexes(of table: Int, in destination: DestinationStore) throws {
         guard let ledger = validation.ledger, validation.rejected == nil else {
             do throws(MigrationError) {

@@ -1,12 +1,13 @@
 import Diagnostics
 
-/// A rule of the destination model that an object may break, by the stable word that reports and reject files use.
+/// A rule of the destination model that an object may break. Its raw value is the stable word used in reports and
+/// reject files.
 public enum ValidationRule: String, Sendable, Codable, CaseIterable {
     /// A required attribute or relationship is empty.
     case required
-    /// A number or date is below the least one.
+    /// A number or date is below the minimum.
     case minimum
-    /// A number or date is above the greatest one.
+    /// A number or date is above the maximum.
     case maximum
     /// A text or data is too short.
     case minimumLength
@@ -20,16 +21,16 @@ public enum ValidationRule: String, Sendable, Codable, CaseIterable {
     case minimumCount
     /// A relationship has too many objects.
     case maximumCount
-    /// An object of a lower key has the same values of a uniqueness constraint.
+    /// Another object with a lower key has the same values of a uniqueness constraint.
     case unique
     /// A required relationship lost its objects because they were rejected.
     case reference
-    /// A value could not be computed: out of the type's range, of a wrong type, a division by zero.
+    /// A value could not be computed: out of the type's range, of a wrong type, or divided by zero.
     case value
-    /// A column holds a value that the attribute's type does not have, as SQLite lets it: a text in an Integer column.
+    /// A column holds a value of another type than the attribute's, which SQLite allows: a text in an Integer column.
     case type
 
-    /// What is wrong, in a few words.
+    /// A few words about the problem, for people.
     public var label: String {
         switch self {
         case .required: "missing value"

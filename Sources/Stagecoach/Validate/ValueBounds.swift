@@ -4,12 +4,15 @@ import ManagedModel
 import Mapping
 import Rows
 
-/// A least or greatest number or date. Integers are compared as integers: a Double would round large ones.
+/// A lower or upper bound for a number or date. Integers are compared as integers, because a Double would round large
+/// ones.
 struct NumberBound {
     private let real: Double
     private let integer: Int64?
 
-    /// - Returns: nil for a bound that is no number.
+    /// Creates a bound.
+    ///
+    /// - Returns: nil if the value is not a number.
     init?(_ value: AttributeValue) {
         switch value {
         case .boolean(let flag): (real, integer) = (flag ? 1 : 0, flag ? 1 : 0)
@@ -24,7 +27,7 @@ struct NumberBound {
         }
     }
 
-    /// Whether the bound is greater than a number in a cell.
+    /// Tells whether the bound is greater than the number in a cell.
     func isAbove(_ cell: Cell) -> Bool {
         if cell.kind == .integer {
             return integer.map { $0 > cell.integerValue } ?? (real > Double(cell.integerValue))
@@ -32,7 +35,7 @@ struct NumberBound {
         return real > cell.realValue
     }
 
-    /// Whether the bound is less than a number in a cell.
+    /// Tells whether the bound is less than the number in a cell.
     func isBelow(_ cell: Cell) -> Bool {
         if cell.kind == .integer {
             return integer.map { $0 < cell.integerValue } ?? (real < Double(cell.integerValue))
@@ -45,7 +48,7 @@ struct NumberBound {
     }
 }
 
-/// A regular expression that a text has to match as a whole.
+/// A regular expression that has to match a whole text.
 struct TextRule {
     let text: String
     private let pattern: WholeTextPattern
@@ -53,7 +56,7 @@ struct TextRule {
 
     /// Compiles a model's pattern.
     ///
-    /// - Throws: `model.regularExpression` (78) where it is none.
+    /// - Throws: `model.regularExpression` (78) if it is not a regular expression.
     init(_ text: String, entity: String, property: String) throws(MigrationError) {
         self.text = text
         context = .init(entity: entity, property: property)
@@ -66,23 +69,23 @@ struct TextRule {
         }
     }
 
-    /// Whether the pattern matches all of a text.
+    /// Tells whether the pattern matches the whole text.
     ///
-    /// - Throws: `expression.patternLimit` (65) where the pattern backtracks too often.
+    /// - Throws: `expression.patternLimit` (65) if the pattern backtracks too often.
     func matches(_ bytes: UnsafeRawBufferPointer) throws(MigrationError) -> Bool {
         do { return try pattern.matches(bytes) } catch { throw error.inside(context) }
     }
 }
 
-/// Values for messages, shortened.
+/// Formats values for messages, shortened.
 enum ShortValue {
     private static let longest = 60
 
-    /// A cell's value: text cut after 60 characters, data as its length; nil for NULL.
+    /// Returns a cell's value as text cut after 60 characters, or the length of data; nil for NULL.
     ///
     /// - Parameters:
     ///   - type: the attribute's type; nil for a reference.
-    ///   - markerBytes: bytes before a binary value that are not part of it.
+    ///   - markerBytes: the number of bytes before a binary value that are not part of it.
     static func text(
         _ cell: Cell, _ batch: borrowing RowBatch, type: AttributeType?, markerBytes: Int = 0
     ) -> String? {
@@ -94,7 +97,7 @@ enum ShortValue {
         case .blob, .huge: return "\(max(0, Int(cell.length) - markerBytes)) bytes"
         case .text:
             let bytes = batch.bytes(cell)
-            // Four bytes are the longest character's.
+            // A character has at most four bytes.
             let head = UnsafeRawBufferPointer(rebasing: bytes.prefix(longest * 4))
             var characters = String(decoding: head, as: UTF8.self).unicodeScalars.map(Character.init)
             guard characters.count > longest || bytes.count > head.count else { return String(characters) }
@@ -103,9 +106,9 @@ enum ShortValue {
         }
     }
 
-    /// A number, or a date in ISO 8601.
+    /// Returns a number, or a date in ISO 8601.
     static func text(_ number: Double, type: AttributeType?) -> String {
-        // Dates of the years 1 to 9999 have a form; others are shown as seconds.
+        // Only dates of the years 1 to 9999 have a form; others are shown as seconds.
         guard type == .date, number > -63_000_000_000, number < 250_000_000_000 else {
             if number == number.rounded(), abs(number) < 1e15 { return String(Int64(number)) }
             return "\(number)"

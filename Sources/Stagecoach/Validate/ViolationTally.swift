@@ -1,10 +1,10 @@
 import ManagedModel
 
-/// All broken rules, counted by entity, property and rule, with the objects that were found first.
+/// The counts of all broken rules by entity, property and rule, with the objects that were found first.
 ///
-/// Memory: a line for each rule that is broken, whatever the number of objects.
+/// Memory: a line for each broken rule, for any number of objects.
 final class ViolationTally {
-    /// Objects shown of each line.
+    /// The number of sample objects in each line.
     static let samples = 5
 
     struct Line: Hashable {
@@ -14,10 +14,10 @@ final class ViolationTally {
         let isWarning: Bool
     }
 
-    /// How often a rule is broken, and by which objects first.
+    /// The number of times a rule is broken, and the first objects that break it.
     struct Found {
         var count = 0
-        /// Objects in the order in which they were found.
+        /// The first objects, in the order in which they were found.
         var first: [BrokenRule] = []
     }
 

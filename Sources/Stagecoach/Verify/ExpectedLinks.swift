@@ -4,19 +4,19 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// Works out the links of one pair of relationships, mapping model by mapping model, by the rules of declarative mappings:
-/// the to-one side decides where it has a mapping, else the last owner; many-to-many is the union; of one-to-one links a
-/// later one unlinks both earlier partners.
+/// Works out the links of one pair of relationships, mapping model by mapping model, by the rules of declarative
+/// mappings. In a one-to-many pair the to-one side decides if it has a mapping, else the last owner. A many-to-many
+/// pair gets the union of both sides. In a one-to-one pair a later link removes the previous links of both its objects.
 ///
-/// Memory: that of the ledger; claims and sorts lie on disk.
+/// Memory: that of the ledger; claims and sorts are on disk.
 final class ExpectedLinks {
     private let scene: VerificationScene
     private(set) var pair: LinkPair
-    /// By side and mapping: whether the mapping's members carry the source's ordering keys.
+    /// True for a side and mapping whose members carry the source's ordering keys.
     private var copiesOrder: [Int: Bool] = [:]
-    /// Mappings whose objects state the to-one side.
+    /// The mappings whose objects set the to-one side.
     private var deciding: Set<Int> = []
-    /// Whether ordering keys can be told.
+    /// False if the ordering keys cannot be worked out.
     private(set) var knowsOrder = true
 
     init(_ scene: VerificationScene, pair: LinkPair) {
@@ -24,7 +24,8 @@ final class ExpectedLinks {
         self.pair = pair
     }
 
-    /// Integers all: of columns without a type SQLite would not use the index beside integers.
+    /// The columns of a table of claims, all of type INTEGER: without a type SQLite would not use their index when it
+    /// compares them with integers.
     private static let claimColumns =
         "m INTEGER, s INTEGER, cand INTEGER, pos INTEGER, ms INTEGER, owner INTEGER, member INTEGER, ord INTEGER"
 
@@ -33,7 +34,7 @@ final class ExpectedLinks {
 
     /// Fills the pair's table.
     ///
-    /// - Returns: why the links cannot be told; nil where they are there.
+    /// - Returns: the reason why the links cannot be worked out; nil if they have been.
     func work() throws -> String? {
         if let obstacle = pair.obstacle ?? obstacleOfTables() { return obstacle }
         let columns = "oa INTEGER, ob INTEGER, n INTEGER"
@@ -119,7 +120,7 @@ final class ExpectedLinks {
         }
     }
 
-    /// The links that one relationship of the source object gives, or the source object itself.
+    /// Adds the links that one relationship of the source object gives, or the source object itself.
     private func claim(
         _ relationship: RelationshipDescription, _ side: Int, _ mapping: VerifiedMapping, _ name: String?,
         _ answering: [VerifiedMapping]
@@ -165,7 +166,7 @@ final class ExpectedLinks {
         case .none: return
         }
         let rows = try scene.source.query(sql)
-        // A to-one that a to-one gives is settled at once: nothing can come later.
+        // A to-one copied from a to-one has one claim only, so write it directly: no later claim can replace it.
         let isDirect = !relationship.isToMany && !old.isToMany && pair.kind != .oneToOne
         var count = 0
         while try rows.step() {
@@ -192,7 +193,7 @@ final class ExpectedLinks {
         }
     }
 
-    /// The links that only the evaluator can tell.
+    /// Adds the links that only the evaluator can work out.
     private func evaluate(
         _ expression: ValueExpression, _ property: PropertyMapping, _ relationship: RelationshipDescription,
         _ side: Int, _ mapping: VerifiedMapping
@@ -247,7 +248,7 @@ final class ExpectedLinks {
             }
         case .plainToOne: try settleToOnes(number)
         case .hidden:
-            // The last owner wins.
+            // The last owner counts.
             let claims = try ledger.connection.prepare("SELECT owner, member FROM c0 ORDER BY m, s, pos, ms")
             while try claims.step() {
                 try ledger.run(
@@ -286,7 +287,7 @@ final class ExpectedLinks {
         }
     }
 
-    /// Each object's first member, in mapping order.
+    /// Sets each object's first member, in mapping order.
     private func settleToOnes(_ number: Int64) throws {
         let claims = try ledger.connection.prepare(
             "SELECT owner, member FROM c0 ORDER BY owner, cand, pos, ms")
@@ -312,7 +313,8 @@ final class ExpectedLinks {
             try ledger.run("INSERT INTO k VALUES(?1,?2)", Int64(mapping.index), copied ? 1 : 0)
         }
         try ledger.execute("CREATE INDEX ci\(side) ON c\(side)(owner, member)")
-        // Owners of this turn: copied keys first, then the rest by key. Owners from before: what is new comes last.
+        // Owners made by this model: members with copied keys first, then the others by key. Existing owners: new
+        // members last.
         let rows = try ledger.connection.prepare(
             """
             SELECT l.\(owner), l.\(member), c.ord, c.owner IS NOT NULL, k.copied, l.\(key), l.n
@@ -338,7 +340,7 @@ final class ExpectedLinks {
                 highest = max(highest, place ?? highest)
             } else if !isOlder, rows.integer(4) == 1, rows.integer(3) == 1 {
                 place = rows.isNull(2) ? nil : rows.integer(2)
-                // They come in ascending order: the last one is the highest.
+                // Copied keys come in ascending order, so the last one is the highest.
                 if let place { highest = place }
             } else {
                 let (next, overflows) = highest.addingReportingOverflow(1024)

@@ -4,18 +4,19 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// Works out which objects the destination should hold, with which keys: reads the source, filters, numbers.
+/// Works out the objects and keys that the destination should hold: reads the source, filters it and numbers the
+/// objects.
 struct ExpectedObjects {
     let plan: VerificationPlan
     let objects: VerifiedObjects
     let ledger: VerificationLedger
     let manager: VerifiedManager
     let findings: VerificationFindings
-    /// Source objects that a reject file names, by entity mapping's name.
+    /// The source objects listed in a reject file, by the entity mapping's name.
     let rejects: VerificationRejects
     let checkCancelled: () throws -> Void
 
-    /// Counts of an entity mapping.
+    /// The counts of an entity mapping.
     struct Counts {
         var objects = 0
         var filtered = 0
@@ -25,8 +26,9 @@ struct ExpectedObjects {
 
     /// Fills the ledger.
     ///
-    /// - Parameter isCounting: nothing is noted, and keys begin at 1: how many objects come into each table.
-    /// - Returns: counts by mapping, and by destination table how many keys are given.
+    /// - Parameter isCounting: true to only count the objects that each table gets: nothing is written, and keys begin
+    ///   at 1.
+    /// - Returns: the counts by mapping, and the number of keys given by destination table.
     func work(isCounting: Bool) throws -> (counts: [Counts], given: [Int64], made: [Int64]) {
         let tables = plan.destination.schema.tables.count
         var counts = Array(repeating: Counts(), count: plan.mappings.count)
@@ -91,7 +93,7 @@ struct ExpectedObjects {
             }
             plan.highest = next
             for table in 0..<tables where touched[table] { plan.hasRows[table] = true }
-            // Whether a policy left rows in a table decides how a later mapping model numbers it.
+            // The numbering of a later mapping model depends on whether a policy left rows in the table.
             if plan.hasPolicies(turn), turn + 1 < plan.turns {
                 for table in 0..<tables where !plan.hasRows[table] && plan.obstacles[table] == nil {
                     plan.obstacles[table] = "a policy of an earlier mapping model may have made objects"
@@ -101,7 +103,7 @@ struct ExpectedObjects {
         return (counts, given, made)
     }
 
-    /// Shows the source objects of a mapping by ascending key.
+    /// Calls a closure with the source objects of a mapping, by ascending key.
     private func each(_ mapping: VerifiedMapping, _ body: (Int64, Bool, Bool) throws -> Void) throws {
         guard let entity = mapping.source, let table = plan.sourceTable(mapping) else { return }
         let found = plan.source.tables[table]
@@ -139,22 +141,22 @@ struct ExpectedObjects {
     }
 }
 
-/// The source objects that a reject file names.
+/// The source objects listed in a reject file.
 ///
-/// Memory: a set of keys for each entity mapping; a reject takes some 16 bytes.
+/// Memory: a set of keys for each entity mapping; about 16 bytes for each rejected object.
 struct VerificationRejects {
     private var keys: [String: Set<Int64>] = [:]
-    /// Lines of objects without a source.
+    /// The number of lines for objects without a source.
     private(set) var others = 0
     private(set) var count = 0
 
     init() {}
 
-    /// Reads a file, a line at a time.
+    /// Reads a file line by line.
     ///
-    /// - Parameter skipping: lines at its beginning that belong to earlier steps of a chain.
+    /// - Parameter skipping: the number of lines at its beginning that belong to previous steps of a chain.
     ///
-    /// - Throws: `output.io` (74), `rejects.line` (65) for a line that is none.
+    /// - Throws: `output.io` (74), `rejects.line` (65) for a line that is not one of a reject file.
     init(path: String, skipping: Int = 0) throws(MigrationError) {
         guard let file = fopen(path, "re") else {
             throw MigrationError(

@@ -3,14 +3,14 @@ import PersistentStore
 
 /// A relationship of the destination and its inverse: one set of links.
 ///
-/// A link's `a` is an object that has the near relationship, its `b` one of the near relationship's destination.
+/// A link's `a` is an object that has the near relationship, its `b` an object of the near relationship's destination.
 struct LinkPair {
     enum Kind {
         /// A to-one without inverse.
         case plainToOne
-        /// A to-many without inverse, in a hidden column of its members.
+        /// A to-many without inverse, stored in a hidden column of its members.
         case hidden
-        /// The near side is the to-one.
+        /// A to-one, the near side, and its to-many inverse.
         case oneToMany
         case manyToMany
         case oneToOne
@@ -20,7 +20,7 @@ struct LinkPair {
     let near: RelationshipDescription
     let far: RelationshipDescription?
     let kind: Kind
-    /// Why its links cannot be worked out.
+    /// The reason why its links cannot be worked out; nil if they can.
     var obstacle: String?
 
     var isReflexive: Bool { far == near }
@@ -36,7 +36,7 @@ struct LinkPair {
         keepsColumns: (RelationshipDescription) -> Bool? = { _ in false }
     ) -> [LinkPair] {
         var pairs: [LinkPair] = []
-        // Columns of to-ones that a to-many claims which is not their inverse.
+        // To-ones whose column a to-many uses although it is not their inverse.
         var shared: Set<PropertyReference> = []
         for entity in model.entities {
             for relationship in entity.relationships where relationship.entity == entity && !relationship.isTransient {

@@ -2,7 +2,8 @@ import Diagnostics
 import ManagedModel
 import PersistentStore
 
-/// Compares the links of one pair of relationships with the destination's columns and join tables, both sides.
+/// Compares the expected links of one pair of relationships with the destination's columns and join tables, on both
+/// sides.
 struct LinkVerification {
     let scene: VerificationScene
     let pair: LinkPair
@@ -11,6 +12,8 @@ struct LinkVerification {
     private var schema: StoreSchema { scene.plan.destination.schema }
     private var ledger: VerificationLedger { scene.ledger }
 
+    /// Compares the links.
+    ///
     /// - Returns: the pair's line of the report.
     func run() throws -> VerificationReport.Relationship {
         var line = VerificationReport.Relationship(
@@ -56,7 +59,7 @@ struct LinkVerification {
         return "\(entity)/p\(key)"
     }
 
-    /// Links that a column holds: of the table's rows the `own` end, in the column the `other` one.
+    /// Compares links stored in a column. The `own` end is the table's row, the `other` end is the key in the column.
     private func columns(
         _ table: Int, _ column: Int, _ entityColumn: Int?, _ orderColumn: Int?, own: String, other: String,
         order: String, _ relationship: RelationshipDescription, _ line: inout VerificationReport.Relationship,
@@ -132,7 +135,7 @@ struct LinkVerification {
         try relative?.end { try misplaced($0, id: try name(table, $0.member), property, &line) }
     }
 
-    /// Adds a member that stands in another place than expected.
+    /// Adds a difference for a member in another place than expected.
     private func misplaced(
         _ member: RelativeOrder.Misplaced, id: String?, _ property: String,
         _ line: inout VerificationReport.Relationship
@@ -145,7 +148,7 @@ struct LinkVerification {
                 found: member.found.map(String.init)))
     }
 
-    /// Links that a join table holds: both columns and both ordering keys.
+    /// Compares links stored in a join table: both columns and both ordering keys.
     private func join(
         _ table: Int, _ side: Int, _ line: inout VerificationReport.Relationship, _ sums: inout Sums
     ) throws {

@@ -1,15 +1,15 @@
 import Diagnostics
 
-/// Compares the order of members where the ordering keys themselves may differ: rejected members had keys too, which nothing
-/// tells, so the keys that a run gave in order leave gaps for them.
+/// Compares the order of members if the ordering keys themselves may differ. Rejected members had keys too, so keys
+/// that a run gave in order have gaps, and no record tells where.
 ///
-/// The members of an owner have to stand in the expected order, and to have no key where none is expected. Memory: that of the
-/// ledger, where the places wait.
+/// The members of an owner must be in the expected order, and must have no key if none is expected. Memory: that of the
+/// ledger, which holds the members until the comparison.
 struct RelativeOrder {
     private let ledger: VerificationLedger
     private let table: String
 
-    /// A member that stands in another place than expected.
+    /// A member in another place than expected.
     struct Misplaced {
         let owner: Int64
         let member: Int64
@@ -17,7 +17,9 @@ struct RelativeOrder {
         let found: Int64?
     }
 
-    /// - Parameter table: a name that no other of the ledger's tables has.
+    /// Creates an empty comparison.
+    ///
+    /// - Parameter table: a name that no other table of the ledger has.
     init(_ ledger: VerificationLedger, table: String) throws(MigrationError) {
         (self.ledger, self.table) = (ledger, table)
         try ledger.execute("CREATE TABLE \(table)(owner INTEGER, member INTEGER, expected INTEGER, found INTEGER)")
@@ -28,7 +30,7 @@ struct RelativeOrder {
         try ledger.run("INSERT INTO \(table) VALUES(?1,?2,?3,?4)", owner, member, expected, found)
     }
 
-    /// Shows the members out of order, and forgets all.
+    /// Calls a closure with the members out of order, and removes all members.
     ///
     /// - Complexity: a sort of the members.
     func end(_ body: (Misplaced) throws -> Void) throws {

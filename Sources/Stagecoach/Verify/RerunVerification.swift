@@ -2,10 +2,11 @@ import Diagnostics
 import ManagedModel
 import PersistentStore
 
-/// Compares what the source does not give again with a second run of the migration, policies included, into a private store.
+/// Compares everything that cannot be worked out from the source with a second run of the migration, policies included,
+/// into a private store.
 ///
-/// It trusts the policies and the engine: a mistake that they make is made twice. What was worked out from the source is not
-/// looked at again: of those objects only the links that could not be worked out are compared.
+/// This trusts the policies and the engine: both runs make the same mistakes. Objects that were worked out from the
+/// source are not compared again, except for links that could not be worked out.
 ///
 ///     each table: rows of both stores by key  → presence; every column, or only those of open links
 ///     each open pair with a join table        → both columns and both ordering keys
@@ -16,9 +17,11 @@ final class RerunVerification {
     private let layout: StoreLayout
     private let external: VerifiedExternal
     private let findings: VerificationFindings
-    /// Pairs of relationships that could not be worked out, by index.
+    /// True for pairs of relationships that could not be worked out, by the pair's index.
     var isOpen: [Int: Bool] = [:]
 
+    /// Opens the comparison with a second run's store.
+    ///
     /// - Parameter external: the folder of the destination's external values.
     init(
         _ again: SourceStore, model: ManagedObjectModel, external: ExternalFolder, findings: VerificationFindings
@@ -31,7 +34,7 @@ final class RerunVerification {
 
     func close() { try? again.close() }
 
-    /// Z_MAX of a root entity, by its number in the file.
+    /// Returns the highest key (Z_MAX) of a root entity, by its number in the file.
     func maximumKey(_ number: Int) -> Int64? { again.primaryKeys.first { $0.number == number }?.maximum }
 
     func compare(_ scene: VerificationScene) throws {
@@ -68,7 +71,7 @@ final class RerunVerification {
     private func compare(table: Int, open: [Int], _ scene: VerificationScene) throws {
         let found = try rows(scene.destination, scene.plan.destination.tables[table])
         let wanted = try rows(again, layout.tables[table])
-        // Objects that were worked out from the source.
+        // The objects that were worked out from the source.
         let known = try scene.ledger.connection.prepare("SELECT d FROM t\(table) ORDER BY d")
         let columns = Array(scene.plan.destination.schema.tables[table].columns.indices)
         var (hasFound, hasWanted, hasKnown) = (try found.step(), try wanted.step(), try known.step())
@@ -108,7 +111,7 @@ final class RerunVerification {
             var shown = (expected: expected.shown, found: cell.shown)
             if case .attribute(let reference) = schema.tables[table].columns[column].role {
                 let attribute = schema.model.entity(at: reference.entity).attribute(named: reference.name)
-                // Derived attributes are compared with the destination's own rows.
+                // Derived attributes are compared with the destination's own rows elsewhere.
                 if attribute?.isDerived == true { continue }
                 if attribute?.definition.allowsExternalBinaryDataStorage == true {
                     guard let problem = try external.compare(expected, cell).problem else { continue }

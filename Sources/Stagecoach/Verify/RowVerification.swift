@@ -5,11 +5,12 @@ import Mapping
 import PersistentStore
 import Rows
 
-/// Compares the rows of one destination table with what the mapping model makes: every object, attribute by attribute.
+/// Compares the rows of one destination table with the objects that the mapping model makes, attribute by attribute.
 ///
-/// Both sides are read in ascending order of keys and merged; a source row is fetched by its key. Memory: a row of each.
+/// Both sides are read in ascending order of keys and merged; a source row is fetched by its key. Memory: a row of
+/// each.
 final class RowVerification {
-    /// What is summed up for an attribute of an entity mapping.
+    /// The checksums of an attribute of an entity mapping.
     struct Tally {
         var expected = VerificationChecksum()
         var found = VerificationChecksum()
@@ -20,15 +21,15 @@ final class RowVerification {
     private let table: Int
     private var rules: [Int: VerifiedRules] = [:]
     private var scratch: RowBatch
-    /// By mapping.
+    /// The state of each mapping, by index.
     private var works: [Work?]
 
-    /// What is known and counted of one entity mapping.
+    /// The state and the counts of one entity mapping.
     final class Work {
         let attributes: [VerifiedAttribute]
-        /// The source statement's column of each attribute that is copied, else 0.
+        /// The column of each copied attribute in the source statement, else 0.
         let slots: [Int32]
-        /// In the order of the attributes.
+        /// The checksums, in the order of the attributes.
         var tallies: [Tally]
         var found = 0
         var source: Statement?
@@ -55,7 +56,7 @@ final class RowVerification {
     private var plan: VerificationPlan { scene.plan }
     private var schema: StoreSchema { plan.destination.schema }
 
-    /// What is known and counted of a mapping.
+    /// Returns the state of a mapping, made on first use.
     func work(_ mapping: VerifiedMapping) -> Work {
         if let known = works[mapping.index] { return known }
         let made = Work(VerifiedAttribute.all(of: mapping, plan: plan))
@@ -69,7 +70,9 @@ final class RowVerification {
         return made
     }
 
-    /// - Complexity: O(rows) of the table, and a look-up of a source row for each.
+    /// Compares all rows.
+    ///
+    /// - Complexity: O(rows) of the table, with a lookup of a source row for each.
     func run() throws {
         let actual = plan.destination.tables[table]
         let columns = actual.columns.map(SQLName.quoted).joined(separator: ", ")
@@ -106,7 +109,7 @@ final class RowVerification {
         let key = wanted.integer(0)
         if scene.mayReject {
             scene.findings.report.compared.takenForRejected += 1
-            // Nothing refers to an object that was rejected.
+            // Remove the pair of a rejected object, so that no expected link refers to it.
             try scene.ledger.run("DELETE FROM m\(mapping.index) WHERE s=?1", wanted.integer(2))
             try scene.ledger.run("INSERT INTO gone VALUES(?1)", key)
             return
@@ -128,7 +131,7 @@ final class RowVerification {
                 .init(kind: .extraObject, entity: place.entity, objectID: place.id, found: "an object"))
         }
         guard let entity = schema.model.entity(named: place.entity) else { return }
-        // What a policy made is checked against the model's rules.
+        // An object made by a policy can only be checked against the model's rules.
         guard !isOlder else { return scene.coverage.count(entity, \.passedOver) }
         scene.coverage.count(
             entity, scene.rerun == nil ? \.checked : \.rerun, because: plan.obstacles[table])
@@ -146,7 +149,7 @@ final class RowVerification {
             rules = try VerifiedRules(entity: entity, schema: schema)
             self.rules[entity.index] = rules
         }
-        // A value that was copied under a rule of the source model may be a warning of the run, no error.
+        // A value copied under a rule of the source model may have been only a warning of the run.
         if let mapping, mapping.excuses, !scene.options.strictValidation { return }
         for broken in try rules.broken(row) {
             scene.findings.add(
@@ -184,7 +187,7 @@ final class RowVerification {
             row, key, entity: entity, number: foundNumber, mapping: mapping, sourceID: mapping.sourceID(source))
     }
 
-    /// Brings a source row up: column 0 is Z_OPT, then come those of the attributes that are copied.
+    /// Opens a source row. Column 0 is Z_OPT, followed by the columns of the copied attributes.
     private func open(_ key: Int64, of mapping: VerifiedMapping, _ work: Work) throws -> Statement? {
         guard let table = plan.sourceTable(mapping) else { return nil }
         let statement: Statement
@@ -235,7 +238,8 @@ final class RowVerification {
             work.tallies[position].differing += 1
             difference(.value, attribute.attribute.name, expected.shown, cell.shown)
         }
-        /// Settles a value that may lie in a file, or in the place of nil the attribute's default.
+        /// Compares a value that may be in a file. If the expected value is nil, the attribute's default takes its
+        /// place.
         func settleAny(_ expected: VerifiedCell) throws {
             if expected.isNull, let standard = attribute.standard { return try self.settle(standard, settle) }
             guard attribute.isExternal else { return settle(expected) }
@@ -272,8 +276,9 @@ final class RowVerification {
         }
     }
 
-    /// Tells whether a stored value, carried as it stands, is the computed one in the scratch row as an object shows it: a URL
-    /// escapes what a stored text need not, and a Float has 32 bits of what its column may hold.
+    /// Tells whether a stored value, carried unchanged, equals the computed one in the scratch row, as an object would
+    /// show it. They may differ in form: a URL escapes characters that a stored text need not, and a Float has only 32
+    /// of the bits that its column may hold.
     private func isCarried(
         _ row: Statement, _ cell: VerifiedCell, _ attribute: VerifiedAttribute, by expression: ValueExpression
     ) throws -> Bool {

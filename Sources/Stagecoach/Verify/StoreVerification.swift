@@ -5,14 +5,14 @@ import Mapping
 import PersistentStore
 import SpillStorage
 
-/// An independent reading of a migration's source and destination: whether the one is what the mapping model makes of the
-/// other.
+/// Checks independently that a migration's destination is what the mapping model makes of its source.
 ///
-/// Nothing that a run wrote down is used, nor the programs by which it computes rows: filters and value expressions are
-/// evaluated object by object, keys, links and ordering keys are worked out again from the documented rules, and both
-/// stores are read through SQLite. What a policy makes cannot be worked out: it is checked against the model's rules, or, with
-/// ``runsPolicies``, compared with what the policies make when they run again. ``VerificationReport/compared`` says which
-/// objects were compared in which way, ``VerificationReport/notRecomputed`` what else was not worked out.
+/// It uses neither the records of a run nor the programs that compute rows: filters and value expressions are evaluated
+/// object by object; keys, links and ordering keys are worked out again from the documented rules; and both stores are
+/// read through SQLite. Objects made by a policy cannot be worked out. They are checked against the model's rules or,
+/// with ``runsPolicies``, compared with a second run of the policies. ``VerificationReport/compared`` tells which
+/// objects were compared in which way, ``VerificationReport/notRecomputed`` lists everything else that was not worked
+/// out.
 ///
 ///     open both → the file's pages, schema and metadata
 ///       → expected objects and keys, into a private ledger      (``ExpectedObjects``)
@@ -21,21 +21,24 @@ import SpillStorage
 ///       → what the policies make, where they run again          (``RerunVerification``)
 ///       → references, uniqueness, keys, external files          (``StructureVerification``)
 ///
-/// Memory: page caches and rows, within the limit; the ledger, about 40 bytes an object and a link, lies in the work
-/// directory or the folder for temporary files, and goes with the verification.
+/// Memory: page caches and rows, within the limit. The ledger, about 40 bytes for each object and link, is in the work
+/// directory or the folder for temporary files, and is removed afterwards.
 public final class StoreVerification {
     private let migration: ChainedMigration
-    /// Source objects that the run rejected are left out, as this file of the run lists them.
+    /// The reject file of the run. The source objects that it lists are left out.
     public var rejectFile: String?
-    /// Whether the policies run again, into a private store, so that what they make can be compared row by row. That trusts
-    /// them. Of a store that was appended to nothing tells what they found there, and they do not run.
+    /// True to run the policies again, into a private store, and to compare the objects that they make row by row. This
+    /// trusts the policies. If the store was appended to, they do not run, because nothing tells what they found there
+    /// at the time.
     public var runsPolicies = false
-    /// The manager that policies see when they run again; nil: one of its own.
+    /// The manager that policies see when they run again; nil: a new one.
     private let manager: MigrationManager?
-    /// Differences that are kept of each kind, entity and property; all are counted.
+    /// The number of differences kept for each kind, entity and property; all are counted.
     public var limit = 10
 
-    /// - Parameter migration: as it was run; its options say where keys, appending and rejects depend on them.
+    /// Creates the verification of a chain.
+    ///
+    /// - Parameter migration: the chain as it was run; keys, appending and rejects depend on its options.
     public convenience init(_ migration: ChainedMigration) { self.init(migration, manager: nil) }
 
     private init(_ migration: ChainedMigration, manager: MigrationManager?) {
@@ -44,7 +47,9 @@ public final class StoreVerification {
         rejectFile = migration.options.rejectFile
     }
 
-    /// - Parameter migration: one between two versions, as it was run.
+    /// Creates the verification of a migration.
+    ///
+    /// - Parameter migration: the migration between two versions, as it was run.
     public convenience init(_ migration: Migration) {
         let step = MigrationStep(
             from: ModelVersion(name: nil, model: migration.sourceModel),
@@ -55,9 +60,9 @@ public final class StoreVerification {
                 progress: migration.progress, cancellation: migration.cancellation), manager: migration.manager)
     }
 
-    /// Verifies. Neither store is changed.
+    /// Verifies the destination. Neither store is changed.
     ///
-    /// - Throws: ``MigrationError`` where a store or the reject file cannot be read; differences are no errors.
+    /// - Throws: ``MigrationError`` if a store or the reject file cannot be read; differences are no errors.
     /// - Complexity: O(rows + links), with sorts of links on disk.
     public func run() throws -> VerificationReport {
         ProcessMemory.returnFreedBlocks()
@@ -74,8 +79,8 @@ public final class StoreVerification {
         return try verifySteps(runs, folder: folder.path)
     }
 
-    /// Verifies a chain whose steps do not compose: the stores in between are made again, and each is verified like the
-    /// last.
+    /// Verifies a chain whose steps do not compose: the stores between the steps are made again, and each is verified
+    /// like the last.
     ///
     /// - Complexity: that of the chain's runs, and a verification of each.
     private func verifySteps(_ runs: [ChainRun], folder: String) throws -> VerificationReport {
@@ -138,10 +143,10 @@ public final class StoreVerification {
         return findings.report
     }
 
-    /// Migrates once more, policies included, into a private store.
+    /// Runs the migration once more, policies included, into a private store.
     ///
-    /// - Returns: its path; nil where nothing is made that the source does not give, or where the store was appended to.
-    /// - Throws: what the migration throws.
+    /// - Returns: its path; nil if everything can be worked out from the source, or if the store was appended to.
+    /// - Throws: the errors of the migration.
     private func rerun(
         _ migration: ChainedMigration, _ findings: VerificationFindings, in folder: String
     ) throws -> String? {
@@ -190,7 +195,7 @@ public final class StoreVerification {
 }
 
 extension VerificationReport {
-    /// Adds the report of a step; that of the last one says what the destination holds.
+    /// Adds the report of a step. The counts of the destination are those of the last step.
     fileprivate mutating func add(_ step: VerificationReport, label: String, isLast: Bool) {
         differences += step.differences
         differenceCount += step.differenceCount

@@ -3,8 +3,8 @@ import Diagnostics
 import ManagedModel
 import PersistentStore
 
-/// What a destination has to be by itself, whatever the source holds: pages, schema, metadata, references, uniqueness,
-/// keys, files of external values.
+/// Checks the properties that a destination must have whatever the source holds: pages, schema, metadata, references,
+/// uniqueness, keys, files of external values.
 struct StructureVerification {
     let scene: VerificationScene
     let model: ManagedObjectModel
@@ -15,7 +15,7 @@ struct StructureVerification {
 
     // MARK: - File
 
-    /// SQLite's own check of all pages, indexes and constraints.
+    /// Runs SQLite's own check of all pages, indexes and constraints.
     func compareFile() throws {
         let check = try scene.destination.query("PRAGMA integrity_check(100)")
         while try check.step() {
@@ -24,7 +24,7 @@ struct StructureVerification {
         }
     }
 
-    /// Tables, indexes, triggers, metadata and model cache as the model predicts them.
+    /// Compares tables, indexes, triggers, metadata and model cache with those that the model predicts.
     func compareSchema() throws {
         let witness =
             scene.isAppended
@@ -42,7 +42,7 @@ struct StructureVerification {
                 case .primaryKey: difference.name.hasPrefix("Z_MAX") ? .maximumKey : .schema
                 case .rows: .metadata
                 }
-            // A store that stood before may have been laid out by an older framework.
+            // An existing store may have been laid out by an older framework.
             if scene.isAppended, kind == .schema || kind == .metadata {
                 findings.note(
                     "\(difference.name): \(difference.found ?? "nothing"), a fresh store has \(difference.expected ?? "nothing")"
@@ -66,7 +66,7 @@ struct StructureVerification {
                 findings.note("\(difference.name) is not there: it cannot be computed")
                 continue
             }
-            // The rows' own check names each object.
+            // The check of rows reports these differences object by object.
             if difference.subject == .rows, schema.tables.contains(where: { $0.name == difference.name }) { continue }
             findings.add(
                 .init(
@@ -75,7 +75,7 @@ struct StructureVerification {
         }
     }
 
-    /// UUID and the application's own metadata, which are the source's.
+    /// Compares the UUID and the application's own metadata with the source's.
     func compareMetadata() throws {
         guard !scene.isAppended else { return }
         let (old, new) = (scene.source.metadata, scene.destination.metadata)
@@ -113,7 +113,7 @@ struct StructureVerification {
             .joined(separator: ", ")
     }
 
-    /// A condition for the rows that are not from before the run.
+    /// Returns a condition for the rows that were added by the run.
     private func isOwn(_ table: Int, _ key: String) -> String {
         guard scene.isAppended else { return "1" }
         return scene.plan.obstacles[table] == nil ? "\(key) > \(scene.plan.base[table])" : "0"
@@ -174,7 +174,7 @@ struct StructureVerification {
         }
     }
 
-    /// Of a one-to-one both sides have to name each other.
+    /// Checks that both sides of a one-to-one refer to each other.
     private func compareInverse(_ relationship: RelationshipDescription, _ table: Int, _ column: Int) throws {
         guard let inverse = relationship.inverseRelationship, !inverse.isTransient, !inverse.isToMany,
             inverse.inverseRelationship == relationship, scene.plan.keepsColumns(relationship) == false,
@@ -199,7 +199,7 @@ struct StructureVerification {
         }
     }
 
-    /// The object of a row whose key and Z_ENT are a statement's first columns.
+    /// Returns the object of a row, if the key and Z_ENT are the first columns of a statement.
     private func place(_ statement: Statement, _ table: Int) -> (entity: String, id: String) {
         scene.plan.objectID(
             table: table, number: statement.isNull(1) ? nil : statement.integer(1), key: statement.integer(0))
@@ -226,7 +226,7 @@ struct StructureVerification {
         }
     }
 
-    /// Both columns of a join table have to lead to objects of the right entities.
+    /// Checks that both columns of a join table lead to objects of the right entities.
     private func compareJoin(_ table: Int, _ side: Int, _ relationship: RelationshipDescription) throws {
         let join = layout.joinTables[table]
         let (near, far) = (join.sides[side], join.sides[1 - side])
@@ -254,7 +254,7 @@ struct StructureVerification {
         }
     }
 
-    /// Rows whose Z_ENT is that of no concrete entity of their table.
+    /// Finds rows whose Z_ENT belongs to no concrete entity of their table.
     private func compareEntities() throws {
         for (index, table) in schema.tables.enumerated() {
             let root = model.entity(at: table.root)
@@ -307,7 +307,7 @@ struct StructureVerification {
 
     // MARK: - Keys
 
-    /// Z_MAX of every root entity.
+    /// Compares the highest key (Z_MAX) of every root entity.
     func compareKeys(isRecomputed: Bool) throws {
         for (index, table) in schema.tables.enumerated() {
             let name = model.entity(at: table.root).definition.name
@@ -334,7 +334,7 @@ struct StructureVerification {
 
     // MARK: - Derived attributes and files
 
-    /// Derived attributes that follow from the destination's rows.
+    /// Compares derived attributes that follow from the destination's rows.
     func compareDerived() throws {
         try scene.destination.addTextFunctions()
         let queries = schema.derivedDifferences(scene.plan.derived, numbers: layout.fileNumber(ofEntity:))
@@ -360,7 +360,7 @@ struct StructureVerification {
         }
     }
 
-    /// Files that rows of tables refer to whose values are not computed again.
+    /// Checks the files that rows refer to, in tables whose values are not computed again.
     func compareExternal() throws {
         let folder = scene.external.destination
         for (index, columns) in schema.externalColumns.enumerated() where !columns.isEmpty {

@@ -3,7 +3,7 @@ import Glibc
 import PersistentStore
 import Rows
 
-/// A sum over keys and values that does not depend on their order.
+/// A sum over keys and values that is independent of their order.
 struct VerificationChecksum {
     private(set) var sum: UInt64 = 0
 
@@ -17,7 +17,7 @@ struct VerificationChecksum {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// The finaliser of SplitMix64.
+    /// Mixes the bits of a value: the finaliser of SplitMix64.
     static func mix(_ value: UInt64) -> UInt64 {
         var z = value &+ 0x9E37_79B9_7F4A_7C15
         z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -40,12 +40,12 @@ struct VerificationChecksum {
     }
 }
 
-/// A value of a row in the form in which two are compared: a number is the same as an integer and as a real.
+/// A value of a row in a form for comparison: equal numbers are equal, whether stored as an integer or as a real.
 enum VerifiedCell {
     case null
     case integer(Int64)
     case real(Double)
-    /// Valid until its statement or batch moves on.
+    /// Text; valid until its statement or batch moves on.
     case text(UnsafeRawBufferPointer)
     case blob(UnsafeRawBufferPointer)
 
@@ -65,7 +65,7 @@ enum VerifiedCell {
         }
     }
 
-    /// A cell of a batch that is not changed while this lives.
+    /// Reads a cell of a batch, which must not change during the lifetime of the value.
     init(_ cell: Cell, _ batch: borrowing RowBatch) {
         switch cell.kind {
         case .integer, .reference: self = .integer(cell.integerValue)
@@ -77,13 +77,13 @@ enum VerifiedCell {
     }
 
     private init(real: Double) {
-        // A column's affinity decides which of the two a whole number is stored as.
+        // The column's affinity decides in which of the two forms a whole number is stored.
         if let whole = Int64(exactly: real) { self = .integer(whole) } else { self = .real(real) }
     }
 
     var isNull: Bool { if case .null = self { true } else { false } }
 
-    /// A number as a real one; nil of anything else.
+    /// A number as a real; nil for anything else.
     var realValue: Double? {
         switch self {
         case .integer(let number): Double(number)
@@ -118,7 +118,7 @@ enum VerifiedCell {
         }
     }
 
-    /// For people: text cut after 60 characters, data as its length and a hash; nil for NULL.
+    /// The value for people: text cut after 60 characters, data as its length and a hash; nil for NULL.
     var shown: String? {
         switch self {
         case .null: return nil
@@ -135,7 +135,7 @@ enum VerifiedCell {
 }
 
 extension VerifiedCell {
-    /// A number as a cell, for the model's bounds.
+    /// The number as a cell, for comparison with the model's bounds.
     var number: Cell {
         switch self {
         case .integer(let number): .integer(number)

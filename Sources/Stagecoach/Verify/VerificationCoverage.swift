@@ -3,22 +3,22 @@ import ManagedModel
 import PersistentStore
 
 extension VerificationReport {
-    /// Destination objects by how they were compared.
+    /// Counts of destination objects by the way in which they were compared.
     public struct Compared: Sendable, Codable, Equatable {
-        /// By entity, in the order of their names; entities without objects are left out.
+        /// The counts by entity, sorted by name; entities without objects are left out.
         public var entities: [Coverage] = []
-        /// Objects that are not there and were taken for rejected, since no reject file says which objects were.
+        /// Missing objects that are assumed to be rejected, because no reject file tells which objects were.
         public var takenForRejected = 0
 
-        /// Objects of the destination, those that were passed over included.
+        /// The number of objects in the destination, including those that were passed over.
         public var objects: Int { entities.reduce(0) { $0 + $1.objects } }
         /// Objects that were worked out again from the source.
         public var recomputed: Int { entities.reduce(0) { $0 + $1.recomputed } }
-        /// Objects that were compared with what the policies made when they ran again.
+        /// Objects that were compared with the results of a second run of the policies.
         public var rerun: Int { entities.reduce(0) { $0 + $1.rerun } }
-        /// Objects that were checked against the model's rules only.
+        /// Objects that were only checked against the model's rules.
         public var checked: Int { entities.reduce(0) { $0 + $1.checked } }
-        /// Objects that were not looked at.
+        /// Objects that were not compared.
         public var passedOver: Int { entities.reduce(0) { $0 + $1.passedOver } }
 
         private enum Key: String, CodingKey {
@@ -27,7 +27,7 @@ extension VerificationReport {
 
         init() {}
 
-        /// Decodes what ``encode(to:)`` writes; the sums follow from the entities.
+        /// Decodes the counts by entity; the sums follow from them.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: Key.self)
             entities = try container.decode([Coverage].self, forKey: .entities)
@@ -47,7 +47,7 @@ extension VerificationReport {
         }
     }
 
-    /// How the objects of a destination entity were compared.
+    /// The counts of one destination entity.
     public struct Coverage: Sendable, Codable, Equatable {
         /// The destination entity.
         public var entity: String
@@ -55,26 +55,26 @@ extension VerificationReport {
         public var mappings: [String]
         /// Objects that were worked out again from the source, and compared.
         public var recomputed = 0
-        /// Objects that were compared with what the policies made when they ran again.
+        /// Objects that were compared with the results of a second run of the policies.
         public var rerun = 0
-        /// Objects that nothing gives again: checked against the model's rules only.
+        /// Objects that cannot be made again: only checked against the model's rules.
         public var checked = 0
-        /// Objects that were not looked at: they stood in the destination before, or nothing tells that they did not.
+        /// Objects that were not compared: they existed before the run, or it is not known whether they did.
         public var passedOver = 0
-        /// Why objects are among `rerun` and `checked`: words that go on after "because". Nil where none are, or where
-        /// nothing that the migration does makes them.
+        /// The reason why objects are among `rerun` and `checked`, in words that follow "because". Nil if there are
+        /// none, or if no part of the migration makes them.
         public var reason: String?
 
-        /// All of them.
+        /// The number of objects.
         public var objects: Int { recomputed + rerun + checked + passedOver }
     }
 }
 
-/// Counts the objects of a destination by how they are compared.
+/// Counts the objects of a destination by the way in which they are compared.
 struct VerificationCoverage {
     private let model: ManagedObjectModel
     private let mappings: [VerifiedMapping]
-    /// By entity index.
+    /// The counts by entity index.
     private var lines: [VerificationReport.Coverage]
 
     init(_ model: ManagedObjectModel, _ mappings: [VerifiedMapping]) {
@@ -92,7 +92,7 @@ struct VerificationCoverage {
         lines[entity.index][keyPath: way] += 1
     }
 
-    /// Counts an object that no mapping gives again.
+    /// Counts an object that no mapping lets work out again.
     mutating func count(
         _ entity: EntityDescription, _ way: WritableKeyPath<VerificationReport.Coverage, Int>, because obstacle: String?
     ) {

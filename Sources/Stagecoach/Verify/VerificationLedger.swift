@@ -2,18 +2,20 @@ import CSQLite
 import Diagnostics
 import PersistentStore
 
-/// What the destination should hold, as a verification works it out for itself: objects and links in a private SQLite
-/// database, so that memory does not grow with them.
+/// The expected objects and links of the destination, as a verification works them out, in a private SQLite database.
+/// Memory therefore does not grow with their number.
 ///
-/// `m<i>(s, d)`: which destination key the source object of an entity mapping has; `t<table>(d, m, s)`: the same by
-/// destination table; `l<pair>(a, b, oa, ob, n)`: links. Nothing of it comes from the run that is verified.
-/// Memory: the page cache, and once more for a sort.
+/// `m<i>(s, d)`: the destination key for each source key of an entity mapping; `t<table>(d, m, s)`: the same by
+/// destination table; `l<pair>(a, b, oa, ob, n)`: links. Nothing in it comes from the run that is verified. Memory: the
+/// page cache, and once more for a sort.
 final class VerificationLedger {
     let connection: Connection
     private let vfs: WorkVFS
     private var statements: [String: Statement] = [:]
 
-    /// - Parameter folder: exists, and goes with the verification.
+    /// Creates an empty ledger.
+    ///
+    /// - Parameter folder: an existing folder, removed after the verification.
     /// - Throws: `store.full`, `store.io` (74).
     init(in folder: String, cacheBytes: Int) throws(MigrationError) {
         vfs = WorkVFS(temporaryDirectory: folder)
@@ -24,13 +26,14 @@ final class VerificationLedger {
         try connection.execute(
             "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA temp_store=FILE; "
                 + "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-\(max(256, cacheBytes / 1024))")
-        // One transaction from the empty file on: no page needs a copy in a journal.
+        // A single transaction that begins with the empty file: no page needs a copy in a journal.
         try connection.execute("BEGIN; CREATE TABLE gone(d INTEGER)")
     }
 
     func execute(_ sql: String) throws(MigrationError) { try connection.execute(sql) }
 
-    /// A statement that is kept for the next use of the same SQL, reset. One use at a time.
+    /// Returns a statement, which is kept and reset for the next use of the same SQL. It can be used only once at a
+    /// time.
     func statement(_ sql: String) throws(MigrationError) -> Statement {
         if let known = statements[sql] {
             known.reset()
@@ -41,10 +44,10 @@ final class VerificationLedger {
         return made
     }
 
-    /// Forgets the statements: tables they name may be dropped then.
+    /// Releases the kept statements, so that the tables they name can be dropped.
     func releaseStatements() { statements = [:] }
 
-    /// Runs a statement with integers; nil is NULL.
+    /// Runs a statement with integers; nil stands for NULL.
     func run(_ sql: String, _ values: Int64?...) throws(MigrationError) {
         let statement = try statement(sql)
         for (index, value) in values.enumerated() {
@@ -58,7 +61,7 @@ final class VerificationLedger {
         statement.reset()
     }
 
-    /// The first column of the first row; nil where there is none.
+    /// Returns the first column of the first row; nil if there is none.
     func integer(_ sql: String, _ value: Int64) throws(MigrationError) -> Int64? {
         let statement = try statement(sql)
         statement.bind(value, at: 1)

@@ -3,8 +3,8 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// Which destination table is filled by what, and with which keys: worked out from the models and the mapping models
-/// by the documented rules, not taken from the planner.
+/// The mappings and keys of each destination table, worked out from the models and mapping models by the documented
+/// rules, not taken from the planner.
 final class VerificationPlan {
     let mappings: [VerifiedMapping]
     let source: StoreLayout
@@ -12,17 +12,18 @@ final class VerificationPlan {
     let turns: Int
     let options: MigrationOptions
 
-    /// Why a destination table's objects cannot be worked out; nil where they can.
+    /// The reason why a destination table's objects cannot be worked out; nil if they can.
     var obstacles: [String?]
-    /// The highest key given in each destination table, before the turn at work and after the last.
+    /// The highest key given in each destination table, before the mapping model at work, and in the end after the
+    /// last.
     var highest: [Int64]
-    /// The highest key that stood before, where the store was appended to.
+    /// The highest key that each table had before the run, if the store was appended to.
     var base: [Int64]
-    /// Whether a destination table has rows from before the turn at work.
+    /// True for destination tables that have rows from before the mapping model at work.
     var hasRows: [Bool]
-    /// Destination tables whose numbers a policy may have shifted.
+    /// True for destination tables whose numbers a policy may have shifted.
     var isUncertain: [Bool]
-    /// Destination tables all of whose keys are kept.
+    /// True for destination tables that keep all keys.
     var isKept: [Bool]
 
     init(
@@ -52,7 +53,7 @@ final class VerificationPlan {
         isKept = isKept.map { _ in false }
     }
 
-    /// Which derived attributes are no copies.
+    /// The derived attributes that are computed instead of copied.
     private(set) lazy var derived = DerivedSelection(
         anew: DerivedColumns.anew(
             (0..<max(1, turns)).map { turn in
@@ -119,19 +120,20 @@ final class VerificationPlan {
         mapping.destination.map(destination.schema.tableIndex(of:))
     }
 
-    /// The mappings of a turn.
+    /// Returns the mappings of one mapping model.
     func own(_ turn: Int) -> [VerifiedMapping] { mappings.filter { $0.turn == turn } }
 
-    /// Whether a policy, or objects that an expression gives, take part in a turn.
+    /// Tells whether a mapping model has mappings with a policy, or with objects that an expression gives.
     func hasPolicies(_ turn: Int) -> Bool { own(turn).contains { $0.obstacle != nil } }
 
-    /// What a lookup by the name of an entity mapping reaches: at most one.
+    /// Returns the mapping that a lookup by an entity mapping's name reaches: at most one.
     func named(_ name: String, turn: Int) -> [VerifiedMapping] {
         if let own = own(turn).first(where: { $0.name == name }) { return [own] }
         return mappings.last { $0.turn < turn && $0.name == name }.map { [$0] } ?? []
     }
 
-    /// What a lookup by the name of a relationship reaches, in mapping order: of equal names the latest.
+    /// Returns the mappings that a lookup by a relationship's name reaches, in mapping order. Of several with the same
+    /// name, the latest counts.
     func answering(turn: Int) -> [VerifiedMapping] {
         let own = own(turn)
         var names = Set(own.map(\.name))
@@ -139,7 +141,7 @@ final class VerificationPlan {
         return earlier.reversed() + own
     }
 
-    /// Whether the rows of a table keep their keys in a turn.
+    /// Tells whether the rows of a table keep their keys in a mapping model's run.
     func keepsKeys(table: Int, turn: Int) -> Bool {
         let into = own(turn).filter { destinationTable($0) == table }
         guard !hasRows[table], choice(table: table, turn: turn) != .sequential,
@@ -160,12 +162,12 @@ final class VerificationPlan {
         return saved?.keys == .sequential ? .sequential : .auto
     }
 
-    /// `Entity/p<key>` of a destination object by the mapping that makes it.
+    /// Returns `Entity/p<key>` of a destination object, by the mapping that makes it.
     func objectID(_ mapping: Int, _ key: Int64) -> String {
         "\(mappings[mapping].destination?.definition.name ?? "?")/p\(key)"
     }
 
-    /// `Entity/p<key>` of a destination row by its Z_ENT.
+    /// Returns `Entity/p<key>` of a destination row, by its Z_ENT.
     func objectID(table: Int, number: Int64?, key: Int64) -> (entity: String, id: String) {
         let model = destination.schema.model
         let number = number.flatMap { Int(exactly: $0) } ?? 0

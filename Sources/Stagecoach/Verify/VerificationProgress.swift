@@ -1,14 +1,15 @@
 import PersistentStore
 
-/// How far a verification is, told by the steps of SQLite's machine: all that it does reads and writes through SQLite.
+/// Measures the progress of a verification by the steps of SQLite's virtual machine, because everything in it reads and
+/// writes through SQLite.
 ///
-/// Each part has its share of rows, about as many as it reads; it is worked off at the pace at which rows are read elsewhere,
-/// never beyond, and done when the part is. The same steps are when a verification looks whether it is to end: a check of all
-/// pages has no rows in between.
+/// Each part has a share of rows, about as many as it reads. The share is counted down at a measured pace, never beyond
+/// its end, and is complete when the part ends. At the same steps the verification checks whether it has been
+/// cancelled: a check of all pages has no rows at which to do so.
 ///
 /// Memory: a few numbers.
 final class VerificationProgress {
-    /// Rows that 100,000 steps read: measured, 40 to 80 steps are a row's.
+    /// The number of rows that 100,000 steps read: 40 to 80 steps a row, measured.
     private static let rowsPerPulse = 1700
 
     private let counter: ProgressCounter
@@ -21,7 +22,8 @@ final class VerificationProgress {
         self.cancellation = cancellation
     }
 
-    /// What a connection asks every 100,000 steps, some milliseconds apart (``Connection/interrupt(when:)``).
+    /// The closure that a connection calls every 100,000 steps, some milliseconds apart
+    /// (``Connection/interrupt(when:)``).
     var pulse: () -> Bool {
         { [weak self] in
             guard let self else { return false }
@@ -34,7 +36,7 @@ final class VerificationProgress {
         }
     }
 
-    /// Says how many rows all parts have together.
+    /// Sets the number of rows in all parts together.
     func begin(rows: Int) {
         counter.go(to: 0)
         counter.enter(pass: 0, of: 0)
@@ -42,9 +44,9 @@ final class VerificationProgress {
         counter.expect(rows: rows)
     }
 
-    /// Does a part of so many rows.
+    /// Runs a part with a share of rows.
     ///
-    /// - Throws: what asked for the end, in the place of what SQLite says of it.
+    /// - Throws: the error of a cancellation, instead of the one that SQLite reports for it.
     func part<Result>(_ rows: Int, _ body: () throws -> Result) throws -> Result {
         end = done + rows
         defer {
@@ -57,24 +59,24 @@ final class VerificationProgress {
     }
 }
 
-/// How many rows the parts of a verification read, about: by the highest keys of the tables, which are known before anything is
-/// counted.
+/// The estimated number of rows that each part of a verification reads, judged by the highest keys of the tables, which
+/// are known before anything is counted.
 struct VerificationShares {
-    /// Of SQLite's own check, of a look at the schema, and of the references.
+    /// The shares of SQLite's own check, of the check of the schema, and of the references.
     let file: Int
     let schema: Int
     let references: Int
-    /// Of the source's objects, which are numbered.
+    /// The share of the source's objects, which are numbered.
     let expected: Int
-    /// Of the objects of each of the destination's tables, attribute by attribute.
+    /// The share of each destination table's objects, compared attribute by attribute.
     let tables: [Int]
-    /// Of each relationship's links with those of its inverse, by ``LinkPair/index``.
+    /// The share of each relationship's links together with its inverse's, by ``LinkPair/index``.
     let links: [Int]
 
     var all: Int { file + schema + references + expected + tables.reduce(0, +) + links.reduce(0, +) }
 
     init(_ plan: VerificationPlan) {
-        // What a file says of its highest keys may be more than can be summed.
+        // A damaged file may give highest keys too large to be summed.
         func rows(_ table: SourceTable) -> Int { Int(clamping: min(max(0, table.maximumKey), 1 << 32)) }
         let keys = plan.destination.tables.map(rows)
         let objects = keys.reduce(0, +)

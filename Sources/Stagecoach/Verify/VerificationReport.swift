@@ -1,41 +1,41 @@
-/// What a verification found: a value that can be encoded.
+/// The results of a verification; can be encoded.
 public struct VerificationReport: Sendable, Codable {
-    /// What a difference is of.
+    /// The subject of a difference.
     public enum Kind: String, Sendable, Codable, CaseIterable {
-        /// An object that the mapping model makes is not there.
+        /// An object that the mapping model makes is missing.
         case missingObject
-        /// An object that nothing of the mapping model makes.
+        /// An object exists that the mapping model does not make.
         case extraObject
-        /// An object of another entity than the mapping model says.
+        /// An object has another entity than the mapping model gives it.
         case entity
-        /// An attribute's value.
+        /// An attribute's value differs.
         case value
         /// A rule of the destination model is broken.
         case rule
-        /// The objects of a relationship.
+        /// The objects of a relationship differ.
         case relationship
-        /// A place in an ordered relationship.
+        /// A member of an ordered relationship is in another place.
         case order
-        /// A reference to an object that is not there, or is of an entity that the relationship cannot have.
+        /// A reference leads to a missing object, or to an object of an entity that the relationship cannot hold.
         case dangling
-        /// A uniqueness constraint.
+        /// A uniqueness constraint is broken.
         case unique
-        /// Z_MAX of Z_PRIMARYKEY.
+        /// Z_MAX of Z_PRIMARYKEY differs.
         case maximumKey
-        /// Z_OPT.
+        /// Z_OPT differs.
         case lock
-        /// A table, index or trigger is not as the model predicts.
+        /// A table, index or trigger differs from the model's prediction.
         case schema
-        /// The store's metadata.
+        /// The store's metadata differ.
         case metadata
-        /// The cached model.
+        /// The cached model differs.
         case modelCache
-        /// A file of an external value.
+        /// A file of an external value differs or is missing.
         case external
-        /// The file's pages.
+        /// The file's pages are damaged.
         case integrity
 
-        /// In a few words.
+        /// A few words for people.
         public var label: String {
             switch self {
             case .missingObject: "missing object"
@@ -60,33 +60,33 @@ public struct VerificationReport: Sendable, Codable {
 
     /// One difference.
     public struct Difference: Sendable, Codable, Equatable {
-        /// What differs.
+        /// The subject of the difference.
         public var kind: Kind
-        /// Destination entity, where the difference is one object's or one entity's.
+        /// The destination entity, if the difference concerns one object or one entity.
         public var entity: String?
         /// `Entity/p<key>` of the destination object.
         public var objectID: String?
-        /// Attribute, relationship, or what of the schema or the metadata.
+        /// The attribute, the relationship, or the part of the schema or the metadata.
         public var property: String?
-        /// What source, models and mapping model say, shortened; nil: nothing.
+        /// The value that follows from source, models and mapping model, shortened; nil: nothing.
         public var expected: String?
-        /// What the destination has, shortened; nil: nothing.
+        /// The value in the destination, shortened; nil: nothing.
         public var found: String?
-        /// The source object; nil where there is none or it is not known.
+        /// The source object; nil if there is none or it is not known.
         public var sourceID: String?
-        /// The entity mapping that made the object; nil where that says nothing.
+        /// The entity mapping that made the object; nil if it does not matter.
         public var mapping: String?
     }
 
-    /// How an attribute's values came to be compared.
+    /// The way in which an attribute's values were compared.
     public enum Origin: String, Sendable, Codable {
-        /// Copied from the source as it stands there.
+        /// Copied unchanged from the source.
         case copied
         /// Computed again by the mapping's expression.
         case computed
         /// The model's default, or nothing.
         case initial
-        /// Not computed again: checked against the model's rules only.
+        /// Not computed again: only checked against the model's rules.
         case notRecomputed
     }
 
@@ -94,13 +94,13 @@ public struct VerificationReport: Sendable, Codable {
     public struct Property: Sendable, Codable, Equatable {
         /// The attribute's name.
         public var name: String
-        /// Where its values come from.
+        /// The origin of its values.
         public var origin: Origin
-        /// Sums over all objects' keys and values, whatever their order, as 16 hexadecimal digits.
+        /// A sum over all objects' keys and values, independent of their order, as 16 hexadecimal digits.
         public var expectedChecksum: String
-        /// The checksum of what was found.
+        /// The checksum of the values that were found.
         public var foundChecksum: String
-        /// Objects whose values differ.
+        /// The number of objects whose values differ.
         public var differing: Int
     }
 
@@ -108,53 +108,53 @@ public struct VerificationReport: Sendable, Codable {
     public struct Mapping: Sendable, Codable, Equatable {
         /// The entity mapping's name.
         public var name: String
-        /// The source entity; nil where it has none.
+        /// The source entity; nil if it has none.
         public var sourceEntity: String?
-        /// The destination entity; nil where it has none.
+        /// The destination entity; nil if it has none.
         public var destinationEntity: String?
         /// Source objects of the mapping's entity.
         public var sourceObjects: Int
         /// Source objects that its filter leaves out.
         public var filtered: Int
-        /// As the reject file says.
+        /// Source objects that the reject file lists.
         public var rejected: Int
-        /// Destination objects that the mapping makes; nil where that cannot be told without its policy.
+        /// Destination objects that the mapping makes; nil if they cannot be worked out without its policy.
         public var expected: Int?
-        /// Those of them that are there.
+        /// Expected objects that were found.
         public var found: Int
         /// Its attributes, in order of their names.
         public var properties: [Property]
     }
 
-    /// A relationship of the destination, with its inverse one set of links.
+    /// A relationship of the destination, together with its inverse: one set of links.
     public struct Relationship: Sendable, Codable, Equatable {
         /// The entity that declares it.
         public var entity: String
         /// The relationship's name.
         public var name: String
-        /// `Entity.name` of the inverse.
+        /// `Entity.name` of the inverse; nil if there is none.
         public var inverse: String?
-        /// Whether its links were computed again.
+        /// True if its links were computed again.
         public var isRecomputed: Bool
-        /// Links that there should be.
+        /// The number of links that there should be.
         public var expectedLinks: Int
-        /// Links that there are.
+        /// The number of links that were found.
         public var foundLinks: Int
-        /// Sums over all links and ordering keys, whatever their order.
+        /// A sum over all links and ordering keys, independent of their order.
         public var expectedChecksum: String
         /// The checksum of the links that were found.
         public var foundChecksum: String
-        /// Objects whose links differ.
+        /// The number of objects whose links differ.
         public var differing: Int
     }
 
-    /// What was not computed again, and why.
+    /// A part that was not computed again, and the reason.
     public struct NotRecomputed: Sendable, Codable, Equatable, Hashable {
         /// `Entity mapping.property`, an entity mapping, or `Entity.relationship`.
         public var subject: String
-        /// Why it cannot be worked out again.
+        /// The reason why it cannot be worked out again.
         public var reason: String
-        /// Whether it was compared with what the policies made when they ran again.
+        /// True if it was compared with the results of a second run of the policies.
         public var isRerun = false
     }
 
@@ -162,29 +162,30 @@ public struct VerificationReport: Sendable, Codable {
     public var source: String
     /// The store that was verified.
     public var destination: String
-    /// What was compared, by entity mapping.
+    /// The results by entity mapping.
     public var mappings: [Mapping] = []
-    /// What was compared, by relationship.
+    /// The results by relationship.
     public var relationships: [Relationship] = []
     /// The first differences of each kind, entity and property.
     public var differences: [Difference] = []
-    /// All of them.
+    /// The number of all differences.
     public var differenceCount = 0
-    /// Differences by what differs.
+    /// The number of differences by kind.
     public var countByKind: [String: Int] = [:]
-    /// Which objects were compared, and how.
+    /// The counts of objects by the way in which they were compared.
     public var compared = Compared()
-    /// Whether the policies ran again, and what they made was compared: that trusts them.
+    /// True if the policies ran again and the objects that they make were compared. This trusts the policies.
     public var ranPolicies = false
-    /// What was not worked out again from the source, and why.
+    /// Everything that was not worked out again from the source, with reasons.
     public var notRecomputed: [NotRecomputed] = []
-    /// What is no difference but worth knowing.
+    /// Notes that are no differences but worth knowing.
     public var notes: [String] = []
 
-    /// Whether nothing differs of what was compared, which ``compared`` and ``notRecomputed`` say.
+    /// True if no difference was found in what was compared, as listed in ``compared`` and ``notRecomputed``.
     public var isEqual: Bool { differenceCount == 0 }
 
-    /// Whether all objects that the run made, and all of their values and links, were worked out again from the source.
+    /// True if all objects that the run made, with all of their values and links, were worked out again from the
+    /// source.
     public var isComplete: Bool {
         compared.rerun + compared.checked + compared.takenForRejected == 0 && notRecomputed.isEmpty
     }
@@ -195,7 +196,7 @@ public struct VerificationReport: Sendable, Codable {
     }
 }
 
-/// Collects differences: the first ones of each kind, entity and property are kept, all are counted.
+/// Collects differences. The first ones of each kind, entity and property are kept, and all are counted.
 ///
 /// Memory: `limit` differences for each property of the model and each kind.
 final class VerificationFindings {
@@ -224,7 +225,7 @@ final class VerificationFindings {
         if count < limit { report.differences.append(difference) }
     }
 
-    /// Says that something was not computed again; once for each subject and reason.
+    /// Notes a part that was not computed again; once for each subject and reason.
     func skip(_ subject: String, _ reason: String, isRerun: Bool = false) {
         let line = VerificationReport.NotRecomputed(subject: subject, reason: reason, isRerun: isRerun)
         if reasons.insert(line).inserted { report.notRecomputed.append(line) }

@@ -5,7 +5,7 @@ import Mapping
 import PersistentStore
 import SpillStorage
 
-/// What the parts of one verification share: both stores, the plan, the ledger, the findings.
+/// The state that the parts of one verification share: both stores, the plan, the ledger, the findings.
 final class VerificationScene {
     let source: SourceStore
     let destination: SourceStore
@@ -18,18 +18,18 @@ final class VerificationScene {
     let manager: VerifiedManager
     let checkCancelled: () throws -> Void
     private let progress: VerificationProgress
-    /// Why nothing of the source can be computed again; nil where it can.
+    /// The reason why nothing of the source can be computed again; nil if it can.
     private let obstacle: String?
     private let rejects: VerificationRejects
     private let destinationModel: ManagedObjectModel
-    /// What was compared.
+    /// The counts of objects by the way in which they were compared.
     var coverage: VerificationCoverage
-    /// What the policies made when they ran again; nil where they did not.
+    /// The comparison with a second run of the policies; nil if they did not run.
     let rerun: RerunVerification?
-    /// Whether objects may be missing because they were rejected.
+    /// True if objects may be missing because they were rejected.
     let mayReject: Bool
 
-    /// True where objects were rejected, as a reject file says or as far as rows were compared.
+    /// True if objects were rejected, according to a reject file or to the rows compared so far.
     var hasRejects: Bool { rejects.count > 0 || findings.report.compared.takenForRejected > 0 }
 
     /// Whether the way leads through private stores of other versions.
@@ -37,8 +37,10 @@ final class VerificationScene {
     var isAppended: Bool { options.appendsToExisting }
     var hasPolicies: Bool { plan.mappings.contains { $0.obstacle != nil } }
 
-    /// - Parameter again: the store that the policies made when they ran again; nil where they did not.
-    /// - Throws: what opening the stores throws, `store.otherModel` (78), `destination.layout` (65).
+    /// Opens both stores.
+    ///
+    /// - Parameter again: the store made by a second run of the policies; nil if they did not run.
+    /// - Throws: the errors of opening the stores, `store.otherModel` (78), `destination.layout` (65).
     init(
         _ migration: ChainedMigration, folder: String, findings: VerificationFindings, rejects: VerificationRejects?,
         again: String?, checkCancelled: @escaping () throws -> Void
@@ -109,7 +111,7 @@ final class VerificationScene {
         ledger.connection.interrupt(when: progress.pulse)
     }
 
-    /// Whether a destination object was there before the run; in what was appended to, such objects are left out.
+    /// Tells whether a destination object may have existed before an append. Such objects are left out.
     func isOlder(table: Int, key: Int64) -> Bool {
         isAppended && (key <= plan.base[table] || plan.obstacles[table] != nil)
     }
@@ -122,7 +124,7 @@ final class VerificationScene {
         try? destination.close()
     }
 
-    /// Runs all parts. Damage that SQLite reports ends a part, not the verification.
+    /// Runs all parts. Damage reported by SQLite ends a part, not the verification.
     func verify() throws {
         let shares = VerificationShares(plan)
         progress.begin(rows: shares.all)
@@ -157,7 +159,9 @@ final class VerificationScene {
         }
     }
 
-    /// - Parameter rows: its share; 0 where it has none, or its own parts have some.
+    /// Runs a part.
+    ///
+    /// - Parameter rows: the part's share of rows; 0 if it has none, or if parts within it have shares of their own.
     private func part(_ what: String, _ rows: Int = 0, _ body: () throws -> Void) throws {
         do {
             try progress.part(rows, body)
@@ -228,7 +232,7 @@ final class VerificationScene {
         }
     }
 
-    /// Tells the plan which keys stood in the destination before, where it was appended to.
+    /// Sets the keys that the destination had before the run in the plan, if it was appended to.
     private func beginPlan(_ expected: ExpectedObjects) throws {
         let tables = plan.destination.schema.tables.count
         var base = Array(repeating: Int64(0), count: tables)
@@ -240,12 +244,14 @@ final class VerificationScene {
         for table in 0..<tables {
             let there = try destination.count(table: table, in: plan.destination)
             let highest = plan.destination.tables[table].maximumKey
-            // Rejected objects took numbers too, those of the runs before included, so the highest key tells where the new ones
-            // begin, whichever those were. What policies make, numbers itself.
+            // Rejected objects took numbers too, also in previous runs. So the highest key shows where the new objects
+            // begin, whichever were rejected. Policies may take numbers of their own; then the highest key proves
+            // nothing unless objects may be rejected.
             guard there > work.made[table] || (mayReject || !hasPolicies) && highest != plan.highest[table] else {
                 continue
             }
-            // Unless the table was empty: then the new objects kept the source's keys, and those may be the keys of older ones.
+            // If the table was empty, the new objects kept the source's keys, and these may also be keys of older
+            // objects.
             let greatest = try destination.greatestKey(table: table, in: plan.destination) ?? 0
             if there <= work.made[table], plan.isKept[table], greatest <= plan.highest[table] { unclear.append(table) }
             base[table] = max(0, highest - work.given[table])
@@ -281,7 +287,7 @@ final class VerificationScene {
         )
     }
 
-    /// Where policies ran, the numbers of other tables hold only if no policy took some: the highest one tells.
+    /// Checks the tables whose numbers a policy may have shifted: they are as expected if the highest key is.
     private func settleUncertain() throws {
         for table in plan.isUncertain.indices where plan.isUncertain[table] && plan.obstacles[table] == nil {
             let root = plan.destination.schema.tables[table].root

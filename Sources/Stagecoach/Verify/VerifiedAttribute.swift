@@ -3,23 +3,23 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// How a verification gets the value that an attribute of an entity mapping should have.
+/// An attribute of an entity mapping, and the way in which a verification gets its expected value.
 struct VerifiedAttribute {
     enum Way {
-        /// A column of the source's row, as it stands.
+        /// Copied unchanged from a column of the source's row.
         case copied(column: Int, isExternal: Bool)
         case initial(StoredValue?)
         case computed(ValueExpression, PropertyMapping?)
-        /// What the destination's own rows give.
+        /// Computed from the destination's own rows.
         case derived
         case skipped(String)
     }
 
     let attribute: AttributeDescription
-    /// Column index in the destination table.
+    /// The column's index in the destination table.
     let column: Int
     let way: Way
-    /// Takes the place of a nil that the expression gives.
+    /// The default that replaces a nil result of the expression.
     let standard: StoredValue?
 
     var isExternal: Bool { attribute.definition.allowsExternalBinaryDataStorage }
@@ -33,7 +33,7 @@ struct VerifiedAttribute {
         }
     }
 
-    /// The stored attributes of a mapping's destination entity.
+    /// Returns the stored attributes of a mapping's destination entity.
     static func all(of mapping: VerifiedMapping, plan: VerificationPlan) -> [VerifiedAttribute] {
         guard let entity = mapping.destination else { return [] }
         return entity.attributes.compactMap { attribute in

@@ -1,7 +1,7 @@
 import Diagnostics
 import PersistentStore
 
-/// Compares values of attributes that allow external storage, wherever their bytes lie.
+/// Compares values of attributes that allow external storage, whether their bytes are in a column or in a file.
 ///
 /// Memory: 256 KiB while a file is read.
 struct VerifiedExternal {
@@ -9,7 +9,8 @@ struct VerifiedExternal {
     let destination: ExternalFolder
 
     struct Problem {
-        /// Whether a file is missing, or no file, and not only other bytes.
+        /// True if the difference counts as one of a file: the destination's file is missing or damaged, or holds other
+        /// bytes.
         let isFile: Bool
         let expected: String?
         let found: String?
@@ -46,7 +47,9 @@ struct VerifiedExternal {
         }
     }
 
-    /// - Parameter expected: as the source's column has it.
+    /// Compares two values.
+    ///
+    /// - Parameter expected: the value as the source's column has it.
     /// - Throws: `external.unreadable` (74, 77).
     func compare(_ expected: VerifiedCell, _ found: VerifiedCell) throws(MigrationError) -> Outcome {
         let old = try content(expected, in: source)
@@ -56,14 +59,14 @@ struct VerifiedExternal {
         }
         switch (old, new) {
         case (.null, .null): return outcome(nil)
-        // A file that was missing before cannot be there now.
+        // A file that is missing in the source cannot exist in the destination.
         case (.missing, .missing), (.damaged, .damaged): return outcome(nil)
         case (.bytes(let count, let hash), .bytes(let other, let otherHash)) where count == other && hash == otherHash:
             return outcome(nil)
         case (_, .missing), (_, .damaged):
             return outcome(Problem(isFile: true, expected: old.shown, found: new.shown))
         default:
-            // Other bytes in a file are a matter of the file.
+            // If the destination's value is in a file, other bytes count as a difference of the file.
             let isFile: Bool
             if case .blob(let bytes) = found { isFile = ExternalReference.isReference(bytes) } else { isFile = false }
             return outcome(Problem(isFile: isFile, expected: old.shown, found: new.shown))
@@ -98,7 +101,7 @@ struct VerifiedExternal {
     }
 }
 
-/// A hash over bytes that come in parts, whatever the parts: FNV-1a, spread at the end.
+/// A hash over bytes that come in parts, independent of how they are divided: FNV-1a, with the bits mixed at the end.
 struct StreamedHash {
     private var state: UInt64
 

@@ -3,23 +3,27 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// An entity mapping as a verification reads it: names to entities, filter, and why its objects cannot be worked out.
+/// An entity mapping as a verification reads it, with its entities, its filter, and the reason why its objects cannot
+/// be worked out.
 struct VerifiedMapping {
-    /// Among all of the run's mapping models.
+    /// The position among all mappings of the run's mapping models.
     let index: Int
-    /// Which of the mapping models in turn.
+    /// The position of its mapping model.
     let turn: Int
     let mapping: EntityMapping
     let name: String
     let source: EntityDescription?
     let destination: EntityDescription?
     let filter: SourcePredicate?
-    /// Nil where the default policy makes one object for each source object of the entity that passes the filter.
+    /// The reason why its objects cannot be worked out. Nil if the default policy makes one object for each source
+    /// object of the entity that passes the filter.
     let obstacle: String?
-    /// Whether the mapping model takes broken rules of the source as warnings.
+    /// True if the mapping model takes broken rules of the source as warnings.
     let excuses: Bool
 
-    /// - Throws: `mapping.unknownEntity` (78), `expression.…` for a filter that is none.
+    /// Returns the mappings of all mapping models.
+    ///
+    /// - Throws: `mapping.unknownEntity` (78), `expression.…` for an invalid filter.
     static func all(
         _ models: [MappingModel], source: ManagedObjectModel, destination: ManagedObjectModel
     ) throws(MigrationError) -> [VerifiedMapping] {
@@ -67,7 +71,7 @@ struct VerifiedMapping {
         self.obstacle = obstacle
     }
 
-    /// Whether the mapping makes one object for each source object by the default policy.
+    /// True if the default policy makes one object for each source object.
     var isDeclarative: Bool { source != nil && destination != nil && obstacle == nil }
 
     func sourceID(_ key: Int64) -> String { "\(source?.definition.name ?? "?")/p\(key)" }

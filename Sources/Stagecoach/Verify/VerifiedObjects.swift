@@ -5,7 +5,7 @@ import Mapping
 import PersistentStore
 import Rows
 
-/// A source object, for the evaluator: its values are read when they are asked for.
+/// A source object for the evaluator. Its values are read on demand.
 final class VerifiedObject: NSObject, ExpressionObject {
     let entity: EntityDescription
     let table: Int
@@ -51,7 +51,7 @@ final class VerifiedObjectID: NSObject, ExpressionObjectID {
 
 /// A destination object that a lookup gives; it has no values here.
 final class VerifiedResult: NSObject {
-    /// Entity mapping that made it.
+    /// The index of the entity mapping that made it.
     let mapping: Int
     let sourceKey: Int64
     let key: Int64
@@ -71,9 +71,9 @@ final class VerifiedResult: NSObject {
 
 /// Reads the source's objects one by one.
 ///
-/// Memory: a row of each table, and the members of the relationship that is asked for, at most ``mostMembers``.
+/// Memory: a row of each table, and the members of the relationship that is read, at most ``mostMembers``.
 final class VerifiedObjects {
-    /// Members of one relationship that are made objects of at a time.
+    /// The largest number of members of one relationship made into objects at a time.
     static let mostMembers = 100_000
 
     let source: SourceStore
@@ -190,13 +190,13 @@ final class VerifiedObjects {
     }
 }
 
-/// Why something cannot be computed again.
+/// A reason why something cannot be computed again.
 struct VerificationObstacle: Error {
     let reason: String
 
     init(_ reason: String) { self.reason = reason }
 
-    /// The reason in an error of an evaluation.
+    /// Returns the reason given by an error of an evaluation.
     static func reason(of error: any Error) -> String {
         if let obstacle = error as? VerificationObstacle { return obstacle.reason }
         if let error = error as? MigrationError {
@@ -207,11 +207,11 @@ struct VerificationObstacle: Error {
     }
 }
 
-/// `$manager` as expressions see it: the lookups, answered from the verification's own pairs.
+/// The `$manager` of evaluated expressions. It answers lookups from the verification's own pairs.
 final class VerifiedManager: NSObject, ExpressionFunctions {
     private let plan: VerificationPlan
     private let ledger: VerificationLedger
-    /// Entity mappings that lookups reach, by name: those of the mapping model at work, else the latest earlier ones.
+    /// The position of the mapping model at work. Lookups by name reach its mappings, or else the latest previous ones.
     var turn = 0
     /// The entity mapping whose expressions are evaluated.
     private var current: EntityMapping?
@@ -229,7 +229,7 @@ final class VerifiedManager: NSObject, ExpressionFunctions {
 
     private static let properties = ["currentEntityMapping", "mappingModel", "sourceModel", "destinationModel"]
 
-    /// Evaluates expressions of an entity mapping from now on.
+    /// Sets the entity mapping whose expressions are evaluated from now on.
     func enter(_ mapping: VerifiedMapping) {
         turn = mapping.turn
         current = mapping.mapping

@@ -3,7 +3,7 @@ import Diagnostics
 import ManagedModel
 import PersistentStore
 
-/// The model's rules for the objects of one entity, read from its rows: required values, bounds, lengths, patterns.
+/// The model's rules for the objects of one entity, checked on its rows: required values, bounds, lengths, patterns.
 struct VerifiedRules {
     /// A rule that a row breaks.
     struct Broken {
@@ -30,6 +30,8 @@ struct VerifiedRules {
 
     private var rules: [Rule] = []
 
+    /// Compiles the rules of an entity.
+    ///
     /// - Throws: `model.regularExpression` (78) for a pattern that does not compile.
     init(entity: EntityDescription, schema: StoreSchema) throws(MigrationError) {
         for attribute in entity.attributes where !attribute.isDerived {
@@ -60,7 +62,7 @@ struct VerifiedRules {
         }
     }
 
-    /// The rules that a row breaks; column 0 of the statement is the key, column i + 1 the table's column i.
+    /// Returns the rules that a row breaks. Column 0 of the statement is the key, column i + 1 the table's column i.
     func broken(_ row: Statement) throws(MigrationError) -> [Broken] {
         var found: [Broken] = []
         for rule in rules {

@@ -12,7 +12,7 @@ extension DestinationObjects: FetchSide {
         let table = rows[wanted.table]
         let most = session.fetchCapacity(slots: table.columns)
         let columns = wanted.columns.compactMap { if case .own(let column) = $0 { column } else { nil } }
-        // Small batches first: a fetch with a limit often ends in them.
+        // Begin with small batches: a fetch with a limit often needs no more.
         var capacity = min(16, most)
         var nextKey: Int64 = .min
         while true {
@@ -37,7 +37,7 @@ extension DestinationObjects: FetchSide {
         }
     }
 
-    /// Refuses values that a fetch would have to look into and that do not fit the memory limit.
+    /// Refuses values that a fetch would have to read and that do not fit the memory limit.
     private func refuseHugeValues(_ batch: borrowing RowBatch, _ columns: [Int]) throws(MigrationError) {
         guard batch.hasHugeValues else { return }
         for row in 0..<batch.count {
@@ -58,7 +58,7 @@ extension DestinationObjects: FetchSide {
         guard !keys.isEmpty else { return }
         let table = rows[wanted.table]
         let columns = wanted.columns.compactMap { if case .own(let column) = $0 { column } else { nil } }
-        // A batch of its own: what is asked of objects inside the closure reads other rows.
+        // The batch is a copy, because the closure may read other rows through objects.
         var copy = RowBatch(slots: table.columns, rowCapacity: 1, byteTarget: 4096)
         for key in keys {
             copy.removeAll()
@@ -84,9 +84,9 @@ extension DestinationObjects: FetchSide {
         return try follower.counts[entity.index, default: 0] + follower.storedCount(of: entity.index)
     }
 
-    /// The number of objects that are in no store yet.
+    /// Returns the number of objects that are in no store yet.
     ///
-    /// - Complexity: O(new rows) the first time, then O(those since).
+    /// - Complexity: O(new rows) the first time, then O(rows added since).
     func insertedCount() throws -> Int {
         var count = 0
         for table in rows.indices {
@@ -132,14 +132,14 @@ extension DestinationObjects: FetchSide {
         context?.object(at: place(entity: entity, key: key))
     }
 
-    /// Gives up what fetches keep: nobody fetches any more.
+    /// Releases the indexes and counts of fetches, once no more fetches will come.
     func endFetches() {
         for (table, _) in followers { rows[table].changes = nil }
         followers = [:]
         indexes.removeAll()
     }
 
-    /// The places of a page of new rows in a table, ascending by key from a key on; empty at the end.
+    /// Returns a page of places of new rows in a table, ascending by key from a given key on; empty at the end.
     func places(inTable table: Int, from key: Int64) throws -> [ObjectPlace] {
         let scan = try DestinationScan(
             rows[table], from: key, storedColumns: nil, capacity: 128, session: session)
@@ -152,20 +152,20 @@ extension DestinationObjects: FetchSide {
     }
 }
 
-/// Follows the rows of an open destination table for counts and indexes: new rows are read once, when somebody asks;
-/// changed ones are noted and read again then. Those that were there before are counted apart, and are in an index from
-/// its beginning.
+/// Keeps counts and indexes of an open destination table up to date. New rows are read once, when the counts or indexes
+/// are needed. Changed rows are noted and read again then. Rows from before the mapping model are counted separately,
+/// and are in an index from its beginning.
 ///
-/// Memory: 8 bytes a changed row, at most ``ChangedRows/most`` of them.
+/// Memory: 8 bytes for each changed row, at most ``ChangedRows/most`` of them.
 final class TableFollower {
     private let rows: DestinationRows
     private unowned(unsafe) let objects: DestinationObjects
     private let session: MigrationSession
-    /// The key after the last one read, by run.
+    /// The key after the last one read, for each run of rows.
     private var nextKeys: [ObjectIdentifier: Int64] = [:]
-    /// New rows by entity index.
+    /// The number of new rows by entity index.
     private(set) var counts: [Int: Int] = [:]
-    /// Rows that were there before by entity index; nil until somebody asks.
+    /// The number of rows from before the mapping model, by entity index; nil until it is needed.
     private var storedCounts: [Int: Int]?
 
     init(rows: DestinationRows, objects: DestinationObjects, session: MigrationSession) {
@@ -174,13 +174,13 @@ final class TableFollower {
         self.session = session
     }
 
-    /// Notes changes from now on.
+    /// Begins to note changes.
     func followChanges() {
         guard rows.changes == nil else { return }
         rows.changes = ChangedRows { [unowned self] keys throws(MigrationError) in try read(keys) }
     }
 
-    /// Reads what is new and what has changed.
+    /// Reads new and changed rows.
     ///
     /// - Complexity: O(new and changed rows).
     func catchUp() throws(MigrationError) {
@@ -207,7 +207,7 @@ final class TableFollower {
         if let entity = objects.schema.entity(inTable: rows.table, number: number) { counts[entity, default: 0] += 1 }
     }
 
-    /// The number of rows of an entity that were there before and still are.
+    /// Returns the number of an entity's rows that existed before the mapping model and still exist.
     ///
     /// - Complexity: O(rows) the first time, then O(1).
     func storedCount(of entity: Int) throws(MigrationError) -> Int {
@@ -240,7 +240,7 @@ final class TableFollower {
         }
     }
 
-    /// An object goes: it is counted no more.
+    /// Subtracts an object that is about to be deleted.
     func willDelete(entity: Int, isStored: Bool) throws(MigrationError) {
         guard !isStored else {
             storedCounts?[entity, default: 0] -= 1
@@ -251,9 +251,9 @@ final class TableFollower {
     }
 }
 
-/// Keys of rows that were changed, until somebody reads the rows again.
+/// The keys of changed rows, until the rows are read again.
 final class ChangedRows {
-    /// Keys gathered at most.
+    /// The largest number of keys that are collected.
     static let most = 4096
     private var keys: [Int64] = []
     private let read: ([Int64]) throws(MigrationError) -> Void
@@ -267,7 +267,7 @@ final class ChangedRows {
         keys.append(key)
     }
 
-    /// Has the rows read again.
+    /// Lets the rows be read again, and forgets their keys.
     func drain() throws(MigrationError) {
         guard !keys.isEmpty else { return }
         let changed = keys
@@ -277,8 +277,9 @@ final class ChangedRows {
 }
 
 extension StoreSchema {
-    /// The entity of a row by its Z_ENT; nil where the table holds none of the number. In a table of one entity Core Data
-    /// does not look at it (ArtsyPartner 1.3: an Artwork with the number of Collection).
+    /// Returns the entity of a row by its Z_ENT; nil if the table has no entity with this number. In a table with a
+    /// single entity the number is ignored, as Core Data does (ArtsyPartner 1.3: an Artwork with the number of
+    /// Collection).
     func entity(inTable table: Int, number: Int64) -> Int? {
         let entities = tables[table].entities
         if entities.count == 1 { return entities[0] }

@@ -3,23 +3,25 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// The rows of an open destination table in ascending key order, as they are now: those that were in the store before,
-/// spilled ones with their patches, then those of the open batches.
+/// The current rows of an open destination table in ascending key order: rows that were in the store before, spilled
+/// rows with their patches, then rows of the open batches.
 ///
-/// Nothing may change the table while a scan is under way; whoever lets others work in between makes a new one from
-/// the last key on.
-/// Memory: a batch, a second one where several runs are merged, a block of each spill and its patches, a statement.
+/// The table must not change during a scan. A caller that lets other code run in between makes a new scan from the last
+/// key on. Memory: a batch, a second one if several runs are merged, a block of each spill and its patches, a
+/// statement.
 final class DestinationScan {
-    /// The rows at hand, every column a slot.
+    /// The current rows, with a slot for every column.
     private(set) var batch: RowBatch
     private let heads: [Head]
-    /// The rows that were there before: their keys are less than all new ones. Nil where they have been shown.
+    /// The existing rows, whose keys are lower than those of all new rows; nil once they have been read.
     private var stored: StoredRowScan?
 
+    /// Creates a scan that begins at the same key in each run.
+    ///
     /// - Parameters:
-    ///   - key: the least key to show.
-    ///   - storedColumns: what to read of rows that were there before; nil: none of them is shown.
-    ///   - capacity: rows a batch at most; nil: as many as its memory holds.
+    ///   - key: the lowest key to read.
+    ///   - storedColumns: the columns to read of existing rows; nil: existing rows are left out.
+    ///   - capacity: the largest number of rows in a batch; nil: as many as its memory holds.
     convenience init(
         _ rows: DestinationRows, from key: Int64 = .min, storedColumns: [Int]?, capacity: Int? = nil,
         session: MigrationSession
@@ -30,7 +32,7 @@ final class DestinationScan {
         try self.init(rows, from: { _ in key }, stored: stored, capacity: capacity, session: session)
     }
 
-    /// A scan that begins at a key of its own in each run.
+    /// Creates a scan that begins at a key of its own in each run.
     init(
         _ rows: DestinationRows, from key: (DestinationRows.Run) -> Int64, stored: StoredRowScan? = nil,
         capacity: Int? = nil, session: MigrationSession
@@ -68,7 +70,7 @@ final class DestinationScan {
         return !batch.isEmpty
     }
 
-    /// The rows of one run.
+    /// The reader of one run.
     private final class Head {
         private let run: DestinationRows.Run
         private let reader: RowSpillReader
@@ -113,7 +115,7 @@ final class DestinationScan {
             if key == .max { isDone = true } else { nextKey = key + 1 }
         }
 
-        /// The key of the next row; nil at the end.
+        /// Returns the key of the next row; nil at the end.
         func key() throws(MigrationError) -> Int64? {
             if row >= page.count {
                 page.removeAll()
@@ -123,7 +125,7 @@ final class DestinationScan {
             return page.isEmpty ? nil : page.key(row)
         }
 
-        /// Moves the row whose key was asked for.
+        /// Moves the row whose key was returned to a batch.
         func move(to target: inout RowBatch) {
             target.append(row: row, of: page, key: page.key(row))
             row += 1

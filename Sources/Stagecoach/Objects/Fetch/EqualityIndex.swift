@@ -2,23 +2,25 @@ import Diagnostics
 import Rows
 import SpillStorage
 
-/// A temporary index of one column: the hash of a value to the keys of the rows that had it once.
+/// A temporary index of one column. It maps the hash of a value to the keys of the rows that have or had the value.
 ///
-/// What it gives are candidates: rows change after they were noted, and hashes are shared, so whoever looks up reads
-/// the rows again. A change adds an entry, nothing is taken out.
-/// Memory: the allowance; the rest lies in the work directory. Complexity: a lookup a binary search in each run.
+/// The keys are only candidates, because rows change after they were noted and values may share a hash: read the rows
+/// again after a lookup. A change adds an entry; no entry is removed. Memory: the allowance; the rest is in the work
+/// directory. Complexity: a lookup is a binary search in each run.
 final class EqualityIndex {
     private let log: RecordLog
     private let options: UInt8
     private let record: UnsafeMutablePointer<UInt64>
-    /// Keys before which no row has a value of the hash any more, for some hashes: entries that lie before are not read
-    /// again and again by who takes the first row, changes it and asks once more.
+    /// For some hashes, the key before which no row has such a value any more. Without it, a caller that repeatedly
+    /// takes the first row with a value, changes it and asks again would read all outdated entries each time.
     private var firstLive: [UInt64: Int64] = [:]
     private static let mostHints = 1024
-    /// Entries that lookups were shown.
+    /// The number of entries that lookups have read.
     private(set) var entriesRead = 0
 
-    /// - Parameter options: what comparisons overlook.
+    /// Creates an empty index.
+    ///
+    /// - Parameter options: the differences that comparisons ignore.
     init(directory: WorkDirectory, options: UInt8, memory: Int) {
         log = RecordLog(directory: directory, name: "fetch-index", width: 2, indexWords: 2, memory: memory)
         self.options = options
@@ -37,26 +39,26 @@ final class EqualityIndex {
         if !firstLive.isEmpty, let hint = firstLive[hash], key < hint { firstLive[hash] = key }
     }
 
-    /// The hash of a value.
+    /// Returns the hash of a value.
     func hash(of value: StoredValue) -> UInt64 { FetchHash.hash(value, options: options) }
 
-    /// Whether a cell has a hash.
+    /// Tells whether a cell has a given hash.
     func has(_ cell: Cell, _ hash: UInt64, in batch: borrowing RowBatch) -> Bool {
         FetchHash.hash(cell, in: batch, options: options) == hash
     }
 
-    /// The key to begin a lookup at.
+    /// Returns the key at which a lookup begins.
     func start(of hash: UInt64) -> Int64 { firstLive[hash] ?? .min }
 
-    /// Remembers that no row before a key has the hash.
+    /// Notes that no row before a key has the hash.
     func noteStart(_ key: Int64, of hash: UInt64) {
         if firstLive.count >= EqualityIndex.mostHints, firstLive[hash] == nil { firstLive.removeAll() }
         firstLive[hash] = key
     }
 
-    /// Keys of rows that may have a hash, ascending, each once: the first ones from a key on.
+    /// Returns a page of keys of rows that may have a hash, ascending, each once, from a given key on.
     ///
-    /// - Returns: the keys, and the key to go on at; nil where these are all.
+    /// - Returns: the keys, and the key at which the next page begins; nil if there is no further page.
     /// - Complexity: O(log rows + most · runs).
     func page(of hash: UInt64, from key: Int64, most: Int) throws(MigrationError) -> (keys: [Int64], next: Int64?) {
         record[0] = hash
@@ -74,7 +76,7 @@ final class EqualityIndex {
         return (unique, last + 1)
     }
 
-    /// The keys of rows that may hold one of the values, ascending, each once.
+    /// Returns the keys of rows that may hold one of the values, ascending, each once.
     ///
     /// - Complexity: O(log rows + rows noted with the values).
     func keys(holding values: [StoredValue]) throws(MigrationError) -> [Int64] {
@@ -101,27 +103,29 @@ final class EqualityIndex {
     }
 }
 
-/// The equality indexes of one side: made when a column is asked for a second time, the one not used longest given up
-/// where there are too many.
+/// The equality indexes of one side. An index is made when a column is asked for the second time. If there are too
+/// many, the least recently used one is removed.
 ///
-/// Memory: ``memory`` for each of at most ``most`` indexes; 16 bytes a column asked for once.
+/// Memory: ``memory`` for each of at most ``most`` indexes; 16 bytes for each column asked for once.
 final class EqualityIndexes {
     static let most = 8
     private let directory: WorkDirectory
     private let memory: Int
     private(set) var indexes: [FetchColumn: EqualityIndex] = [:]
-    /// Columns asked for once.
+    /// The columns that were asked for.
     private var known: Set<FetchColumn> = []
-    /// Least lately used first.
+    /// The indexed columns, the least recently used first.
     private var uses: [FetchColumn] = []
 
+    /// Creates an empty set of indexes.
+    ///
     /// - Parameter memory: bytes for all of them.
     init(directory: WorkDirectory, memory: Int) {
         self.directory = directory
         self.memory = memory / EqualityIndexes.most
     }
 
-    /// The index of a column that has one.
+    /// Returns the index of a column; nil if it has none.
     func index(of column: FetchColumn) -> EqualityIndex? {
         guard let index = indexes[column] else { return nil }
         if uses.last != column {
@@ -131,7 +135,7 @@ final class EqualityIndexes {
         return index
     }
 
-    /// Notes that a column was asked for; true where it was before.
+    /// Notes that a column is asked for. Returns true if it was asked for before.
     func noteUse(of column: FetchColumn) -> Bool { !known.insert(column).inserted }
 
     /// Adds an empty index, which the caller fills.
@@ -143,10 +147,10 @@ final class EqualityIndexes {
         return index
     }
 
-    /// Entries that lookups in the indexes at hand were shown.
+    /// The number of entries that lookups in the current indexes have read.
     var entriesRead: Int { indexes.values.reduce(0) { $0 + $1.entriesRead } }
 
-    /// Gives all of them up.
+    /// Removes all indexes.
     func removeAll() {
         indexes = [:]
         uses = []

@@ -1,18 +1,18 @@
 import Mapping
 
-/// A comparison of a key path with constants that asks for equality: `path == value`, `path IN values`,
-/// `ANY path == value`, `path CONTAINS value`.
+/// A comparison of a key path with constants for equality: `path == value`, `path IN values`, `ANY path == value`,
+/// `path CONTAINS value`.
 struct FetchComparison {
     let modifier: ComparisonModifier
-    /// Empty for the object itself.
+    /// The key path; empty for the object itself.
     let path: [String]
     let constants: [FetchConstant]
-    /// Whether it is `!=`.
+    /// True for `!=`.
     let isUnequal: Bool
-    /// Whether it asks for a member of a to-many: ANY, or CONTAINS.
+    /// True for a test of membership in a to-many: ANY, or CONTAINS.
     let isMembership: Bool
 
-    /// Whether it asks for nil.
+    /// True for a comparison with nil.
     var isNull: Bool {
         if constants.count == 1, case .null = constants[0] { return true }
         return false
@@ -28,7 +28,7 @@ struct FetchComparison {
         self.isMembership = isMembership
     }
 
-    /// Nil where the comparison is none of these.
+    /// Recognises such a comparison; nil for any other.
     init?(
         _ modifier: ComparisonModifier, _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode
     ) {
@@ -67,7 +67,8 @@ struct FetchComparison {
 
 /// The key paths of predicates.
 enum FetchKeys {
-    /// The components of a key path from the fetched object; empty for the object itself; nil for anything else.
+    /// Returns the components of a key path from the fetched object; empty for the object itself; nil for anything
+    /// else.
     static func path(_ node: ExpressionNode) -> [String]? {
         switch node {
         case .evaluatedObject: return []
@@ -80,13 +81,13 @@ enum FetchKeys {
         }
     }
 
-    /// The key paths of a comparison that have to give a value lest it is unknown.
+    /// Returns the key paths whose nil value makes a comparison unknown.
     static func needed(
         _ modifier: ComparisonModifier, _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode,
         isNegated: Bool
     ) -> [String] {
         let isNullTest = left == .constant(.null) || right == .constant(.null)
-        // Where nil makes the comparison false, it may as well be unknown.
+        // If nil makes the comparison false, treating it as unknown gives the same result.
         guard modifier == .direct, !isNullTest, isNegated || sign == .notEqual || sign == .equal else { return [] }
         return [left, right].compactMap { node in
             guard case .keyPath(let target, let components) = node, target == nil || target == .evaluatedObject,
@@ -96,7 +97,7 @@ enum FetchKeys {
         }
     }
 
-    /// The first components of all key paths from the fetched object.
+    /// Returns the first components of all key paths from the fetched object.
     static func first(in node: PredicateNode) -> Set<String> {
         var found: Set<String> = []
         collect(node, into: &found)
@@ -132,7 +133,7 @@ enum FetchKeys {
             collect(condition, into: &found)
             collect(yes, into: &found)
             collect(no, into: &found)
-        // Inside a subquery's predicate a bare key is one of the member.
+        // Inside a subquery's predicate, a bare key belongs to the member.
         case .subquery(let collection, _, _): collect(collection, into: &found)
         default: return
         }

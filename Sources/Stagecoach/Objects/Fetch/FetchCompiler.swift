@@ -5,12 +5,12 @@ import Mapping
 import PersistentStore
 import Rows
 
-/// Takes a fetch's predicate apart.
+/// Divides a fetch's predicate into conditions on cells and conditions on objects.
 struct FetchCompiler {
     let entity: EntityDescription
     let side: any FetchSide
     private(set) var slots: FetchSlots
-    /// Conditions that keys can be looked up for.
+    /// The conditions for which keys can be looked up.
     private(set) var probes: [FetchProbe] = []
     private let context: MigrationError.Context
 
@@ -23,8 +23,8 @@ struct FetchCompiler {
 
     /// Compiles a whole predicate.
     ///
-    /// - Throws: `fetch.unknownKey` (65) where a key path begins with no property of the entity,
-    ///   `value.type` where an object is one of the other side.
+    /// - Throws: `fetch.unknownKey` (65) if a key path does not begin with a property of the entity, `value.type` if an
+    ///   object belongs to the other side.
     mutating func compile(_ predicate: SourcePredicate) throws -> FetchCondition {
         try checkKeys(predicate.node)
         let condition = try compile(predicate.node, isNegated: false)
@@ -32,7 +32,7 @@ struct FetchCompiler {
         return condition
     }
 
-    /// The slot of a sort key's column; nil where the value has to be asked of the object.
+    /// Returns the slot of a sort key's column; nil if only the object can give the value.
     mutating func slot(ofSortKey path: [String]) -> Int? { try? slots.slot(forKeyPath: path).slot }
 
     // MARK: - Conditions
@@ -100,7 +100,8 @@ struct FetchCompiler {
         return .partner(store, links, among: Set(keys), isNegated: isOpposite)
     }
 
-    /// The keys of objects given; nil where something else is given. Objects of other tables are never met.
+    /// Returns the keys of the given objects; nil if anything else is given. Objects of other tables are left out,
+    /// because they never match.
     private func keys(_ constants: [FetchConstant], table: Int) throws -> [Int64]? {
         var keys: [Int64] = []
         for constant in constants {
@@ -164,7 +165,7 @@ struct FetchCompiler {
         return try probe(over: relationship, comparison, options)
     }
 
-    /// What stands at the end of a relationship is looked up, then those that refer to it.
+    /// Returns a probe that looks up the objects at the end of a relationship, then the objects that refer to them.
     private func probe(
         over relationship: RelationshipDescription, _ comparison: FetchComparison, _ options: ComparisonOptions
     ) throws -> FetchProbe? {
@@ -175,7 +176,7 @@ struct FetchCompiler {
             guard let keys = try keys(comparison.constants, table: table) else { return nil }
             ends = keys
         } else {
-            // Attributes of members only: a longer path is evaluated.
+            // Only an attribute of the member can be looked up; a longer path is evaluated.
             var inner = FetchCompiler(entity: relationship.destination, side: side, predicate: nil)
             guard rest.count == 1, relationship.destination.attribute(named: rest[0]) != nil,
                 case .values(let column, _, let values)? = try inner.innerProbe(comparison, rest, options),
@@ -208,12 +209,14 @@ struct FetchCompiler {
 
     // MARK: - Keys
 
-    /// Finds keys that nobody has before any row is read, so that a wrong one is an error where there are no rows too.
+    /// Refuses unknown keys before any row is read, so that a wrong key is an error even if there are no rows.
     private func checkKeys(_ node: PredicateNode) throws(MigrationError) {
         for key in FetchKeys.first(in: node) { try checkKey(key) }
     }
 
-    /// - Throws: `fetch.unknownKey` (65) where the entity has no such property.
+    /// Checks a key.
+    ///
+    /// - Throws: `fetch.unknownKey` (65) if the entity has no such property.
     func checkKey(_ key: String) throws(MigrationError) {
         guard entity.hasProperty(named: key) || ManagedObject.extraKeys.contains(key) else {
             throw MigrationError(
@@ -223,7 +226,7 @@ struct FetchCompiler {
 }
 
 extension FetchSide {
-    /// The links of a relationship; nil on the source's side, where they are in the rows.
+    /// Returns the links of a relationship; nil on the source's side, where links are in the rows.
     func links(of relationship: RelationshipDescription) -> (store: LinkStore, side: LinkStore.Side)? {
         (self as? DestinationObjects)?.links.store(of: relationship)
     }

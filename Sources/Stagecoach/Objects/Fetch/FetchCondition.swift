@@ -1,26 +1,27 @@
 import Mapping
 
-/// A predicate taken apart: what can be answered from the cells of a row, and what needs the object.
+/// A predicate divided into conditions that cells can answer and conditions that need the object.
 ///
-/// Negations stand at the leaves, so that unknown, which is not true, can be told apart nowhere above them.
+/// Negations are applied only to single conditions. There unknown can be treated as false, because nothing above them
+/// negates it again.
 indirect enum FetchCondition {
     case constant(Bool)
-    /// Compiled: reads cells.
+    /// A compiled predicate that reads cells.
     case program(PredicateProgram)
-    /// The object itself is one of these, or none of these.
+    /// The object is one of the given ones; negated: none of them.
     case isObject(among: Set<Int64>, isNegated: Bool)
-    /// A key column holds one of these keys, or another one; NULL is neither.
+    /// A key column holds one of the given keys; negated: another key. NULL fulfils neither.
     case reference(slot: Int, among: Set<Int64>, isNegated: Bool)
-    /// A key column is NULL, or is not.
+    /// A key column is NULL; negated: it is not NULL.
     case isNull(slot: Int, isNegated: Bool)
-    /// A to-one relationship of the destination leads to one of these objects, or to another one.
+    /// A to-one relationship of the destination leads to one of the given objects; negated: to another one.
     case partner(LinkStore, LinkStore.Side, among: Set<Int64>, isNegated: Bool)
-    /// A relationship of the destination leads to nothing, or to something.
+    /// A relationship of the destination is empty; negated: it is not empty.
     case isUnlinked(LinkStore, LinkStore.Side, isNegated: Bool)
-    /// A to-many relationship of the destination has one of these objects.
+    /// A to-many relationship of the destination has one of the given objects.
     case hasMember(LinkStore, LinkStore.Side, among: Set<Int64>)
-    /// Evaluated on the object. Where one of the key paths gives nil, a comparison is unknown, whatever NSPredicate's own
-    /// two-valued logic says.
+    /// A predicate evaluated on the object. If one of the key paths gives nil, a comparison is unknown, unlike in
+    /// NSPredicate's own two-valued logic.
     case evaluated(SourcePredicate, known: [String])
     case all([FetchCondition])
     case any([FetchCondition])

@@ -2,7 +2,7 @@ import Foundation
 import ManagedModel
 import Mapping
 
-/// A constant of a predicate, as fetches know it.
+/// A constant in the predicate of a fetch.
 enum FetchConstant {
     case null
     case object(ManagedObjectID)
@@ -10,7 +10,7 @@ enum FetchConstant {
     case scalar(Any)
     case list([FetchConstant])
 
-    /// Nil for what is no constant.
+    /// Reads a constant; nil if the node is not one.
     init?(_ node: ExpressionNode) {
         switch node {
         case .constant(let constant): self.init(constant)
@@ -28,7 +28,7 @@ enum FetchConstant {
         }
     }
 
-    /// The node with its collections of plain values written out, so that it can be compiled.
+    /// Returns the node with its collections of plain values written out, so that it can be compiled.
     static func literal(_ node: ExpressionNode) -> ExpressionNode {
         guard case .opaque = node, case .list(let members)? = FetchConstant(node) else { return node }
         var nodes: [ExpressionNode] = []
@@ -57,7 +57,7 @@ enum FetchConstant {
         }
     }
 
-    /// A value that an argument gave.
+    /// Converts the value of an argument.
     init(value: Any?) {
         switch ValueBridge.unwrapped(value) {
         case nil: self = .null

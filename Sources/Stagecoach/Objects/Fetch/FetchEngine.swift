@@ -5,17 +5,17 @@ import Mapping
 import PersistentStore
 import Rows
 
-/// Runs the fetches of one side: candidates by key where the predicate allows it, else all rows of the entity; each is
-/// checked, ordered, counted.
+/// Runs the fetches of one side. Candidates are looked up by key if the predicate allows it, else all rows of the
+/// entity are read; each candidate is checked, then ordered or counted.
 ///
-/// Memory: a batch, the sorter's while it sorts; the results themselves are the caller's.
+/// Memory: a batch, and the sorter's memory during a sort. The results themselves belong to the caller.
 struct FetchEngine {
     let side: any FetchSide
     let session: MigrationSession
 
-    /// What a request asks for, taken apart.
+    /// Compiles a request.
     ///
-    /// - Throws: `fetch.unknownKey`, `value.type` (65), and what a predicate that could not be read has kept.
+    /// - Throws: `fetch.unknownKey`, `value.type` (65), and the stored error of a predicate that could not be read.
     func query(
         entity: EntityDescription, includesSubentities: Bool, predicate: SourcePredicate?,
         sort: [KeySortDescriptor], limit: Int, offset: Int
@@ -55,9 +55,9 @@ struct FetchEngine {
 
     // MARK: - Running
 
-    /// The number of matches, offset and limit applied.
+    /// Returns the number of matches after offset and limit.
     ///
-    /// - Complexity: O(1) without a predicate once the rows have been counted.
+    /// - Complexity: O(1) without a predicate, once the rows have been counted.
     func count(_ query: FetchQuery) throws -> Int {
         var found = 0
         if query.condition == nil {
@@ -71,7 +71,7 @@ struct FetchEngine {
         return min(max(0, found - query.offset), query.limit ?? .max)
     }
 
-    /// Shows the matches in order, offset and limit applied, until the closure returns false.
+    /// Calls a closure with the matches in order, after offset and limit, until it returns false.
     func forEach(_ query: FetchQuery, _ body: (ManagedObject) throws -> Bool) throws {
         var passed = 0
         func pass(_ object: ManagedObject) throws -> Bool {
@@ -111,7 +111,7 @@ struct FetchEngine {
         side.object(entity: entity, table: query.rows.table, key: key)
     }
 
-    /// Shows every row that satisfies the condition, ascending by key.
+    /// Calls a closure with every row that fulfils the condition, ascending by key.
     private func matches(
         _ query: FetchQuery, _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool
     ) throws {
@@ -129,7 +129,7 @@ struct FetchEngine {
         }
     }
 
-    /// Where matches are looked for.
+    /// The rows among which matches are searched.
     private enum Candidates {
         case all
         case keys([Int64])
@@ -159,14 +159,14 @@ struct FetchEngine {
         return .all
     }
 
-    /// Shows the rows that an index gives for one value, until the closure returns false.
+    /// Calls a closure with the rows that an index gives for one value, until it returns false.
     ///
-    /// Entries at the beginning whose rows have changed are passed over from then on.
+    /// Leading entries whose rows have changed are skipped from then on.
     private func probe(
         _ query: FetchQuery, _ index: EqualityIndex, slot: Int, hash: UInt64,
         _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool
     ) throws {
-        // Rows of entities that are not asked for are not shown, so nothing is known of them.
+        // Rows of other entities are not read here, so with such rows it is unknown which leading entries are outdated.
         var isLeading = query.rows.entities.count == side.schema.tables[query.rows.table].entities.count
         var next: Int64? = index.start(of: hash)
         var most = 16

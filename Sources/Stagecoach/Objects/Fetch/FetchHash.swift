@@ -2,10 +2,10 @@ import Foundation
 import ManagedModel
 import Rows
 
-/// What equality indexes hold of a value: equal values have equal hashes, whatever their storage class.
+/// Hashes of values for equality indexes. Equal values have equal hashes, whatever their storage class.
 enum FetchHash {
-    /// Whether an attribute's values can be looked up by hash. A Float's column may hold other numbers that are read as the
-    /// same Float.
+    /// Tells whether an attribute's values can be looked up by hash. Floats cannot: their column may hold different
+    /// numbers that are read as the same Float.
     static func isIndexable(_ attribute: AttributeDescription) -> Bool {
         switch attribute.attributeType {
         case .string, .uri, .uuid, .date, .boolean, .integer16, .integer32, .integer64, .double, .decimal: true
@@ -13,7 +13,7 @@ enum FetchHash {
         }
     }
 
-    /// The hash of a cell; nil for NULL, and for a huge value, which equals nothing that anybody can ask for.
+    /// Returns the hash of a cell; nil for NULL, and for a huge value, which no value in a predicate can equal.
     static func hash(_ cell: Cell, in batch: borrowing RowBatch, options: UInt8) -> UInt64? {
         switch cell.kind {
         case .null, .absent, .huge, .encoded: return nil
@@ -35,12 +35,12 @@ enum FetchHash {
     private static func hash(_ bytes: UnsafeRawBufferPointer, options: UInt8) -> UInt64 {
         guard options != 0 else { return hash(bytes) }
         let text = String(decoding: bytes, as: UTF8.self)
-        // Both folded, whatever is asked for: a hash may be shared by values that differ.
+        // Always fold case and diacritics: values that differ may share a hash.
         var folded = text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
         return folded.withUTF8 { hash(UnsafeRawBufferPointer($0)) }
     }
 
-    /// FNV-1a over bytes, mixed.
+    /// Returns the FNV-1a hash of bytes, with the bits mixed.
     private static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         var state: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in bytes { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -55,7 +55,7 @@ enum FetchHash {
 }
 
 extension StoredValue {
-    /// A predicate's value as an attribute's column would hold one equal to it; nil where that is not certain.
+    /// Creates the stored form of a predicate's value, as an attribute's column holds it; nil if it is not certain.
     init?(_ value: Any, storedIn attribute: AttributeDescription) {
         if attribute.attributeType == .uri, let text = value as? String {
             self = .text(text)

@@ -3,22 +3,22 @@ import Mapping
 
 /// The order of a fetch's results.
 struct FetchOrder {
-    /// Where a sort key's value comes from.
+    /// The origin of a sort key's value.
     enum Origin {
         case slot(Int)
-        /// Asked of the object.
+        /// A value read from the object.
         case keyPath(String)
     }
 
     struct Key {
         let origin: Origin
         let isAscending: Bool
-        /// What the comparison of texts overlooks.
+        /// The differences that comparisons of texts ignore.
         let options: String.CompareOptions
     }
 
-    /// Values that cells can be compared by.
+    /// The sort keys; their values can be compared as cells.
     let keys: [Key]
-    /// Descriptors that compare objects in a way of their own: then all of them are asked.
+    /// Descriptors with comparisons of their own. If there are any, all descriptors compare objects.
     let comparing: [KeySortDescriptor]
 }

@@ -2,20 +2,20 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// A fetch request against the schema of one side: which rows may match, and what is asked of each.
+/// A fetch request compiled for one side: the rows that may match, and the conditions for a match.
 struct FetchQuery {
     let entity: EntityDescription
     let rows: FetchRows
-    /// What a row has to satisfy; nil: nothing.
+    /// The condition that a row has to fulfil; nil: none.
     let condition: FetchCondition?
-    /// Conditions of which each match satisfies all, that keys can be looked up for.
+    /// Conditions that every match fulfils and for which keys can be looked up.
     let probes: [FetchProbe]
     let order: FetchOrder?
-    /// Matches at most; nil: all.
+    /// The largest number of matches; nil: all.
     var limit: Int?
     var offset: Int
 
-    /// The same without offset and limit.
+    /// The same query without offset and limit.
     var unlimited: FetchQuery {
         var query = self
         query.limit = nil
@@ -23,7 +23,7 @@ struct FetchQuery {
         return query
     }
 
-    /// Matches that have to be known before the first ones are.
+    /// The number of leading matches that a sort has to keep: offset plus limit; nil: all.
     var needed: Int? {
         guard let limit else { return nil }
         let (sum, overflow) = offset.addingReportingOverflow(limit)
@@ -34,20 +34,20 @@ struct FetchQuery {
 /// The rows of a table that a fetch reads.
 struct FetchRows {
     let table: Int
-    /// Indices of the entities wanted.
+    /// The indices of the entities to fetch.
     let entities: [Int]
-    /// One slot each in the source's batches; the first is Z_ENT. The destination's batches have every column of the
-    /// table, slot by column index.
+    /// The columns to read. The source's batches have one slot for each, the first being Z_ENT. The destination's
+    /// batches have all columns of the table, with slots in the order of columns.
     let columns: [SelectedColumn]
 }
 
-/// A condition that keys can be looked up for.
+/// A condition for which keys can be looked up.
 enum FetchProbe {
-    /// The object is one of these.
+    /// The object is one of those with the given keys.
     case keys([Int64])
-    /// A column holds one of these values.
+    /// A column holds one of the given values.
     case values(FetchColumn, slot: Int, [StoredValue])
-    /// A relationship of the destination leads to one of these objects.
+    /// A relationship of the destination leads to one of the given objects.
     case partners(LinkStore, LinkStore.Side, [Int64])
 }
 
@@ -55,6 +55,6 @@ enum FetchProbe {
 struct FetchColumn: Hashable {
     let table: Int
     let column: SelectedColumn
-    /// What the comparison overlooks: ``ComparisonOptions``.
+    /// The differences that comparisons ignore: ``ComparisonOptions``.
     let options: UInt8
 }

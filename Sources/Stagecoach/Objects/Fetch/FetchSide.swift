@@ -7,41 +7,42 @@ protocol FetchSide: AnyObject {
     var schema: StoreSchema { get }
     var isSource: Bool { get }
 
-    /// Shows the rows of some entities, ascending by key, until the closure returns false. The batch is the side's own:
-    /// other rows may be read inside the closure.
+    /// Calls a closure with the rows of some entities, ascending by key, until it returns false. The batch is not
+    /// shared, so the closure may read other rows.
     func scan(_ rows: FetchRows, _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool) throws
 
-    /// Shows those of the rows that exist and are of the entities, in the order of the keys, until the closure returns
-    /// false.
+    /// Calls a closure with those rows that exist and have one of the entities, in the order of the keys, until it
+    /// returns false.
     func probe(
         _ rows: FetchRows, keys: [Int64], _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool
     ) throws
 
-    /// The number of objects of an entity, its subentities not counted.
+    /// Returns the number of objects of an entity, without its subentities.
     func count(of entity: EntityDescription) throws -> Int
 
-    /// The index of a column, up to date; nil where a scan of all rows is to be preferred: the first time that a column
-    /// is asked for.
+    /// Returns the index of a column, up to date; nil if reading all rows is better, as it is the first time that a
+    /// column is asked for.
     func index(of column: FetchColumn) throws -> EqualityIndex?
 
-    /// Whether an id or an object is one of this side.
+    /// Tells whether an id or an object belongs to this side.
     func contains(_ id: ManagedObjectID) -> Bool
 
     func object(entity: EntityDescription, table: Int, key: Int64) -> ManagedObject?
 }
 
-/// What fetches of one side have read, for tests of their cost.
+/// Figures on the rows that fetches of one side have read, for tests of their cost.
 package struct FetchStatistics: Sendable, Equatable {
-    /// Rows read in order: scans, and what indexes are made from.
+    /// Rows read in order: by scans, and to build indexes.
     package var scannedRows = 0
     /// Rows read by key.
     package var probedRows = 0
     package var indexesBuilt = 0
-    /// Entries of indexes that lookups were shown.
+    /// Index entries that lookups have read.
     package var indexEntries = 0
 }
 
 extension MigrationSession {
-    /// Rows a batch of a fetch takes: what its share of memory holds, whatever batch size the user asked for.
+    /// Returns the number of rows in a batch of a fetch: as many as fit its share of memory, independent of the user's
+    /// batch size.
     func fetchCapacity(slots: Int) -> Int { max(1, min(2000, budget.batch / (16 * max(1, slots) + 8))) }
 }

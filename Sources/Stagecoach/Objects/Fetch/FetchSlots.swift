@@ -3,15 +3,17 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// The slots of a fetch's batches: on the source's side each column once, own or over to-one relationships; on the
-/// destination's side all columns of the table.
+/// The slots of a fetch's batches. On the source's side, each column that is used has one slot, whether it is the row's
+/// own or reached over to-one relationships. On the destination's side, all columns of the table have a slot.
 struct FetchSlots: KeyPathResolver {
     private var source: SourceSlots?
     private var used: Set<Int> = [EntityTable.entityColumn]
     private let entity: EntityDescription
     private let schema: StoreSchema
 
-    /// - Parameter isSource: whether to-one relationships are columns of the row, and can be followed.
+    /// Creates the slots of an entity's rows.
+    ///
+    /// - Parameter isSource: true if to-one relationships are columns of the row and can be followed.
     init(entity: EntityDescription, schema: StoreSchema, isSource: Bool) {
         self.entity = entity
         self.schema = schema
@@ -23,7 +25,7 @@ struct FetchSlots: KeyPathResolver {
     /// The columns to read.
     var columns: [SelectedColumn] { source?.columns ?? used.sorted().map { .own($0) } }
 
-    /// The slot of a column.
+    /// Returns the slot of a column.
     mutating func slot(of column: SelectedColumn) -> Int? {
         if source != nil { return source?.slot(for: column) }
         guard case .own(let index) = column else { return nil }
@@ -40,7 +42,7 @@ struct FetchSlots: KeyPathResolver {
         return (slot, attribute.attributeType)
     }
 
-    /// The column of an attribute at the end of a key path; nil where no column holds it.
+    /// Returns the column of an attribute at the end of a key path; nil if no column holds it.
     func column(ofAttribute path: [String]) -> (column: SelectedColumn, attribute: AttributeDescription)? {
         let path = entity.joiningElements(in: path)
         guard let name = path.last, let (steps, last) = follow(path.dropLast()),
@@ -49,8 +51,8 @@ struct FetchSlots: KeyPathResolver {
         return (steps.isEmpty ? .own(column) : .related(path: steps, column: column), attribute)
     }
 
-    /// The key column of a to-one relationship at the end of a key path, and the table it leads into; nil where no
-    /// column holds it.
+    /// Returns the key column of a to-one relationship at the end of a key path, and the table that it refers to; nil
+    /// if no column holds it.
     func column(ofRelationship path: [String]) -> (column: SelectedColumn, table: Int)? {
         guard source != nil, let name = path.last, let (steps, last) = follow(path.dropLast()),
             let relationship = last.relationship(named: name),

@@ -1,11 +1,11 @@
 import Foundation
 import Mapping
 
-/// How texts are compared by a sort descriptor that values can be compared for, without asking it.
+/// The comparison of texts by a plain sort descriptor, for comparing values without calling the descriptor.
 struct FetchSortOptions {
     let options: String.CompareOptions
 
-    /// Nil where the descriptor has an order of its own: a closure, a locale's.
+    /// Reads a descriptor; nil if it has an order of its own, by a closure or a locale.
     init?(_ descriptor: KeySortDescriptor) {
         guard descriptor.isPlain, let key = descriptor.key, key.lowercased() != "self" else { return nil }
         switch descriptor.selectorName {
@@ -15,7 +15,7 @@ struct FetchSortOptions {
         }
     }
 
-    /// Objects by descriptors of any kind; equal ones keep their order.
+    /// Sorts objects by descriptors of any kind; equal objects keep their order.
     static func sorted(_ objects: [ManagedObject], by descriptors: [KeySortDescriptor]) -> [ManagedObject] {
         objects.enumerated().sorted { left, right in
             for descriptor in descriptors {

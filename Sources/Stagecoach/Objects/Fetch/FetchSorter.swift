@@ -3,10 +3,11 @@ import Foundation
 import Rows
 import SpillStorage
 
-/// Puts rows of a fetch in order, on disk above its batch; with a limit it keeps no more than are needed.
+/// Sorts the rows of a fetch. Rows beyond its batch are sorted on disk; with a limit it keeps no more rows than are
+/// needed.
 ///
-/// nil comes first, text goes by its bytes, equal rows by their keys, as SQLite has it.
-/// Memory: two batches; while it merges, a batch shared by the runs. Complexity: O(n log n).
+/// nil comes first, text is ordered by its bytes, and equal rows by their keys, as in SQLite. Memory: two batches;
+/// during a merge, one batch shared by the runs. Complexity: O(n log n).
 final class FetchSorter {
     private let session: MigrationSession
     private let keys: [FetchOrder.Key]
@@ -15,11 +16,13 @@ final class FetchSorter {
     private var runs: [RowSpill] = []
     private var sequence: Int64 = 0
 
-    /// Two slots after the sort keys': the row's key and its entity's index.
+    /// The two slots after those of the sort keys: the row's key and its entity's index.
     private var keySlot: Int { keys.count }
     private var entitySlot: Int { keys.count + 1 }
 
-    /// - Parameter needed: results that are asked for; nil: all.
+    /// Creates an empty sorter.
+    ///
+    /// - Parameter needed: the number of results that are needed; nil: all.
     init(_ keys: [FetchOrder.Key], needed: Int?, session: MigrationSession) {
         self.keys = keys
         self.session = session
@@ -34,7 +37,7 @@ final class FetchSorter {
 
     /// Adds a row.
     ///
-    /// - Parameter value: the value of a sort key by its position, where it is asked of the object.
+    /// - Parameter value: reads a sort key's value from the object, given its key path.
     func add(
         _ source: borrowing RowBatch, row: Int, entity: Int, value: (String) throws -> Any?
     ) throws {
@@ -92,7 +95,7 @@ final class FetchSorter {
         return left[one, keySlot].integerValue < right[other, keySlot].integerValue
     }
 
-    /// SQLite's order of storage classes: NULL, numbers, text, blobs.
+    /// Compares two cells in SQLite's order of storage classes: NULL, numbers, text, blobs.
     private static func compare(
         _ left: Cell, _ one: borrowing RowBatch, _ right: Cell, _ other: borrowing RowBatch
     ) -> Int {
@@ -124,18 +127,18 @@ final class FetchSorter {
         }
     }
 
-    /// The rows of the batch in order.
+    /// Returns the positions of the batch's rows in sorted order.
     private func order() -> [Int] {
         (0..<batch.count).sorted { isBefore(batch, $0, batch, $1) }
     }
 
-    /// Drops what no result needs, or writes a run.
+    /// Drops rows that no result needs, or writes a run.
     private func makeRoom() throws(MigrationError) {
         let order = order()
         if let needed, needed <= batch.count / 2 {
             var kept = FetchSorter.batch(slots: batch.slots, session)
             for index in order.prefix(needed) { kept.append(row: index, of: batch, key: batch.key(index)) }
-            // Where the kept rows alone are too many bytes, they become a run.
+            // If the kept rows alone have too many bytes, write them as a run.
             if !kept.isFull {
                 batch = kept
                 return
@@ -179,7 +182,7 @@ final class FetchSorter {
         runs = [run]
     }
 
-    /// Shows keys and entities in order until the closure returns false.
+    /// Calls a closure with keys and entities in order, until it returns false.
     func visit(_ body: (_ key: Int64, _ entity: Int) throws -> Bool) throws {
         if !runs.isEmpty, !batch.isEmpty { try writeRun(order()) }
         guard !runs.isEmpty else {
@@ -211,7 +214,7 @@ final class FetchSorter {
         return least
     }
 
-    /// The next row of a run.
+    /// The reader of one run.
     private final class Head {
         private let reader: RowSpillReader
         private(set) var batch: RowBatch

@@ -10,7 +10,7 @@ extension SourceObjects: FetchSide {
         let reader = try session.source.rows(
             RowSelection(table: rows.table, columns: rows.columns, entities: rows.entities), in: session.layout)
         let most = session.fetchCapacity(slots: rows.columns.count)
-        // Small batches first: a fetch with a limit often ends in them.
+        // Begin with small batches: a fetch with a limit often needs no more.
         var capacity = min(16, most)
         while true {
             var batch = RowBatch(
