@@ -91,7 +91,7 @@ struct ExpressionPrinter {
         case .assignment: .comparison
         case .negation: .sign
         case .constant(let constant): constant.isNegativeNumber ? .sign : .primary
-        // A ternary or another call prints its own parentheses.
+        // Calls have their own parentheses, and so has a predicate used as a value.
         default: .primary
         }
     }

@@ -2,7 +2,7 @@ import Stagecoach
 
 /// The words for a check.
 enum CheckWording {
-    /// The result for people.
+    /// Returns the result for people.
     static func text(_ outline: CheckOutline) -> String {
         let report = outline.report
         var lines = ["Checked \(report.source), nothing written"]
@@ -32,7 +32,7 @@ enum CheckWording {
         return lines.map(\.printable).joined(separator: "\n") + "\n"
     }
 
-    /// What becomes of references that get no object, and of objects that a to-one relationship has no room for.
+    /// Returns sentences on references that become nil, and on surplus objects of a to-one relationship.
     static func notes(_ report: CheckReport) -> [String] {
         (report.nilReferences ?? []).map(\.sentence) + (report.furtherObjects ?? []).map(\.sentence)
     }
@@ -65,7 +65,7 @@ enum CheckWording {
         return outline.rejects ? "\(left)." : "A migration would fail; \(left)."
     }
 
-    /// Why the exit code says that a migration would fail, without a full stop.
+    /// Returns the reason why a migration would fail, without a full stop.
     static func verdict(_ outline: CheckOutline) -> String {
         if let refusal = outline.refusal { return "A migration would fail: \(refusal)" }
         let rejected = outline.report.rejectedObjects

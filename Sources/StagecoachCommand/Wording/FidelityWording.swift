@@ -2,7 +2,7 @@ import PersistentStore
 
 /// The words of `inspect --fidelity`.
 enum FidelityWording {
-    /// A comparison for people.
+    /// Returns a comparison for people.
     static func text(_ outline: FidelityOutline) -> String {
         let fidelity = outline.fidelity
         let facts = [
@@ -32,7 +32,7 @@ enum FidelityWording {
         return lines.map(\.printable).joined(separator: "\n") + "\n"
     }
 
-    /// One line that says how many differences there are.
+    /// Returns one line with the number of differences.
     static func verdict(_ fidelity: StoreFidelity) -> String {
         let count = fidelity.differences.count + fidelity.furtherDifferences
         return count == 1
