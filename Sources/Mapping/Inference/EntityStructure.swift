@@ -1,8 +1,8 @@
 import ManagedModel
 
-/// What of an entity decides the form of its rows: the ingredients of its version hash, compared as they are.
+/// The parts of an entity that determine the form of its rows: the ingredients of its version hash, compared directly.
 ///
-/// For entities whose hash is not known (they have or inherit derived or composite attributes).
+/// It serves entities with an unknown hash (they have or inherit derived or composite attributes).
 struct EntityStructure: Equatable {
     private struct Ancestor: Equatable {
         let name: String
@@ -68,12 +68,12 @@ struct EntityStructure: Equatable {
 
 /// The elements of a composite attribute, flattened: dotted path to type.
 struct CompositeShape: Equatable {
-    /// By path. An element that is a composite itself stands for its own elements.
+    /// The types, by path. A composite element is replaced by its own elements.
     let elements: [String: AttributeType]
 
-    /// Flattens a composite. A model never has one that holds itself.
+    /// Flattens a composite attribute. A model cannot have a composite that contains itself.
     ///
-    /// - Complexity: O(n) in flattened elements; at most ``limit`` of them are looked at.
+    /// - Complexity: O(n) in flattened elements; at most ``limit`` of them are examined.
     init(named name: String, in model: ModelDefinition) {
         var elements: [String: AttributeType] = [:]
         var pending: [(prefix: String, composite: String)] = [("", name)]
@@ -90,10 +90,10 @@ struct CompositeShape: Equatable {
         self.elements = elements
     }
 
-    /// More elements than any composite has; nested composites can multiply without bound.
+    /// The greatest number of elements, more than any real composite has. Nested composites could multiply without bound.
     private static let limit = 10_000
 
-    /// The first element, by path, that both have with different types.
+    /// Returns the first element, by path, that has different types in the two.
     func firstConflict(with new: CompositeShape) -> (path: String, old: AttributeType, new: AttributeType)? {
         for (path, type) in elements.sorted(by: { $0.key < $1.key }) {
             if let other = new.elements[path], other != type { return (path, type, other) }
