@@ -67,7 +67,7 @@ enum ProgramOperation: UInt8 {
     case checkRange
     /// Rounds to the precision of Float.
     case roundToFloat
-    // Marks a floating-point number as a Float, and the reverse.
+    // markFloat marks a floating-point number as a Float; widen turns a Float into a 64-bit number.
     case markFloat, widen
     /// Converts a decimal to its stored form: an integer if it has no fraction, else a real.
     case storeDecimal

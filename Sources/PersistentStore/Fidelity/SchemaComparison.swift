@@ -1,19 +1,20 @@
 import Diagnostics
 
-/// The schema of a file by name, as `sqlite_master` has it; what Core Data makes beside the model's own is left out.
+/// The schema of a file by name, as in `sqlite_master`, without the objects that Core Data makes beside those of the model.
 struct StoredObjects {
-    /// Objects that are read.
+    /// The greatest number of objects that are read.
     static let most = 100_000
 
     /// SQL by name.
     private(set) var tables: [String: String] = [:]
     private(set) var indexes: [String: String] = [:]
     private(set) var triggers: [String: String] = [:]
-    /// Whether the file has more than are read.
+    /// True if the file has more objects than are read.
     private(set) var isTruncated = false
 
     init(_ connection: Connection) throws(MigrationError) {
-        // Tables of R-tree indexes, whose form is not known, persistent history and CloudKit mirroring are no part of the model.
+        // Tables of R-tree indexes, whose form is unknown, of persistent history and of CloudKit mirroring are not part of the
+        // model.
         let statement = try connection.prepare(
             "SELECT type, name, sql, tbl_name FROM sqlite_master WHERE sql IS NOT NULL")
         var count = 0
@@ -40,7 +41,7 @@ struct StoredObjects {
     }
 }
 
-/// A file's schema against the statements of one framework's form, byte by byte.
+/// The comparison of a file's schema with the statements of one framework's form, byte by byte.
 struct SchemaComparison {
     private(set) var equal = StoreFidelity.Equal()
     private(set) var differences: [StoreFidelity.Difference] = []
@@ -50,7 +51,7 @@ struct SchemaComparison {
         var tables = form.tables
         var indexes = form.indexes
         var joins = Set(form.schema.joinTables.map(\.name))
-        // Core Data names the join table of a pair on one entity by either side.
+        // Core Data names the join table of a pair on one entity after either side.
         for (index, join) in form.schema.joinTables.enumerated() {
             guard join.isOnOneEntity, let alternative = join.alternativeName, stored.tables[join.name] == nil,
                 stored.tables[alternative] != nil
@@ -74,7 +75,7 @@ struct SchemaComparison {
             joins.insert(alternative)
             notes.append("The join table \(join.name) has its other name, \(alternative)")
         }
-        // What Core Data made of an index whose form is not predicted is no difference.
+        // An index whose form is not predicted is no difference, whatever Core Data made of it.
         for left in form.schema.leftOutIndexes where indexes[left.name] == nil && stored.indexes[left.name] != nil {
             indexes[left.name] = stored.indexes[left.name]
             notes.append("The index \(left.name) is there, in a form that is not predicted")

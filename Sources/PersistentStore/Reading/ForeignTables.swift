@@ -1,27 +1,27 @@
 import Diagnostics
 
-/// Tables of a store that are no part of its model, and that a migration leaves behind.
+/// The tables of a store that are not part of its model. A migration does not carry them over.
 package struct ForeignTables: Sendable, Equatable {
-    /// Names that are told.
+    /// The greatest number of names that are kept.
     static let most = 20
 
-    /// Tables of CloudKit mirroring, which begins anew with a migrated copy.
+    /// The number of tables of CloudKit mirroring, which starts anew in a migrated copy.
     package var mirroring = 0
-    /// Others, by name, ``most`` at the most.
+    /// The names of other tables, at most ``most``.
     package var names: [String] = []
-    /// How many there are beside those that are named.
+    /// The number of further tables without a kept name.
     package var furtherCount = 0
 }
 
-/// Tables of a store that Core Data makes beside a model's own.
+/// Recognises the tables that Core Data makes beside those of the model.
 enum CoreDataTables {
-    /// Persistent history.
+    /// The tables of persistent history.
     static let history: Set<String> = ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"]
 
-    /// Whether a table belongs to CloudKit mirroring.
+    /// Tells whether a table belongs to CloudKit mirroring.
     static func isMirroring(_ name: String) -> Bool { name.uppercased().hasPrefix("ANSCK") }
 
-    /// Whether a table is SQLite's own, of persistent history, or of an R-tree index.
+    /// Tells whether a table is SQLite's own, of persistent history, or of an R-tree index.
     static func isBookkeeping(_ name: String) -> Bool {
         let name = name.uppercased()
         return history.contains(name) || name.hasPrefix("SQLITE_") || name.hasPrefix("Z_RT_")
@@ -29,7 +29,7 @@ enum CoreDataTables {
 }
 
 extension SourceStore {
-    /// The tables that belong neither to the model nor to Core Data's own bookkeeping, history and R-trees.
+    /// Returns the tables that belong neither to the model nor to Core Data's bookkeeping, history and R-trees.
     ///
     /// - Throws: `store.damaged`, `store.io`.
     /// - Complexity: O(tables).

@@ -1,8 +1,8 @@
 import ManagedModel
 
-/// The indexes of all entity tables, and what had to be left out.
+/// The indexes of all entity tables, and remarks on omitted ones.
 struct IndexLayout {
-    /// By table; in a table to-one columns, Z_ENT, fetch indexes, uniqueness constraints.
+    /// The indexes by table; within a table those of to-one columns, Z_ENT, fetch indexes, uniqueness constraints.
     private(set) var indexes: [[StoreIndex]] = []
     private(set) var notes: [String] = []
     private(set) var leftOut: [LeftOutIndex] = []
@@ -12,7 +12,7 @@ struct IndexLayout {
     private let toOneColumns: [PropertyReference: TableLayout.ToOneColumn]
     private var names: NamePool
 
-    /// - Parameter names: names already given; an index must not be called like a table.
+    /// - Parameter names: the names already taken, because an index must not have the name of a table.
     init(model: ManagedObjectModel, layout: TableLayout, names: NamePool) {
         self.model = model
         tables = layout.tables
@@ -38,8 +38,8 @@ struct IndexLayout {
             default: break
             }
         }
-        // Also where only one entity is not abstract (SampleModel2_V1: ZWRITER; Photos has none for ZGENERICASSET, which an index
-        // that the source lacks decides).
+        // Also if only one entity is not abstract (SampleModel2_V1: ZWRITER). Photos has none for ZGENERICASSET; in such a case
+        // the index that the source lacks decides.
         if table.entities.count > 1 {
             found.append(
                 StoreIndex(
@@ -49,11 +49,11 @@ struct IndexLayout {
         return found
     }
 
-    /// Declared fetch indexes, then the old styles in today's form: `indexed="YES"` as an index named like the
+    /// Returns the declared fetch indexes, then the old styles in today's form: `indexed="YES"` as an index named after the
     /// attribute (xcs 2.0.0), compound indexes named by their properties joined with `_` (wire-2-101).
     ///
-    /// A compiled model marks the attributes of its fetch indexes in the old styles too; those are no indexes of
-    /// their own (BeamExport.Beam3: `bid` has `byPropertyId` only, Bookmarks_V3: no `url_isPendingDeletion`).
+    /// A compiled model marks the attributes of its fetch indexes in the old styles too. These are not indexes of their own
+    /// (BeamExport.Beam3: `bid` has only `byPropertyId`, Bookmarks_V3: no `url_isPendingDeletion`).
     private mutating func fetchIndexes(_ entity: EntityDescription, _ table: EntityTable) -> [StoreIndex] {
         var indexes = entity.definition.indexes
         var names = Set(indexes.map(\.name))
@@ -88,7 +88,8 @@ struct IndexLayout {
             return nil
         }
         guard !index.elements.isEmpty else { return leaveOut("it has no elements") }
-        // The relationship's own index is there already (absent in 101 of 101 cases: Accounts, WhatsApp, Viber, Photos).
+        // The relationship's own index already exists (such a fetch index is absent in 101 of 101 cases: Accounts, WhatsApp,
+        // Viber, Photos).
         if index.elements.count == 1, index.partialIndexPredicate?.isEmpty ?? true,
             let property = index.elements[0].propertyName, entity.relationship(named: property)?.isToMany == false
         {
@@ -123,7 +124,7 @@ struct IndexLayout {
         let inherited = entity.superentity?.allUniquenessConstraints.map(\.attributes) ?? []
         var found: [StoreIndex] = []
         for constraint in entity.definition.uniquenessConstraints where !constraint.isEmpty {
-            // The parent's index covers the whole table (cdp1: Car's `numberPlate`, nothing for SportCar).
+            // The parent's index covers the whole table (cdp1: Car's `numberPlate`, none for SportCar).
             if inherited.contains(constraint) { continue }
             let columns = constraint.compactMap { column(of: $0, entity, table) }
             guard columns.count == constraint.count else {
@@ -141,7 +142,7 @@ struct IndexLayout {
         return found
     }
 
-    /// The column of a stored attribute or to-one relationship, own or inherited.
+    /// Returns the column of a stored attribute or to-one relationship, own or inherited.
     private func column(of property: String, _ entity: EntityDescription, _ table: EntityTable) -> Int? {
         if let attribute = entity.attribute(named: property) { return table.attributeColumns[attribute.reference] }
         return entity.relationship(named: property).flatMap { toOneColumns[$0.reference]?.column }

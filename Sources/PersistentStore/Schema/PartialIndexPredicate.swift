@@ -1,12 +1,12 @@
 import ManagedModel
 
-/// Turns the predicate of a partial fetch index into SQL, where both surely mean the same.
+/// Converts the predicate of a partial fetch index into SQL, if both certainly mean the same.
 ///
-/// Read: comparisons (`==`, `=`, `<`, `<=`, `>`, `>=`) of a stored property with a number, a Boolean or a quoted
-/// string, `== nil`, `!= nil`, joined by AND, OR and parentheses. Everything else (`!=` with a value, NOT, key paths,
-/// functions), where predicates and SQL differ on NULL or case, gives nil and the index is left out.
+/// Supported are comparisons (`==`, `=`, `<`, `<=`, `>`, `>=`) of a stored property with a number, a Boolean or a quoted
+/// string, `== nil`, `!= nil`, joined by AND, OR and parentheses. For everything else (`!=` with a value, NOT, key paths,
+/// functions), predicates and SQL differ on NULL or case. The result is then nil, and the index is omitted.
 struct PartialIndexPredicate {
-    /// The SQL name of a property's column and its attribute type (nil for a to-one); nil where it has no column.
+    /// Returns the SQL name of a property's column and its attribute type (nil for a to-one); nil if it has no column.
     typealias ColumnLookup = (String) -> (name: String, type: AttributeType?)?
 
     private enum Token: Equatable {
@@ -19,7 +19,7 @@ struct PartialIndexPredicate {
     private var tokens: ArraySlice<Token>
     private let column: ColumnLookup
 
-    /// The condition, or nil where it cannot be expressed surely.
+    /// Returns the condition, or nil if it has no certain SQL form.
     static func sql(_ predicate: String, column: ColumnLookup) -> String? {
         withoutActuallyEscaping(column) { column in
             guard let tokens = tokenize(predicate), !tokens.isEmpty else { return nil }
@@ -74,8 +74,8 @@ struct PartialIndexPredicate {
         return true
     }
 
-    /// A part of a condition, and whether it joins others: such a part of a larger one stands in parentheses, as an
-    /// archived predicate gives them, whatever the text had.
+    /// A part of a condition; true marks one that joins others. Such a part inside a larger one gets parentheses, as an
+    /// archived predicate has them, whatever the text had.
     private typealias Part = (text: String, isCompound: Bool)
 
     private mutating func disjunction(depth: Int) -> Part? {
@@ -126,7 +126,7 @@ struct PartialIndexPredicate {
         guard let type, let comparator = comparators[symbol] else { return nil }
         switch value {
         case .number(let number) where type.isNumeric: return "\(name) \(comparator) \(number)"
-        // Only equality: the order of strings depends on collation and locale.
+        // Only equality, because the order of strings depends on collation and locale.
         case .string(let string) where type == .string && comparator == "=":
             return "\(name) = \(SQLName.literal(string))"
         case .word(let word) where type == .boolean && comparator == "=":

@@ -2,21 +2,21 @@ import ManagedModel
 
 /// An index of an entity table.
 package struct StoreIndex: Sendable, Equatable {
-    /// What the index is for.
+    /// The purpose of an index.
     package enum Purpose: Sendable, Equatable {
-        /// A to-one or hidden key column.
+        /// For a to-one or hidden key column.
         case relationship
-        /// Z_ENT of a table with subentities.
+        /// For the Z_ENT of a table with subentities.
         case entity
-        /// A fetch index of an entity (index in the model).
+        /// For a fetch index of an entity (index in the model).
         case fetch(entity: Int)
-        /// A uniqueness constraint of an entity (index in the model), with its attributes in declared order.
+        /// For a uniqueness constraint of an entity (index in the model), with its attributes in declared order.
         case unique(entity: Int, attributes: [String])
     }
 
     /// A column of an index.
     package struct Term: Sendable, Equatable {
-        /// Index into the table's columns.
+        /// The index in the table's columns.
         package var column: Int
         package var isAscending: Bool
     }
@@ -24,7 +24,7 @@ package struct StoreIndex: Sendable, Equatable {
     package var name: String
     package var terms: [Term]
     package var purpose: Purpose
-    /// SQL condition of a partial index.
+    /// The SQL condition of a partial index; nil for a full index.
     package var condition: String?
 
     package var isUnique: Bool {
@@ -33,7 +33,7 @@ package struct StoreIndex: Sendable, Equatable {
 }
 
 extension StoreIndex {
-    /// The CREATE statement, in the form of framework 1044 and later.
+    /// Returns the CREATE statement, in the form of framework 1044 and later.
     func statement(on table: EntityTable) -> String {
         var text = isUnique ? "CREATE UNIQUE INDEX " : "CREATE INDEX "
         text += SQLName.quoted(name) + " ON " + SQLName.quoted(table.name) + " ("
@@ -50,16 +50,16 @@ extension StoreIndex {
     }
 }
 
-/// A fetch index of the model that the schema leaves out, because its form in a file is not known.
+/// A fetch index of the model that the schema omits, because its form in a file is unknown.
 package struct LeftOutIndex: Sendable, Equatable {
     package var definition: FetchIndexDefinition
-    /// Index of the entity that declares it.
+    /// The index of the entity that declares it.
     package var entity: Int
-    /// Name in a file.
+    /// The name in a file.
     package var name: String
-    /// Name of the virtual table in a file, where it is an R-tree.
+    /// The name of the virtual table in a file, for an R-tree.
     package var treeName: String
     package var isTree: Bool
-    /// The sentence about it in ``StoreSchema/notes``.
+    /// The sentence on it in ``StoreSchema/notes``.
     package var note: String
 }

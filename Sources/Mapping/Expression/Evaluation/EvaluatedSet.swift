@@ -4,7 +4,6 @@ import Foundation
 /// hold arrays, because a Swift array is not hashable there.
 ///
 /// Memory: its members.
-/// Memory: its members.
 final class EvaluatedSet: NSSet {
     private let values: Set<EvaluatedValue>
 
