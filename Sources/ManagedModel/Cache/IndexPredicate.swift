@@ -1,11 +1,11 @@
-/// The predicate of a partial index, as far as it is one that an SQL condition may say: comparisons of a property with a
-/// constant, joined by AND, OR and parentheses. Everything else is no index of a store either.
+/// The predicate of a partial index, if an SQL condition can express it: comparisons of a property with a constant, joined by
+/// AND, OR and parentheses. Stores have no index for other predicates.
 indirect enum IndexPredicate: Equatable {
     case comparison(property: String, ArchivedOperator, IndexConstant)
     case and([IndexPredicate])
     case or([IndexPredicate])
 
-    /// Reads a predicate's text; nil for other predicates.
+    /// Parses a predicate; nil for other predicates.
     ///
     /// - Complexity: O(text).
     init?(_ text: String) {
@@ -16,7 +16,7 @@ indirect enum IndexPredicate: Equatable {
     }
 }
 
-/// What a property is compared with.
+/// The constant that a property is compared with.
 enum IndexConstant: Equatable {
     case null
     case integer(Int64)
@@ -123,7 +123,7 @@ private struct IndexPredicateParser {
 }
 
 extension ModelArchiveWriter {
-    /// A partial index's predicate as NSPredicate archives itself.
+    /// Writes a partial index's predicate as NSPredicate archives it.
     mutating func predicate(_ predicate: IndexPredicate) -> Reference {
         switch predicate {
         case .and(let parts): return compound(1, parts)

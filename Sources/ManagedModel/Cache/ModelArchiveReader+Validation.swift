@@ -1,7 +1,7 @@
 import Archives
 import Diagnostics
 
-/// Operator types of archived comparison predicates, NSComparisonPredicate.Operator's codes.
+/// The operators of archived comparison predicates, with the codes of NSComparisonPredicate.Operator.
 enum ArchivedOperator: Int64 {
     case lessThan = 0
     case lessThanOrEqual = 1
@@ -37,13 +37,13 @@ enum ArchivedOperator: Int64 {
 }
 
 extension ModelArchiveReader {
-    /// Takes from a validation predicate what a definition can hold: `SELF >= n`, `SELF <= n`, the same of `length`,
-    /// `SELF MATCHES "…"`, and those joined by AND (cyface V3; SampleModel2_V1). Other predicates are left out.
+    /// Reads the rules of a validation predicate that a definition can hold: `SELF >= n`, `SELF <= n`, the same of `length`,
+    /// `SELF MATCHES "…"`, and combinations of these with AND (cyface V3; SampleModel2_V1). Other predicates are ignored.
     static func read(
         validation predicate: ArchivedObject, into attribute: inout AttributeDefinition,
         _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) {
-        // A closure cannot take the inout parameter: the visit works on a copy.
+        // A closure cannot capture the inout parameter, so it works on a copy.
         var copy = attribute
         try tree.visit(predicate) { tree throws(MigrationError) in
             if predicate.isKind(of: "NSCompoundPredicate") {

@@ -2,7 +2,7 @@ import Archives
 import Diagnostics
 
 extension ModelArchiveWriter {
-    /// One validation predicate: `SELF` or its length, compared with a constant.
+    /// A validation predicate: `SELF` or its length, compared with a constant.
     struct ValidationRule {
         var isOnLength = false
         var operation: ArchivedOperator
@@ -11,7 +11,7 @@ extension ModelArchiveWriter {
         var warning: Int64
     }
 
-    /// The rules of an attribute, the lower bound first.
+    /// Returns the rules of an attribute, with the lower bound first.
     func validation(of attribute: AttributeDefinition) -> [ValidationRule] {
         let isDate = attribute.type == .date
         var rules: [ValidationRule] = []
@@ -39,14 +39,14 @@ extension ModelArchiveWriter {
         return rules
     }
 
-    /// A rule as NSComparisonPredicate (cyface V3).
+    /// Writes a rule as an NSComparisonPredicate (cyface V3).
     mutating func predicate(_ rule: ValidationRule) throws(MigrationError) -> Reference {
         comparison(
             rule.operation, left: rule.isOnLength ? keyPath("length") : selfExpression(),
             constant: try value(rule.constant))
     }
 
-    /// A comparison with a constant.
+    /// Writes a comparison with a constant.
     mutating func comparison(
         _ comparison: ArchivedOperator, left: Reference, constant: Reference
     ) -> Reference {
@@ -117,7 +117,7 @@ extension ModelArchiveWriter {
             ])
     }
 
-    /// A derivation expression: `now()`, a key path, an aggregate of one, or a function of one key path.
+    /// Writes a derivation expression: `now()`, a key path, an aggregate of one, or a function of one key path.
     ///
     /// - Throws: `archive.derivation` for any other text.
     mutating func derivation(_ text: String) throws(MigrationError) -> Reference {
@@ -141,7 +141,7 @@ extension ModelArchiveWriter {
 }
 
 extension DerivationFunction {
-    /// `name:(key.path)` taken apart, `canonical:(title)` for one.
+    /// Splits `name:(key.path)`, such as `canonical:(title)`, into its parts.
     static func call(_ text: String) -> (selector: String, keyPath: String)? {
         guard text.hasSuffix(")"), let open = text.firstIndex(of: "(") else { return nil }
         let selector = String(text[..<open])

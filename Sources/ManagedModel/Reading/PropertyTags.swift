@@ -6,7 +6,7 @@ enum PropertyTags {
         "Nullify": .nullify, "Cascade": .cascade, "Deny": .deny, "No Action": .noAction,
     ]
 
-    /// A `<relationship>`: to-one with `maxCount="1"` or without `toMany`, else to-many, bounded by `maxCount`.
+    /// Reads a `<relationship>`: to-one with `maxCount="1"` or without `toMany`, else to-many, bounded by `maxCount`.
     ///
     /// - Throws: `model.missingAttribute`, `model.invalidFlag`, `model.invalidNumber`, `model.invalidChoice`,
     ///   `model.relationshipCount`.
@@ -30,7 +30,7 @@ enum PropertyTags {
         return relationship
     }
 
-    /// A `<fetchedProperty>` without its request, which is a child.
+    /// Reads a `<fetchedProperty>` without its request, which is a child.
     ///
     /// - Throws: `model.missingAttribute`, `model.invalidFlag`.
     static func fetchedProperty(_ tag: XMLTag, entity: String) throws(MigrationError) -> FetchedPropertyDefinition {
@@ -40,8 +40,8 @@ enum PropertyTags {
         return property
     }
 
-    /// A `<fetchRequest>` of the model or of a fetched property. What steers fetching only (limits, faults, result
-    /// type) does not matter to a migration and is not read.
+    /// Reads a `<fetchRequest>` of the model or of a fetched property. Attributes that only affect fetching (limits, faults,
+    /// result type) do not matter to a migration and are not read.
     ///
     /// - Throws: `model.missingAttribute`.
     static func fetchRequest(_ tag: XMLTag, entity: String?) throws(MigrationError) -> FetchRequestDefinition {
@@ -51,7 +51,7 @@ enum PropertyTags {
             predicate: values.nonEmpty("predicateString"))
     }
 
-    /// A `<fetchIndex>` without its elements, which are children.
+    /// Reads a `<fetchIndex>` without its elements, which are children.
     ///
     /// - Throws: `model.missingAttribute`.
     static func fetchIndex(_ tag: XMLTag, entity: String) throws(MigrationError) -> FetchIndexDefinition {
@@ -61,7 +61,7 @@ enum PropertyTags {
         return index
     }
 
-    /// A `<fetchIndexElement>`: a property or an expression.
+    /// Reads a `<fetchIndexElement>`: a property or an expression.
     ///
     /// - Throws: `model.missingAttribute`, `model.invalidChoice`.
     static func fetchIndexElement(
