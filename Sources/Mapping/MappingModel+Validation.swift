@@ -18,7 +18,8 @@ extension MappingModel {
     /// - Throws: `mapping.missingName`, `mapping.duplicateName`, `mapping.type`, `mapping.unknownEntity`,
     ///   `mapping.unknownProperty`, `mapping.propertyKind`, `mapping.duplicateProperty`, `mapping.unknownMapping`,
     ///   `mapping.unknownRelationship`, `mapping.unknownKeyPath`, `expression.type`, `expression.variable` and the other
-    ///   codes of ``checkExpressions(source:destination:)``, and the value errors of constants (78): the first problem, with path, line and column as far as they are known.
+    ///   codes of ``checkExpressions(source:destination:)``, and the value errors of constants (78): the first problem, with
+    ///   path, line and column as far as they are known.
     /// - Complexity: O(n) in properties and expression nodes.
     package func validate(
         source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String> = [],

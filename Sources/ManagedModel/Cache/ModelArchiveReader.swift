@@ -160,7 +160,7 @@ struct ModelArchiveReader {
         }
     }
 
-    /// Charges bytes that are copied or hashed at each use.
+    /// Charges bytes that are copied or hashed at each use, 64 bytes as one member.
     mutating func charge(bytes: Int) throws(MigrationError) { try charge(bytes / 64) }
 
     mutating func elements(

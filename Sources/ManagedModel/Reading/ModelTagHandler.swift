@@ -192,7 +192,7 @@ final class ModelTagHandler: XMLTagHandler {
         }
     }
 
-    /// Records the place of a name, unless an entity has recorded it.
+    /// Records the place of a composite's attribute or of a reference, unless the name has a place: an entity's own tag wins.
     private func place(_ name: String, _ property: String?, _ tag: XMLTag) {
         let declaration = Declaration(entity: name, property: property)
         if offsets[declaration] == nil { offsets[declaration] = tag.offset }

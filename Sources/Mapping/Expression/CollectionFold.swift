@@ -32,7 +32,7 @@ package struct CollectionFold: Hashable, Sendable {
     /// True if the condition follows SQL's logic for nil, as in a source filter.
     package var isFilter: Bool
 
-    /// A variable that no text can write.
+    /// The default variable, whose name has no text form, so that no expression can use it.
     static let member = "@member"
 
     package init(path: [String], operation: Operation, isFilter: Bool) {

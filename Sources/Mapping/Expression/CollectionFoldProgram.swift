@@ -10,7 +10,7 @@ package struct FoldState {
     fileprivate var whole: Int64 = 0
     fileprivate var real = 0.0
     fileprivate var exact = ExactDecimal(whole: 0)
-    /// The first failure; thrown where the value is used, since a TERNARY may guard against it.
+    /// The first failure. It is thrown only if the value is used, because a TERNARY may guard against it.
     fileprivate var fault: ProgramFault?
 
     package init() {}

@@ -55,7 +55,7 @@ enum ProgramOperation: UInt8 {
     case nothing
     // Jumps to instruction n.
     case jump, jumpUnlessTrue, jumpIfFalse, jumpIfTrue
-    // d = a op b; null where either is null. n is an ArithmeticOperator's code.
+    // d = a op b; null if either is null. n is an ArithmeticOperator's code.
     case integerArithmetic, realArithmetic, decimalArithmetic
     /// n is a BitOperation's code.
     case bits

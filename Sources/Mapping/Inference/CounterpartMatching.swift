@@ -36,7 +36,7 @@ enum CounterpartMatching {
     /// - Parameters:
     ///   - destinations: the items of the new version, in a stable order, with unique names.
     ///   - sources: the items of the old version, likewise.
-    /// - Returns: For each destination the index of its source, or nil for a new item.
+    /// - Returns: the index of its source for each destination; nil for a new item.
     /// - Complexity: O(n) in items of both lists (identifiers shared by k sources cost k at each of their users).
     static func match(
         destinations: [RenamableName], sources: [RenamableName]

@@ -5,7 +5,7 @@ struct StoredObjects {
     /// The greatest number of objects that are read.
     static let most = 100_000
 
-    /// SQL by name.
+    /// The SQL of the tables by name; below, that of indexes and triggers.
     private(set) var tables: [String: String] = [:]
     private(set) var indexes: [String: String] = [:]
     private(set) var triggers: [String: String] = [:]

@@ -105,7 +105,7 @@ package final class SourceVFS: @unchecked Sendable {
         return SQLITE_OK
     }
 
-    /// Tells whether a file exists, like SQLite's own VFS, for which an empty file does not. A rollback journal exists only if
+    /// Tells whether a file exists, in the sense of SQLite's own VFS: an empty file does not. A rollback journal exists only if
     /// it begins with a journal's magic number: SQLite plays back no other, so no other makes the state of the store
     /// incomplete.
     ///

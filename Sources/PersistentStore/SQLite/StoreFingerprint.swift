@@ -8,9 +8,9 @@ import Glibc
 /// contributes its salts, its last commit frame and a hash over the headers of all frames of its current generation. Frame
 /// headers contain checksums of their pages, so different content gives a different hash.
 package struct StoreFingerprint: Codable, Equatable, Sendable {
-    /// Bytes of the main file.
+    /// The size of the main file in bytes.
     package var size: Int64
-    /// Inode of the main file.
+    /// The inode of the main file.
     package var inode: UInt64
     /// The first 100 bytes of the main file.
     package var header: [UInt8]

@@ -9,7 +9,7 @@ import Diagnostics
 package struct HistoryCopy {
     /// The destination of the changes of an entity's objects.
     package struct Target: Sendable {
-        /// Z_ENT in the destination.
+        /// The Z_ENT in the destination.
         package let number: Int
         /// True if the set of changed properties still means the same.
         package let keepsColumns: Bool

@@ -11,7 +11,7 @@ extension ValueExpression {
     /// - Returns: a value as policies see it: NSNumber, NSDecimalNumber, String, Date, Data, UUID, URL, an object, an NSSet,
     ///   NSOrderedSet or array; or nil.
     /// - Throws: `value.type`, `value.outOfRange`, `value.divisionByZero`, `value.key`, `expression.variable`,
-    ///   `expression.unsupported`, `expression.limit` with the expression's text, and what objects and functions throw.
+    ///   `expression.unsupported`, `expression.limit` with the expression's text, and the errors of objects and functions.
     package func evaluate(with object: Any?, variables: [String: Any?] = [:]) throws -> Any? {
         try ExpressionEvaluator(object: object, variables: variables).value(of: self).object
     }
