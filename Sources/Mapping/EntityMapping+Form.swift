@@ -2,7 +2,7 @@ import Diagnostics
 import ManagedModel
 
 extension EntityMappingType {
-    /// The type of a name in JSON.
+    /// Makes the type for its name in JSON.
     init?(jsonName: String) {
         switch jsonName {
         case "add": self = .addEntityMappingType
@@ -14,7 +14,7 @@ extension EntityMappingType {
         }
     }
 
-    /// The name in JSON; nil for the undefined type.
+    /// The name of the type in JSON; nil for the undefined type.
     package var jsonName: String? {
         switch self {
         case .undefinedEntityMappingType: nil
@@ -28,16 +28,16 @@ extension EntityMappingType {
 }
 
 extension EntityMapping {
-    /// Which source objects a mapping takes, as far as it can be said without an expression.
+    /// The source objects of a mapping, as far as they can be described without an expression.
     package enum SourceFetch: Equatable {
         case all
-        /// The predicate's text.
+        /// The text of the predicate.
         case filtered(String)
-        /// Something else than a fetch of the source entity.
+        /// Anything except a fetch of the source entity.
         case other
     }
 
-    /// The type; an undefined one (Xcode's files never name it) follows from the rest.
+    /// The type. An undefined type, which Xcode's files always have, is derived from the rest of the mapping.
     package var effectiveType: EntityMappingType {
         guard mappingType == .undefinedEntityMappingType else { return mappingType }
         if hasPolicy { return .customEntityMappingType }
@@ -46,9 +46,9 @@ extension EntityMapping {
         return .transformEntityMappingType
     }
 
-    /// Why the type does not fit the entities; nil where it does.
+    /// The reason why the type does not fit the entities; nil if it does.
     ///
-    /// A custom mapping with a policy may lack one of the two entities: the policy decides what it does.
+    /// A custom mapping with a policy may lack one of the two entities: the policy decides its work.
     var typeProblem: String? {
         if sourceEntityName == nil && destinationEntityName == nil {
             return "The entity mapping has neither a source nor a destination entity"
@@ -67,7 +67,7 @@ extension EntityMapping {
         return nil
     }
 
-    /// Why the mapping cannot map a destination property; nil where it can.
+    /// Returns the reason why the mapping cannot map a destination property; nil if it can.
     func problem(
         ofProperty name: String, isRelationship: Bool, destination: ManagedObjectModel
     ) -> (code: MigrationError.Code, message: String)? {
@@ -86,18 +86,18 @@ extension EntityMapping {
         }
     }
 
-    /// True where its property mappings are evaluated for each of its source objects: no policy may keep them from it.
+    /// True if its property mappings are evaluated for each of its source objects, because no policy can prevent it.
     package var isSurelyEvaluated: Bool { !hasPolicy && sourceEntityName != nil }
 
-    /// The source expression, where it is evaluated: a mapping without a source entity, or without a destination, makes no
-    /// objects of source objects, whatever stands there.
+    /// The source expression if it is evaluated; else nil. A mapping without a source entity, or without a destination and a
+    /// policy, makes no objects from source objects, so its source expression has no effect.
     package var usedSourceExpression: ValueExpression? {
         sourceEntityName == nil || destinationEntityName == nil && !hasPolicy ? nil : sourceExpression
     }
 
-    /// Reads the source expression, where there is one. The compiler's own is
-    /// `FETCH(FUNCTION($manager, "fetchRequestForSourceEntityNamed:predicateString:", "Car", "TRUEPREDICATE"),
-    /// $manager.sourceContext, NO)` (SampleModel's V2toV3.cdm).
+    /// Recognises the source expression, if there is one. The expression of Xcode's compiler is `FETCH(FUNCTION($manager,
+    /// "fetchRequestForSourceEntityNamed:predicateString:", "Car", "TRUEPREDICATE"), $manager.sourceContext, NO)`
+    /// (SampleModel's V2toV3.cdm).
     package var sourceFetch: SourceFetch {
         let own: SourceFetch =
             switch sourceFilter {

@@ -1,10 +1,10 @@
 import ManagedModel
 
 extension MappingModel {
-    /// The part of a mapping model for whole models that concerns a store of one configuration: entity mappings from and
-    /// to entities of the two models, with mappings of their properties.
+    /// Returns the part of a mapping model that applies to a store of one configuration: entity mappings from and to entities
+    /// of the two models, with mappings of their properties.
     ///
-    /// - Returns: the mapping model itself where both models are whole.
+    /// - Returns: the mapping model itself if neither model is restricted to a configuration.
     package func restricted(from source: ManagedObjectModel, to destination: ManagedObjectModel) -> MappingModel {
         guard source.whole !== source || destination.whole !== destination else { return self }
         let part = MappingModel()

@@ -1,9 +1,9 @@
 import Foundation
 
-// Mapping models are copied before they are changed, as in Core Data: copies share nothing that can be changed.
+// Mapping models are copied before they are changed, as in Core Data. Copies share no mutable state.
 
 extension MappingModel: NSCopying {
-    /// A mapping model with copies of all entity mappings.
+    /// Returns a mapping model with copies of all entity mappings.
     public func copy(with zone: NSZone? = nil) -> Any {
         let copy = MappingModel()
         copy.entityMappings = entityMappings.map { $0.copied() }
@@ -14,7 +14,7 @@ extension MappingModel: NSCopying {
 }
 
 extension MappingModel {
-    /// Takes over what another mapping model says beside its entity mappings.
+    /// Copies the statements of another mapping model, except its entity mappings.
     func takeStatements(of other: MappingModel) {
         rulesOfTheSource = other.rulesOfTheSource
         rulesPlace = other.rulesPlace
@@ -26,7 +26,7 @@ extension MappingModel {
 extension EntityMapping: NSCopying {
     public func copy(with zone: NSZone? = nil) -> Any { copied() }
 
-    /// An entity mapping with copies of all property mappings.
+    /// Returns an entity mapping with copies of all property mappings.
     func copied() -> EntityMapping {
         let copy = EntityMapping()
         copy.name = name

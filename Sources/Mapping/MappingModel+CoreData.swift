@@ -2,10 +2,10 @@ import Diagnostics
 import Foundation
 import ManagedModel
 
-// How programs written for Core Data come by their mapping models.
+// Core Data's initialisers of mapping models.
 
 extension MappingModel {
-    /// A compiled mapping model (`.cdm`); nil where there is none that can be read. The other forms need their models:
+    /// Reads a compiled mapping model (`.cdm`); nil if it cannot be read. The other forms need their models:
     /// ``read(path:sourceModel:destinationModel:after:unmappable:)``.
     public convenience init?(contentsOf url: URL?) {
         guard let url, let file = try? MappingFile(path: url.path), file.form == .compiled,
@@ -15,11 +15,10 @@ extension MappingModel {
         take(read)
     }
 
-    /// The mapping model in some bundles that leads from one version to another; nil where there is none.
+    /// Finds the mapping model in some bundles that leads from one version to another; nil if there is none.
     ///
-    /// Compiled mapping models are told by the version hashes in them, Xcode's by their names of entities and
-    /// properties.
-    /// - Parameter bundles: nil: the program's own.
+    /// Compiled mapping models are identified by the version hashes in them, Xcode's by their names of entities and properties.
+    /// - Parameter bundles: the bundles; nil for the program's own.
     /// - Complexity: reads every mapping model of the bundles until one fits.
     public convenience init?(
         from bundles: [Bundle]?, forSourceModel sourceModel: ManagedObjectModel?,
@@ -52,7 +51,7 @@ extension MappingModel {
         return names.filter { endings.contains(($0 as NSString).pathExtension) }.sorted().map { folder + "/" + $0 }
     }
 
-    /// Whether the hashes that the mapping states are the models', and its names are theirs.
+    /// Tells whether the version hashes that the mapping states, and the names in it, are those of the models.
     private func fits(_ source: ManagedObjectModel, _ destination: ManagedObjectModel) -> Bool {
         let (before, after) = (source.entityVersionHashesByName, destination.entityVersionHashesByName)
         func agrees(_ hash: Data?, _ name: String?, _ known: [String: Data]) -> Bool {

@@ -1,12 +1,12 @@
 extension MappingModel {
-    /// Whether two mapping models do the same: ``differences(from:)`` is empty.
+    /// Tells whether two mapping models do the same: ``differences(from:)`` is empty.
     package func isEquivalent(to other: MappingModel) -> Bool { differences(from: other).isEmpty }
 
-    /// What two mapping models do differently, a line each; for tests and for people.
+    /// Returns the differences in effect between two mapping models, a line each; for tests and for people.
     ///
-    /// Compared are what becomes of rules of the source, and the entity mappings in order: name, type, entities, policy, source objects, userInfo, and the property
-    /// mappings by name: expression, whether it is automatic, userInfo. Not compared are version hashes, files and places,
-    /// the order of property mappings, and the names of versions.
+    /// Compared are `rulesOfTheSource`, the entity mappings in order (name, type, entities, policy, source objects, userInfo),
+    /// and the property mappings by name (expression, automatic or not, userInfo). Not compared are version hashes, files and
+    /// places, the order of property mappings, and the names of versions.
     ///
     /// - Complexity: O(n log n) in properties.
     package func differences(from other: MappingModel) -> [String] {

@@ -2,24 +2,25 @@ import Diagnostics
 import ManagedModel
 
 extension MappingModel {
-    /// Names of the entity mappings, in order.
+    /// The names of the entity mappings, in order.
     package var entityMappingNames: [String] { (entityMappings ?? []).compactMap(\.name) }
 
     /// Checks a mapping model of any origin against its two models: whatever can be wrong before a row is read. A mapping of a
     /// composite attribute as a whole is replaced by mappings of its elements.
     ///
-    /// Names are there and unique; types fit the entities; entities and properties exist, attributes among the attributes
-    /// and relationships among the relationships, each at most once; entity mappings, relationships and entities that
-    /// expressions name exist. Where no policy stands between, the key paths of filters and attribute expressions exist
-    /// and their types fit. What depends on rows (an abstract destination with source rows) is the plan's business.
+    /// Names are present and unique. Types fit the entities. Entities and properties exist, attributes among the attributes and
+    /// relationships among the relationships, each mapped at most once. The entity mappings, relationships and entities named
+    /// in expressions exist. Where no policy intervenes, the key paths of filters and attribute expressions exist and their
+    /// types fit. Mistakes that depend on rows (an abstract destination with source rows) are left to the plan.
     ///
     /// - Parameters:
-    ///   - earlier: names of the entity mappings of mapping models that run before, which expressions may look up.
-    ///   - misfits: what becomes of expressions that do not fit their properties.
+    ///   - earlier: the names of the entity mappings of mapping models that run before, which expressions may look up.
+    ///   - misfits: the treatment of expressions that do not fit their properties.
     /// - Throws: `mapping.missingName`, `mapping.duplicateName`, `mapping.type`, `mapping.unknownEntity`,
     ///   `mapping.unknownProperty`, `mapping.propertyKind`, `mapping.duplicateProperty`, `mapping.unknownMapping`,
     ///   `mapping.unknownRelationship`, `mapping.unknownKeyPath`, `expression.type`, `expression.variable` and the other
-    ///   codes of ``checkExpressions(source:destination:)``, and the value errors of constants (78): the first problem, with path, line and column as far as they are known.
+    ///   codes of ``checkExpressions(source:destination:)``, and the value errors of constants (78): the first problem, with
+    ///   path, line and column as far as they are known.
     /// - Complexity: O(n) in properties and expression nodes.
     package func validate(
         source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String> = [],
@@ -70,29 +71,29 @@ extension MappingModel {
     }
 }
 
-/// What becomes of expressions whose values cannot fit their properties.
+/// The treatment of expressions whose values cannot fit their properties.
 ///
-/// An expression that nobody evaluates is no reason to refuse a mapping model: a policy may make objects without the default
+/// An expression that is never evaluated is no reason to refuse a mapping model: a policy may make objects without the default
 /// methods, and a source entity may have no rows.
 package enum MisfittingExpressions: Sendable {
-    /// They are refused where the expression is evaluated for sure, as far as the models tell: without a policy. Elsewhere
+    /// They are refused if the expression will certainly be evaluated, as far as the models tell: without a policy. Otherwise
     /// they are noted.
     case refused
-    /// They are noted in the property mapping (``PropertyMapping/refusal``): who knows the rows refuses.
+    /// They are noted in the property mapping (``PropertyMapping/refusal``). Code that knows the rows refuses them.
     case noted
-    /// As ``refused``, and what a JSON file does not list is refused too where a policy might deal with it: to find the
-    /// versions that a file is for.
+    /// Like ``refused``, but a property that a JSON file does not list is refused even if a policy might set it. This serves to
+    /// find the versions that a file is for.
     case refusedWhereUnlisted
 
     func isEvaluated(_ mapping: EntityMapping) -> Bool { self != .noted && mapping.isSurelyEvaluated }
 }
 
 extension MappingModel {
-    /// Refuses the expressions that were noted as not fitting, where somebody evaluates them.
+    /// Refuses the expressions noted as not fitting, if they are evaluated.
     ///
-    /// - Parameter hasRows: whether an entity mapping has source objects.
-    /// - Throws: the first one's error (78).
-    /// - Returns: the others of mappings without a policy, in mapping order.
+    /// - Parameter hasRows: tells whether an entity mapping has source objects.
+    /// - Throws: the error of the first one (78).
+    /// - Returns: the others of mappings without a policy, in mapping order, with their reasons.
     package func refuseMisfits(
         hasRows: (EntityMapping) -> Bool
     ) throws(MigrationError) -> [(mapping: EntityMapping, property: String, reason: String)] {
@@ -150,7 +151,7 @@ extension EntityMapping {
             path: path, line: sourceFilterLine ?? line, column: sourceFilterColumn ?? column, entityMapping: name)
     }
 
-    /// Compiles what the row path would compile. What only objects can evaluate passes; the plan decides about it.
+    /// Compiles the expressions for the row path. Expressions that only objects can evaluate pass; the plan decides on them.
     fileprivate func validateTypes(
         _ source: ManagedObjectModel, _ destination: ManagedObjectModel, _ path: String?, isEvaluated: Bool
     ) throws(MigrationError) {
@@ -210,7 +211,7 @@ private struct ExpressionNames {
         relationships = Set(source.definition.entities.flatMap { $0.relationships.map(\.name) })
     }
 
-    /// The first call, in reading order, that looks up by a name nobody has. Names that are computed show when they run.
+    /// Returns the first call, in reading order, that looks up an unknown name. Computed names are checked at run time.
     func firstProblem(in node: SyntaxNode) -> (code: MigrationError.Code, message: String)? {
         var pending = [node]
         while let next = pending.popLast() {

@@ -3,30 +3,30 @@ import Foundation
 import ManagedModel
 import Synchronization
 
-/// A mapping model: which entity becomes which, and how each property is computed.
+/// A mapping model: it says which entity becomes which, and how each property is computed.
 ///
-/// A class, as in Core Data: mapping models can be built, copied and edited in code.
+/// It is a class, as in Core Data: mapping models can be built, copied and edited in code.
 public final class MappingModel: NSObject {
-    /// In the order in which the stages process them.
+    /// The entity mappings, in the order in which the stages process them.
     public var entityMappings: [EntityMapping]!
-    /// What becomes of a value that breaks a rule, and is copied as it is from a property that had the rule already.
+    /// The treatment of a value that breaks a rule but is copied unchanged from a property that had the rule already.
     ///
-    /// Inferred mapping models have ``RulesOfTheSource/warn``, as lightweight migration does not validate; all others have
-    /// ``RulesOfTheSource/error``, as Core Data's migration manager validates what a mapping model makes. The JSON form
-    /// says it under `rulesOfTheSource`. ``MigrationOptions/strictValidation`` makes such values errors in any case.
+    /// Inferred mapping models have ``RulesOfTheSource/warn``, as lightweight migration does not validate. All others have
+    /// ``RulesOfTheSource/error``, as Core Data's migration manager validates the objects made by a mapping model. The key in
+    /// JSON is `rulesOfTheSource`. ``MigrationOptions/strictValidation`` makes such values errors in any case.
     public var rulesOfTheSource = RulesOfTheSource.error
-    /// The version that the mapping model leads from, by its name in the bundle of versions; nil where it does not say.
+    /// The version that the mapping model leads from, by its name in the bundle of versions; nil if it states none.
     public var sourceVersionName: String?
-    /// The version that the mapping model leads to, by its name in the bundle of versions; nil where it does not say.
+    /// The version that the mapping model leads to, by its name in the bundle of versions; nil if it states none.
     public var destinationVersionName: String?
-    /// The file it was read from.
+    /// The file that the mapping model was read from.
     package var path: String?
-    /// Where the file says what becomes of rules of the source, or may say so.
+    /// The place of `rulesOfTheSource` in the file, or the place for it.
     package var rulesPlace: RulesPlace?
 
     public override init() { entityMappings = [] }
 
-    /// Where what becomes of rules of the source stands, or may be written; nil for a mapping model built in code.
+    /// The place of `rulesOfTheSource`, or the place for it; nil for a mapping model built in code.
     package var statedRules: RulesPlace? { rulesPlace ?? path.map { RulesPlace(path: $0, line: nil) } }
 
     /// The entity mappings by name.
@@ -35,95 +35,96 @@ public final class MappingModel: NSObject {
     }
 }
 
-/// What becomes of a value that is copied as it is and breaks a rule which the source model had already.
+/// The treatment of a value that is copied unchanged and breaks a rule that the source model had already.
 public enum RulesOfTheSource: String, Sendable, CaseIterable {
-    /// It is an error, as a value that breaks a new rule is.
+    /// It is an error, like a value that breaks a new rule.
     case error
     /// It is counted as a warning, and migrated.
     case warn
 }
 
-/// Where a mapping model says what becomes of rules of the source.
+/// The place where a mapping model states its rules of the source.
 package struct RulesPlace: Sendable, Equatable {
     /// The mapping model's file.
     package let path: String
-    /// The line of `rulesOfTheSource`, or of `formatVersion`, beside which it may stand; nil for a form without such a key.
+    /// The line of `rulesOfTheSource`, or of `formatVersion`, beside which it may be added; nil for a form without such a key.
     package let line: Int?
 }
 
-/// What an entity mapping does, with Core Data's codes.
+/// The kind of an entity mapping, with Core Data's codes.
 public enum EntityMappingType: UInt, Sendable {
-    /// Not said; the entities and the policy decide.
+    /// Not stated; the entities and the policy decide.
     case undefinedEntityMappingType = 0
     /// A policy does the work.
     case customEntityMappingType = 1
-    /// An entity that is new: nothing is migrated into it.
+    /// The entity is new: nothing is migrated into it.
     case addEntityMappingType = 2
-    /// An entity that goes: its objects are left out.
+    /// The entity is removed: its objects are left out.
     case removeEntityMappingType = 3
-    /// Both entities are the same, and objects are carried over as they are.
+    /// Both entities are the same, and objects are copied unchanged.
     case copyEntityMappingType = 4
-    /// Objects are made by the property mappings.
+    /// The property mappings make the objects.
     case transformEntityMappingType = 5
 }
 
-/// How one source entity becomes one destination entity.
+/// A mapping of one source entity to one destination entity.
 public final class EntityMapping: NSObject {
-    /// Unique in its mapping model.
+    /// The name, unique in its mapping model.
     public var name: String!
-    /// How objects are made.
+    /// The kind of the mapping.
     public var mappingType: EntityMappingType
-    /// Nil for an add mapping.
+    /// The name of the source entity; nil for an add mapping.
     public var sourceEntityName: String?
-    /// Nil for a remove mapping.
+    /// The name of the destination entity; nil for a remove mapping.
     public var destinationEntityName: String?
-    /// The version hash that the source entity has to have; nil: any.
+    /// The version hash required of the source entity; nil for any.
     public var sourceEntityVersionHash: Data?
-    /// The version hash that the destination entity has to have; nil: any.
+    /// The version hash required of the destination entity; nil for any.
     public var destinationEntityVersionHash: Data?
-    /// How attributes get their values, by name.
+    /// The mappings of the attributes, by name.
     public var attributeMappings: [PropertyMapping]? {
         didSet { PropertyMapping.noteChange() }
     }
-    /// How relationships get their objects, by name.
+    /// The mappings of the relationships, by name.
     public var relationshipMappings: [PropertyMapping]? {
         didSet { PropertyMapping.noteChange() }
     }
-    /// What fetches the source objects; nil means all of the source entity without subentities, under the filter.
+    /// The expression that fetches the source objects. If nil, these are all objects of the source entity without subentities
+    /// that pass the filter.
     ///
-    /// An expression that gives more or others (subentities, an order, a limit, a set operation) is evaluated once, when
-    /// the mapping's first stage begins: `$manager`, `$entityMapping` and `$entityPolicy` have values, `$source` has
-    /// none. The mapping's objects are then made one by one in the order of what it gives, and are numbered in it.
+    /// An expression that gives more or other objects (subentities, an order, a limit, a set operation) is evaluated once, at
+    /// the start of the mapping's first stage. `$manager`, `$entityMapping` and `$entityPolicy` have values then, `$source` has
+    /// none. The mapping's objects are made one by one, and numbered, in the order of its result.
     public var sourceExpression: ValueExpression?
-    /// Predicate on source objects; nil lets all through.
+    /// The predicate on source objects; if nil, all pass.
     package var sourceFilter: SourcePredicate?
-    /// Where the filter stands in its file.
+    /// The place of the filter in its file.
     package var sourceFilterLine: Int?
     package var sourceFilterColumn: Int?
-    /// Where the source expression stands in its file.
+    /// The place of the source expression in its file.
     package var sourceExpressionLine: Int?
     package var sourceExpressionColumn: Int?
-    /// `Module.Class` or `Class`; nil or empty means no policy.
+    /// The policy class, `Module.Class` or `Class`; nil or empty for none.
     public var entityMigrationPolicyClassName: String?
     // Computed: as in Core Data, an assignment to a member of it may read it (`userInfo?["n"] = userInfo?["n"] …`).
-    /// What the mapping model's author noted, for policies.
+    /// Values for policies, set by the author of the mapping model.
     public var userInfo: [AnyHashable: Any]? {
         get { givenUserInfo }
         set { givenUserInfo = newValue }
     }
     private var givenUserInfo: [AnyHashable: Any]?
-    /// Whether the version hashes were stated by the file, not computed from the models: a compiled mapping model's.
+    /// True if the version hashes are those of the file (a compiled mapping model), not computed from the models.
     package var statesVersionHashes = false
-    /// The form that a mapping was read from without its models, which alone know all properties and what the form
-    /// leaves out; nil where nothing is left open.
+    /// The form from which the mapping was read without its models. Only the models know all properties and the parts that the
+    /// form leaves out. Nil if no part is open.
     package var convertedFrom: MappingForm?
-    /// Where the mapping stands in its file.
+    /// The place of the mapping in its file.
     package var line: Int?
     package var column: Int?
 
     public override init() { mappingType = .undefinedEntityMappingType }
 
-    /// Whether the mapping names a policy class.
+    /// True if the mapping names a policy class.
     package var hasPolicy: Bool { !(entityMigrationPolicyClassName ?? "").isEmpty }
 
     package func attributeMapping(named name: String) -> PropertyMapping? {
@@ -134,20 +135,21 @@ public final class EntityMapping: NSObject {
     }
 }
 
-/// How a property is computed, as far as a file says without its models.
+/// The computation of a property, as far as a file states it without its models.
 package enum OpenValue: Equatable {
-    /// As the models suggest.
+    /// The models determine it.
     case automatic
-    /// A relationship: the objects that an entity mapping made of the objects at a key path; nil parts are as the models
-    /// suggest.
+    /// A relationship: the objects that an entity mapping made of the objects at a key path. The models determine parts that
+    /// are nil.
     case lookup(keyPath: ValueExpression?, mapping: String?)
 }
 
-/// How one property of the destination entity gets its value.
+/// The mapping of one property of the destination entity.
 public final class PropertyMapping: NSObject {
-    /// Name of the destination property.
+    /// The name of the destination property.
     public var name: String?
-    /// Nil: the default policy does not touch the property. One that is set in code is nobody's default any more.
+    /// The value expression. If nil, the default policy does not touch the property. An expression set in code is no longer
+    /// automatic.
     public var valueExpression: ValueExpression? {
         didSet {
             isAutomatic = false
@@ -159,33 +161,33 @@ public final class PropertyMapping: NSObject {
         }
     }
     // Computed: as in Core Data, an assignment to a member of it may read it (`userInfo?["n"] = userInfo?["n"] …`).
-    /// What the mapping model's author noted, for policies.
+    /// Values for policies, set by the author of the mapping model.
     public var userInfo: [AnyHashable: Any]? {
         get { givenUserInfo }
         set { givenUserInfo = newValue }
     }
     private var givenUserInfo: [AnyHashable: Any]?
-    /// Whether inference or the compiler's default filled the expression in: then a nil source value of an attribute
-    /// that is now required takes the model's default.
+    /// True if inference or the compiler filled the expression in. A nil source value of an attribute that is now required then
+    /// becomes the model's default.
     package var isAutomatic = false
-    /// Whether the two differ: an automatic expression from an optional attribute to one that is required and has a
-    /// default. Set with ``isAutomatic``; kept apart so that a mapping model can be written without its models.
+    /// True if a nil source value is replaced: an automatic expression from an optional attribute to a required one with a
+    /// default. Set with ``isAutomatic``, and stored separately so that a mapping model can be written without its models.
     package var replacesNil = false
-    /// What a mapping model that was read without its models leaves open.
+    /// The part that a mapping model read without its models leaves open.
     package var openValue: OpenValue?
-    /// An attribute's value from a version that a composed mapping model passes by: it takes the place of the
-    /// destination's default, and of a nil that the expression gives.
+    /// The value of an attribute in a version that a composed mapping model skips. It replaces the destination's default and a
+    /// nil of the expression.
     package var carriedValue: AttributeValue?
-    /// Set where the property could not be mapped and was left, because the user said so.
+    /// The reason why the property is left unmapped, if the user allowed it; else nil.
     package var unmapped: UnmappedProperty?
-    /// Why the expression does not fit the property, where nobody may evaluate it: the error of who does. Found when the
-    /// mapping model is validated.
+    /// The error of an expression that does not fit the property and may never be evaluated. It is thrown if the expression is
+    /// evaluated. Set when the mapping model is validated.
     package var refusal: MigrationError?
-    /// Where the expression stands in its file.
+    /// The place of the expression in its file.
     package var line: Int?
     package var column: Int?
 
-    /// How often any mapping's expressions were changed in this process: who keeps programs compares it.
+    /// The number of changes to any mapping's expressions in this process. Holders of compiled programs compare it.
     package static var changes: Int { counter.load(ordering: .relaxed) }
     private static let counter = Atomic<Int>(0)
     static func noteChange() { counter.wrappingAdd(1, ordering: .relaxed) }

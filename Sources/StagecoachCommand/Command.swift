@@ -1,10 +1,10 @@
 import Diagnostics
 
-/// The command line: parses, runs one command, words its errors.
+/// The command line: parses the arguments, runs one command and words its errors.
 package enum Command {
     /// Runs a command.
     ///
-    /// - Parameter arguments: without the program's name.
+    /// - Parameter arguments: the arguments without the program's name.
     /// - Returns: the exit code: 0, or the category of the error.
     package static func run(_ arguments: [String], console: Console) -> Int32 {
         var name: String?

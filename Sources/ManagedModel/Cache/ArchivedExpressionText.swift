@@ -5,15 +5,15 @@ import Diagnostics
 ///
 /// Aggregates over a key path get the form that models are written in: `pages.@count`, not `count:(pages)`.
 enum ArchivedExpressionText {
-    /// The longest list of arguments, members or parts that is rendered, in bytes. Shared parts could multiply.
+    /// The greatest length in bytes of a list of arguments, members or parts. Shared parts could multiply it.
     private static let longestText = 16 << 10
 
     // MARK: Expressions
 
-    /// The text of an expression; nil where it has parts that the language does not have, or is too long.
+    /// Returns the text of an expression; nil if it is too long or has parts that the language lacks.
     ///
     /// - Parameter tree: bounds this walk, and all walks that share it.
-    /// - Throws: `archive.cycle`, `archive.limit` for graphs that are no trees, `archive.type`, `archive.reference`.
+    /// - Throws: `archive.cycle`, `archive.limit` for graphs that are not trees, `archive.type`, `archive.reference`.
     static func expression(
         _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> String? {
@@ -108,7 +108,7 @@ enum ArchivedExpressionText {
         return "FUNCTION(" + ([target, quoted(selector)] + arguments).joined(separator: ", ") + ")"
     }
 
-    /// Functions of the language itself. Aggregates of a key path are written as its last component.
+    /// Returns a call of a function of the language. An aggregate of a key path becomes its last component.
     private static func builtIn(_ selector: String, _ arguments: [String]) -> String {
         if arguments.count == 1, let aggregate = DerivationFunction.aggregates[selector],
             DerivationFunction.isKeyPath(arguments[0])
@@ -129,7 +129,7 @@ enum ArchivedExpressionText {
 
     // MARK: Predicates
 
-    /// The text of a predicate; nil where it has parts that the language does not have, or is too long.
+    /// Returns the text of a predicate; nil if it is too long or has parts that the language lacks.
     ///
     /// - Throws: as ``expression(_:_:)``.
     static func predicate(
@@ -179,7 +179,7 @@ enum ArchivedExpressionText {
         case 2: modifier = "ANY "
         default: return nil
         }
-        // Text operators keep their options in NSFlags, the others in NSOptions.
+        // Text operators have their options in NSFlags, the others in NSOptions.
         var options = try operatorObject.integer("NSOptions")
         if options == nil { options = try operatorObject.integer("NSFlags") }
         let suffix: String

@@ -1,11 +1,11 @@
-/// The functions that derived attributes use, as selectors in archives and as text in models.
+/// The functions of derived attributes, as selectors in archives and as text in models.
 enum DerivationFunction {
-    /// Selector of an aggregate to the key path's last component.
+    /// The last component of the key path, by the selector of an aggregate.
     static let aggregates = [
         "count:": "@count", "sum:": "@sum", "min:": "@min", "max:": "@max", "average:": "@avg",
     ]
 
-    /// Letters, digits, underscores and `@`, in components parted by dots.
+    /// Tells whether a text is a key path: letters, digits, underscores and `@`, in components separated by dots.
     static func isKeyPath(_ text: String) -> Bool {
         text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { component in
             !component.isEmpty

@@ -7,21 +7,22 @@ import Diagnostics
 /// predicates of any form with their warnings, a transformable's default, user info that is no text, the order of a fetch
 /// request. A composite's name is not in the archive: the reader names it after its first attribute.
 package enum ModelArchive {
-    /// Refused above this.
+    /// The greatest size of an archive in bytes. Larger ones are refused.
     static let greatestByteCount = 64 << 20
-    /// Real archives are below 60 kB and 5000 values.
+    /// The limits of an archive. Real ones are below 60 kB and 5000 values.
     private static let limits = BinaryPropertyList.Limits(
         bytes: greatestByteCount, expandedValues: 2 << 20, depth: 64)
 
     /// Reads a model.
     ///
-    /// Compound indexes and indexed attributes are given as archived: Core Data derives both from fetch indexes too
-    /// (SampleModel_V2, Bookmarks_V3), so that one index may be told twice.
+    /// Compound indexes and indexed attributes are returned as archived. Core Data derives both from fetch indexes too
+    /// (SampleModel_V2, Bookmarks_V3), so one index may be described twice.
     ///
     /// - Parameter bytes: the whole keyed archive.
-    /// - Returns: own properties of each entity, entities and properties by name in code point order.
-    /// - Throws: `archive.format`, `archive.limit`, `archive.notKeyed` and others of ``KeyedArchive``;
-    ///   `archive.model` for a graph that is no model. The context names entity and property.
+    /// - Returns: the model, with only its own properties in each entity; entities and properties are sorted by name in code
+    ///   point order.
+    /// - Throws: `archive.format`, `archive.limit`, `archive.notKeyed` and others of ``KeyedArchive``; `archive.model` for a
+    ///   graph that is not a model. The context names entity and property.
     /// - Complexity: O(bytes) time and memory.
     package static func decode(_ bytes: [UInt8]) throws(MigrationError) -> ModelDefinition {
         var reader = ModelArchiveReader(try KeyedArchive(decoding: bytes, limits: limits))
@@ -33,7 +34,7 @@ package enum ModelArchive {
     /// - Parameter archiver: archives the predicates and expressions that were not read from an archive; nil: fetch requests
     ///   lose theirs, and indexes that have one are left out.
     /// - Returns: the keyed archive; equal models give equal bytes.
-    /// - Throws: `archive.derivation` where a derivation expression is none of the forms that Core Data derives by,
+    /// - Throws: `archive.derivation` for a derivation expression in a form that Core Data does not derive by,
     ///   `archive.composite` for unknown or endlessly nested composites.
     /// - Complexity: O(properties, inherited ones counted in each subentity).
     package static func encode(

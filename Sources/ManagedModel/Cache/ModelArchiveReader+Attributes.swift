@@ -7,13 +7,13 @@ import struct Foundation.UUID
 import typealias Foundation.uuid_t
 
 extension ModelArchiveReader {
-    /// Bits of NSFlagsKey (wire's images; cdp1's Person.id).
+    /// The bits of NSFlagsKey (wire's images; cdp1's Person.id).
     enum AttributeFlags {
         static let allowsExternalBinaryDataStorage: Int64 = 4
         static let preservesValueInHistoryOnDeletion: Int64 = 16
     }
 
-    /// Reads an attribute, also one of a composite.
+    /// Reads an attribute of an entity or of a composite.
     mutating func attribute(
         _ object: ArchivedObject, named name: String, entity: String, depth: Int = 0
     ) throws(MigrationError) -> AttributeDefinition {
@@ -97,9 +97,9 @@ extension ModelArchiveReader {
         return candidate
     }
 
-    /// A default or a bound as the attribute's type takes it; nil for null, and for objects in a transformable.
+    /// Returns a default or a bound in the attribute's type; nil for null, and for objects in a transformable.
     ///
-    /// - Throws: `archive.model` where the value does not fit the type.
+    /// - Throws: `archive.model` if the value does not fit the type.
     static func value(
         _ value: ArchivedValue, of type: AttributeType, _ what: String
     ) throws(MigrationError) -> AttributeValue? {
@@ -137,7 +137,7 @@ extension ModelArchiveReader {
         return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
 
-    /// A value as its own kind says, for types that take any.
+    /// Returns a value by its own kind, for types that accept any.
     private static func natural(_ value: ArchivedValue) throws(MigrationError) -> AttributeValue? {
         if let text = try value.string() { return .string(text) }
         switch try value.number() {
@@ -155,7 +155,7 @@ extension ModelArchiveReader {
 }
 
 extension AttributeType {
-    /// The class that archives name for the type where the model names none.
+    /// The class name in archives for the type, if the model names none.
     var defaultValueClassName: String? {
         switch self {
         case .integer16, .integer32, .integer64, .double, .float, .boolean: "NSNumber"

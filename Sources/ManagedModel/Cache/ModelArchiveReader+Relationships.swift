@@ -22,7 +22,7 @@ extension ModelArchiveReader {
         relationship.isOrdered = try object.flag("NSIsOrdered")
         relationship.isIndexed = try object.flag("NSIsIndexed")
         relationship.minimumCount = try count(object, "NSMinCount", least: 0)
-        // A model made in code may say -1 for unlimited (SampleModel2_V1 Author.books). It enters the version hash.
+        // A model made in code may have -1 for unlimited (SampleModel2_V1 Author.books). The value enters the version hash.
         relationship.maximumCount = try count(object, "NSMaxCount", least: -1)
         relationship.isToMany = relationship.maximumCount != 1
         if let code = try object.integer("NSDeleteRule") {
@@ -58,7 +58,7 @@ extension ModelArchiveReader {
         try readUserInfo(object, into: &property.archived)
         property.archived.fields = try otherFields(object, beside: KnownFields.fetchedProperty)
         if let request = try object.object("NSFetchRequest") {
-            // The archive has no name for it; this is what Xcode calls it in every model.
+            // The archive has no name for it. Xcode uses this one in every model.
             property.fetchRequest = try fetchRequest(
                 request, name: "fetchedPropertyFetchRequest",
                 entityName: try object.string("_NSFetchRequestEntityName"))
@@ -66,7 +66,7 @@ extension ModelArchiveReader {
         return property
     }
 
-    /// - Parameter entityName: the entity as the owner of the request names it, where it does.
+    /// - Parameter entityName: the entity's name according to the owner of the request; nil if the owner does not state it.
     mutating func fetchRequest(
         _ object: ArchivedObject, name: String, entityName: String?
     ) throws(MigrationError) -> FetchRequestDefinition {

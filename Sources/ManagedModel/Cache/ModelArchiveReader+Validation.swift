@@ -1,7 +1,7 @@
 import Archives
 import Diagnostics
 
-/// Operator types of archived comparison predicates, NSComparisonPredicate.Operator's codes.
+/// The operators of archived comparison predicates, with the codes of NSComparisonPredicate.Operator.
 enum ArchivedOperator: Int64 {
     case lessThan = 0
     case lessThanOrEqual = 1

@@ -1,14 +1,14 @@
 import Archives
 import Diagnostics
 
-/// Reads the object graph of an archived model. Holds the archive and the definition it makes.
+/// Reads the object graph of an archived model. It holds the archive and the resulting definition.
 struct ModelArchiveReader {
     let archive: KeyedArchive
-    /// Members of collections that may still be read: entities that share one large dictionary must not multiply it.
+    /// The number of collection members that may still be read: entities that share one large dictionary must not multiply it.
     private var remainingMembers = 2_000_000
-    /// Visits of expressions and predicates, bounded over the whole model for the same reason.
+    /// Bounds the visits of expressions and predicates over the whole model, for the same reason.
     var tree = ArchivedTreeGuard(maximumVisits: 1_000_000)
-    /// The properties' names of each entity met, by its number in the archive.
+    /// The names of the properties of each entity read, by its number in the archive.
     private var propertyNames: [Int: Set<String>] = [:]
     var composites: [String: [AttributeDefinition]] = [:]
 
@@ -78,7 +78,7 @@ struct ModelArchiveReader {
             entity.superentityName = superName
             inherited = try names(ofPropertiesOf: superentity)
         }
-        // Inherited properties are copied into subentities, or stand there as proxies (wire 1-24 to 2-5).
+        // Inherited properties are copied into subentities, or are proxies there (wire 1-24 to 2-5).
         for (propertyName, property) in try properties(of: object) where !inherited.contains(propertyName) {
             try within(.init(entity: name, property: propertyName)) { reader throws(MigrationError) in
                 try reader.add(property, named: propertyName, to: &entity)
@@ -134,7 +134,7 @@ struct ModelArchiveReader {
         }
     }
 
-    /// The property that a proxy stands for; other properties as they are.
+    /// Returns the property behind a proxy; any other property itself.
     func underlying(_ object: ArchivedObject) throws(MigrationError) -> ArchivedObject {
         guard object.isKind(of: "_NSPropertyDescriptionProxy") else { return object }
         guard let property = try object.object("NSUnderlyingProperty"),
@@ -143,11 +143,11 @@ struct ModelArchiveReader {
         return property
     }
 
-    // MARK: Parts that several kinds of object have
+    // MARK: Parts common to several kinds of object
 
     static func malformed(_ message: String) -> MigrationError { .archive("archive.model", message) }
 
-    /// Runs a part of the reading; its errors get the context.
+    /// Runs a part of the reading and adds the context to its errors.
     private mutating func within<Result>(
         _ context: MigrationError.Context,
         _ body: (inout ModelArchiveReader) throws(MigrationError) -> Result
@@ -162,7 +162,7 @@ struct ModelArchiveReader {
         }
     }
 
-    /// Charges bytes that are copied or hashed at each use.
+    /// Charges bytes that are copied or hashed at each use, 64 bytes as one member.
     mutating func charge(bytes: Int) throws(MigrationError) { try charge(bytes / 64) }
 
     mutating func elements(
@@ -195,7 +195,7 @@ struct ModelArchiveReader {
         guard let name = try value.string() else {
             throw Self.malformed("The name of a \(what) is a \(value.kindName)")
         }
-        // Names are hashed and sorted; one of megabytes, shared by all entities, would be a wait without end.
+        // Names are hashed and sorted. A name of megabytes, shared by all entities, would take endless time.
         guard name.utf8.count <= 10_000 else {
             throw Self.malformed("The name of a \(what) is longer than 10000 bytes")
         }
@@ -207,7 +207,7 @@ struct ModelArchiveReader {
         return try entity.string("NSEntityName")
     }
 
-    /// The renaming identifier; nil where it is the name, which is how an absent one is archived.
+    /// Returns the renaming identifier; nil if it equals the name, which is the archived form of a missing one.
     func renamingIdentifier(_ object: ArchivedObject, _ name: String) throws(MigrationError) -> String? {
         let identifier = try object.string("NSRenamingIdentifier")
         return identifier == name ? nil : identifier
@@ -250,7 +250,7 @@ struct ModelArchiveReader {
         return lists
     }
 
-    /// The name of a property that is given by name, by itself, or by a proxy.
+    /// Returns the name of a property that is given by name, as an object, or by a proxy.
     func propertyName(_ value: ArchivedValue, in key: String) throws(MigrationError) -> String {
         if let name = try value.string() { return name }
         guard let object = value.object, let name = try underlying(object).string("NSPropertyName") else {

@@ -148,7 +148,7 @@ extension ModelArchiveWriter {
             ])
     }
 
-    /// A derivation expression: `now()`, a key path, an aggregate of one, or a function of one key path.
+    /// Writes a derivation expression: `now()`, a key path, an aggregate of one, or a function of one key path.
     ///
     /// - Throws: `archive.derivation` for any other text.
     mutating func derivation(_ text: String) throws(MigrationError) -> Reference {
@@ -172,7 +172,7 @@ extension ModelArchiveWriter {
 }
 
 extension DerivationFunction {
-    /// `name:(key.path)` taken apart, `canonical:(title)` for one.
+    /// Splits `name:(key.path)`, such as `canonical:(title)`, into its parts.
     static func call(_ text: String) -> (selector: String, keyPath: String)? {
         guard text.hasSuffix(")"), let open = text.firstIndex(of: "(") else { return nil }
         let selector = String(text[..<open])

@@ -2,7 +2,7 @@ import Archives
 import Diagnostics
 
 extension ModelArchiveWriter {
-    /// Bits of `_P`, which sums up a property for Core Data.
+    /// The bits of `_P`, Core Data's summary of a property.
     private enum PropertyBits {
         static let always: Int64 = 1
         static let optional: Int64 = 2
@@ -14,7 +14,7 @@ extension ModelArchiveWriter {
         static let ordered: Int64 = 1024
     }
 
-    /// Writes all properties of an entity, the inherited ones as copies of its own.
+    /// Writes all properties of an entity, with copies of the inherited ones.
     mutating func writeProperties(of entity: EntityDescription) throws(MigrationError) {
         for attribute in entity.declaredAttributes {
             guard let reference = properties[entity.index][attribute.name] else { continue }
@@ -33,7 +33,7 @@ extension ModelArchiveWriter {
         }
     }
 
-    /// The fields that all properties have, and `_P`.
+    /// Returns the fields common to all properties, and `_P`.
     private mutating func propertyFields(
         name: String, entity: Reference, renamingIdentifier: String?, versionHashModifier: String?,
         userInfo: [String: String], archived: ArchivedParts, isOptional: Bool, isTransient: Bool,
@@ -154,11 +154,11 @@ extension ModelArchiveWriter {
         return builder.array(references, isMutable: true)
     }
 
-    /// A default or a bound, or the archive's nil.
+    /// Writes a default or a bound, or the archive's nil.
     mutating func value(_ value: AttributeValue?) throws(MigrationError) -> Reference {
         switch value {
         case nil: return .null
-        // Xcode compiles Boolean defaults to 0 and 1 (691 of 742 in real archives; models made in code have booleans).
+        // Xcode compiles Boolean defaults to 0 and 1 (691 of 742 in real archives; models made in code have Booleans).
         case .boolean(let flag): return builder.integer(flag ? 1 : 0)
         case .integer(let integer): return builder.integer(integer)
         case .double(let real): return builder.real(real)
@@ -192,7 +192,7 @@ extension ModelArchiveWriter {
         fields["NSInverseRelationship"] = (inverse ?? .null).field
         fields["_NSInverseRelationshipName"] = builder.string(definition.inverseName).field
         fields["NSMinCount"] = .integer(Int64(definition.minimumCount))
-        // The archive tells a to-one only by its greatest count.
+        // In the archive only the maximum count identifies a to-one relationship.
         fields["NSMaxCount"] = .integer(definition.isToMany ? Int64(definition.maximumCount) : 1)
         fields["NSDeleteRule"] = .integer(Int64(definition.deleteRule.rawValue))
         add(definition.archived.fields, to: &fields)

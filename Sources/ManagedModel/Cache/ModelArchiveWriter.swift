@@ -1,14 +1,14 @@
 import Archives
 import Diagnostics
 
-/// Writes the object graph of a model: classes, keys and copies of inherited properties as Core Data's caches have
-/// them. Holds the whole archive until it is encoded.
+/// Writes the object graph of a model, with the classes, keys and copies of inherited properties that Core Data's caches have.
+/// It holds the whole archive until it is encoded.
 struct ModelArchiveWriter {
     typealias Reference = KeyedArchiveBuilder.Reference
     typealias Fields = [String: PropertyListValue]
     typealias ClassName = KeyedArchiveBuilder.ClassName
 
-    /// What NSKnownKeysDictionary1 puts into slots without a value.
+    /// The value that NSKnownKeysDictionary1 puts into empty slots.
     private static let emptyToken = "__empty_slot_token_4c24_98dc_ac1e_b773__"
 
     let model: ManagedObjectModel
@@ -16,9 +16,10 @@ struct ModelArchiveWriter {
     var builder = KeyedArchiveBuilder()
     private let modelReference: Reference
     private let emptyUserInfo: Reference
-    /// By entity index. Reserved at first, as properties refer to entities and to each other.
+    /// The entities' references by entity index. They are reserved first, because properties refer to entities and to each
+    /// other.
     private(set) var entities: [Reference] = []
-    /// By entity index and property name, inherited ones included.
+    /// The properties' references by entity index and property name, inherited ones included.
     private(set) var properties: [[String: Reference]] = []
     /// Expressions of fetch indexes so far: each gets a name by its number.
     private var indexExpressions = 0
@@ -61,7 +62,7 @@ struct ModelArchiveWriter {
         return try builder.encode(root: modelReference)
     }
 
-    /// Own and inherited fetched properties, by name.
+    /// Returns own and inherited fetched properties, by name.
     func fetchedProperties(of entity: EntityDescription) -> [FetchedPropertyDefinition] {
         var found: [FetchedPropertyDefinition] = []
         var current: EntityDescription? = entity

@@ -1,17 +1,17 @@
 import Archives
 import Diagnostics
 
-/// The model in a store: Z_MODELCACHE.Z_CONTENT, a ``ModelArchive`` as a raw deflate stream.
+/// The model cached in a store: Z_MODELCACHE.Z_CONTENT, a ``ModelArchive`` as a raw deflate stream.
 ///
-/// Every store that frameworks since 637 (2015) wrote has one [139 of 139 real stores].
+/// Every store written by frameworks since 637 (2015) has one [139 of 139 real stores].
 package enum ModelCache {
-    /// The most bytes that a cached model may inflate to. Real ones are below 60 kB.
+    /// The greatest size in bytes of an inflated model. Real ones are below 60 kB.
     package static let inflatedLimit = 16 << 20
 
     /// Reads a store's model.
     ///
     /// - Parameter content: the value of Z_CONTENT.
-    /// - Throws: `archive.deflate`, `archive.limit`, and what ``ModelArchive/decode(_:)`` throws.
+    /// - Throws: `archive.deflate`, `archive.limit`, and the errors of ``ModelArchive/decode(_:)``.
     package static func decode(_ content: [UInt8]) throws(MigrationError) -> ModelDefinition {
         try ModelArchive.decode(try Deflate.inflate(content, limit: inflatedLimit))
     }

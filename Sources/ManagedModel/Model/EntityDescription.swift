@@ -1,8 +1,8 @@
-/// An entity of a model. A value that holds its model; two are equal when they are the same entity of one model.
+/// An entity of a model. It is a value that holds its model; two are equal if they are the same entity of one model.
 public struct EntityDescription: Sendable, Hashable {
-    /// The model that the entity is part of.
+    /// The model that contains the entity.
     public let managedObjectModel: ManagedObjectModel
-    /// Position in ``ManagedObjectModel/entities``.
+    /// The index in ``ManagedObjectModel/entities``.
     package let index: Int
 
     package init(managedObjectModel: ManagedObjectModel, index: Int) {
@@ -26,33 +26,33 @@ public struct EntityDescription: Sendable, Hashable {
 
     /// The name; never nil. Implicitly unwrapped as in Core Data, so that `name!` and `name ?? ""` compile.
     public var name: String! { resolved.definition.name }
-    /// What the entity declares itself.
+    /// The entity as declared, with its own properties only.
     public var definition: EntityDefinition { resolved.definition }
-    /// Whether the entity has no objects of its own.
+    /// True if the entity has no objects of its own.
     public var isAbstract: Bool { resolved.definition.isAbstract }
-    /// The class of the entity's objects in Core Data; `NSManagedObject` where the model names none.
+    /// The class of the entity's objects in Core Data; `NSManagedObject` if the model names none.
     public var managedObjectClassName: String! { resolved.definition.managedObjectClassName ?? "NSManagedObject" }
-    /// What the entity is matched by in inference: its name where the model gives none.
+    /// The identifier that inference matches the entity by: its name if the model gives none.
     public var renamingIdentifier: String? { resolved.definition.renamingIdentifier ?? resolved.definition.name }
-    /// A text of the model's author that enters the version hash.
+    /// A text set by the model's author that enters the version hash.
     public var versionHashModifier: String? { resolved.definition.versionHashModifier }
-    /// What the model's author noted.
+    /// Values set by the author of the model.
     public var userInfo: [AnyHashable: Any]? { resolved.definition.userInfo }
 
     /// The parent; nil for a root.
     public var superentity: EntityDescription? { resolved.superentity.map(entity) }
-    /// Direct subentities, by name.
+    /// The direct subentities, by name.
     public var subentities: [EntityDescription] { resolved.subentities.map(entity) }
-    /// The children, without theirs.
+    /// The direct subentities by name.
     public var subentitiesByName: [String: EntityDescription] {
         Dictionary(uniqueKeysWithValues: subentities.map { ($0.definition.name, $0) })
     }
     /// The topmost ancestor, which owns the table.
     package var root: EntityDescription { entity(resolved.root) }
-    /// This entity and all below it, depth first, subentities by name.
+    /// This entity and all its descendants, depth first, with subentities by name.
     package var withDescendants: [EntityDescription] { [self] + subentities.flatMap(\.withDescendants) }
 
-    /// Whether this entity is the other one or inherits from it.
+    /// Tells whether this entity is the other one or inherits from it.
     public func isKindOf(entity other: EntityDescription) -> Bool {
         managedObjectModel === other.managedObjectModel && resolved.lineage.contains(other.index)
     }
@@ -89,7 +89,7 @@ public struct EntityDescription: Sendable, Hashable {
     public var attributesByName: [String: AttributeDescription] {
         Dictionary(uniqueKeysWithValues: declaredAttributes.map { ($0.name, $0) })
     }
-    /// Own and inherited relationships.
+    /// The own and inherited relationships by name.
     public var relationshipsByName: [String: RelationshipDescription] {
         Dictionary(uniqueKeysWithValues: relationships.map { ($0.name, $0) })
     }
@@ -116,9 +116,9 @@ public struct EntityDescription: Sendable, Hashable {
             }
         }
     }
-    /// Own constraints.
+    /// The own uniqueness constraints.
     public var uniquenessConstraints: [[String]] { resolved.definition.uniquenessConstraints }
-    /// Own fetch indexes.
+    /// The own fetch indexes.
     public var indexes: [FetchIndexDefinition] { resolved.definition.indexes }
 }
 

@@ -1,9 +1,9 @@
 import Foundation
 
 extension ManagedObjectModel {
-    /// The model of some bundles; nil where they hold none, or several whose entities clash.
+    /// Merges the models in some bundles; nil if there are none, or if several have conflicting entities.
     ///
-    /// - Parameter bundles: nil: the program's own.
+    /// - Parameter bundles: the bundles; nil for the program's own.
     public static func mergedModel(from bundles: [Bundle]?) -> ManagedObjectModel? {
         let models = paths(in: bundles).compactMap { try? ModelLocator.load($0).model }
         guard models.count != 1 else { return models[0] }
@@ -11,11 +11,11 @@ extension ManagedObjectModel {
         return try? ManagedObjectModel(merging: models)
     }
 
-    /// The model version in some bundles that wrote a store; nil where none did.
+    /// Finds the model version in some bundles that wrote a store; nil if none did.
     ///
     /// - Parameters:
-    ///   - bundles: nil: the program's own.
-    ///   - metadata: the store's, with `NSStoreModelVersionHashes`.
+    ///   - bundles: the bundles; nil for the program's own.
+    ///   - metadata: the metadata of the store, with `NSStoreModelVersionHashes`.
     /// - Complexity: reads every version until one fits.
     public static func mergedModel(
         from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]
@@ -32,7 +32,7 @@ extension ManagedObjectModel {
         return nil
     }
 
-    /// Entities and configurations of several models in one.
+    /// Merges the entities and configurations of several models.
     private convenience init(merging models: [ManagedObjectModel]) throws {
         var merged = ModelDefinition()
         for (number, model) in models.enumerated() {
@@ -49,7 +49,7 @@ extension ManagedObjectModel {
         try self.init(merged)
     }
 
-    /// Models of the bundles: folders of versions, and files that stand alone.
+    /// Returns the models in the bundles: folders of versions, and single files.
     private static func paths(in bundles: [Bundle]?) -> [String] {
         (bundles ?? [Bundle.main]).flatMap { bundle in
             let folder = bundle.resourcePath ?? bundle.bundlePath

@@ -1,26 +1,26 @@
-/// Where a model of one configuration comes from.
+/// The origin of a model of one configuration.
 struct ConfigurationOrigin: Sendable {
     let whole: ManagedObjectModel
-    /// All configurations of the whole model with the same entities, sorted.
+    /// The names of all configurations of the whole model with the same entities, sorted.
     let names: [String]
 }
 
-/// A store may be made for one configuration of its model: then its tables, its Z_PRIMARYKEY and the hashes in its
-/// metadata are of that configuration's entities only. Such a store is read and written by the model that has no others.
+/// A store may be made for one configuration of its model. Then its tables, its Z_PRIMARYKEY and the hashes in its metadata
+/// cover only that configuration's entities. Such a store is read and written with the model restricted to them.
 extension ManagedObjectModel {
-    /// The model that this one was restricted from; itself where it is whole.
+    /// The model that this one was restricted from; the model itself if it is whole.
     package var whole: ManagedObjectModel { origin?.whole ?? self }
 
-    /// The configurations that this model holds the entities of, sorted; empty for a whole model.
+    /// The configurations whose entities this model contains, sorted; empty for a whole model.
     package var restrictedConfigurations: [String] { origin?.names ?? [] }
 
-    /// The model of a configuration's entities alone: what a store that was made for the configuration holds.
+    /// Returns the model of a configuration's entities alone, which describes a store made for the configuration.
     ///
-    /// Ancestors of the configuration's entities belong to it, as they share their tables. Relationships to other
-    /// entities are left out: Core Data allows none between two stores. Version hashes are those of the whole model.
+    /// Ancestors of the configuration's entities are included, because they share their tables. Relationships to other entities
+    /// are left out, because Core Data allows none between two stores. Version hashes are those of the whole model.
     ///
-    /// - Returns: nil where there is no such configuration, or none of its entities; the model itself where the
-    ///   configuration has all of them.
+    /// - Returns: nil if the configuration does not exist or has no entities; the model itself if the configuration has all of
+    ///   them.
     /// - Complexity: O(properties); the new model is as large as its part of this one.
     public func restricted(toConfiguration name: String) -> ManagedObjectModel? {
         if let origin { return origin.names.contains(name) ? self : nil }
@@ -34,7 +34,7 @@ extension ManagedObjectModel {
         part.configurations = Dictionary(uniqueKeysWithValues: same.map { ($0, names.sorted()) })
         part.fetchRequests.removeAll { !kept.contains($0.entityName) }
         let hashes = VersionHash.entityHashes(of: self).filter { kept.contains($0.key) }
-        // A part of a sound model is sound.
+        // A part of a valid model is valid.
         return try? ManagedObjectModel(part, origin: ConfigurationOrigin(whole: self, names: same), hashes: hashes)
     }
 
@@ -60,10 +60,10 @@ extension ManagedObjectModel {
         return entity
     }
 
-    /// The model that a store of some version hashes is read by: this one, or that of one of its configurations.
+    /// Returns the model for reading a store with some version hashes: this one, or that of one of its configurations.
     ///
     /// - Parameter hashes: `NSStoreModelVersionHashes`: 32 bytes by entity name.
-    /// - Returns: nil where the store is of another model. A hash that only Core Data knows cannot speak against the
+    /// - Returns: nil if the store is of another model. A hash that only Core Data can compute is no evidence against the
     ///   store.
     package func fitting(storeHashes hashes: [String: [UInt8]]) -> ManagedObjectModel? {
         if ModelDifference.describe(store: hashes, model: self).isEmpty { return self }
@@ -77,8 +77,8 @@ extension ManagedObjectModel {
         return nil
     }
 
-    /// What a store of another version's configuration becomes a store of: the configuration of the same name, where this
-    /// model has it, else all of this model. Itself for a whole model's store.
+    /// Returns the model for migrating a store of another version's configuration: the configuration with the same name if this
+    /// model has it, else all of this model. For the store of a whole model it returns this model.
     package func counterpart(of other: ManagedObjectModel) -> ManagedObjectModel {
         for name in other.restrictedConfigurations {
             if let part = restricted(toConfiguration: name) { return part }

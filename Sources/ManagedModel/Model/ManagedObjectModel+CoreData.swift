@@ -1,7 +1,7 @@
 import Foundation
 
 extension ManagedObjectModel {
-    /// The model of a file or folder, as ``ModelLocator`` finds it; nil where there is none that can be read.
+    /// Reads the model of a file or folder, as ``ModelLocator`` finds it; nil if it cannot be read.
     public convenience init?(contentsOf url: URL) {
         do {
             try self.init(ModelLocator.load(url.path).model.definition)
@@ -10,11 +10,11 @@ extension ManagedObjectModel {
         }
     }
 
-    /// Whether a store of some metadata was written by this version.
+    /// Tells whether this version wrote a store with some metadata.
     ///
     /// - Parameters:
-    ///   - name: a configuration; nil: all entities.
-    ///   - metadata: a store's, with `NSStoreModelVersionHashes`.
+    ///   - name: a configuration; nil for all entities.
+    ///   - metadata: the metadata of the store, with `NSStoreModelVersionHashes`.
     public func isConfiguration(withName name: String?, compatibleWithStoreMetadata metadata: [String: Any]) -> Bool {
         guard let stored = metadata["NSStoreModelVersionHashes"] as? [String: Data],
             let entities = entities(forConfigurationName: name)
@@ -22,7 +22,7 @@ extension ManagedObjectModel {
         let own = entityVersionHashesByName
         let names = Set(entities.compactMap { $0.name })
         guard names == Set(stored.keys) else { return false }
-        // A hash that only Core Data knows cannot speak against the store.
+        // A hash that only Core Data can compute is no evidence against the store.
         return names.allSatisfy { own[$0] == nil || own[$0] == stored[$0] }
     }
 }

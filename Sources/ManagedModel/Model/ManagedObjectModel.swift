@@ -1,23 +1,24 @@
 import Diagnostics
 import Synchronization
 
-/// A model version: its entities, resolved. Immutable, so it can be shared between tasks.
+/// A model version with its entities resolved. It is immutable, so tasks can share it.
 ///
 /// Memory: a few hundred bytes a property, inherited ones counted in each subentity.
 public final class ManagedObjectModel: Sendable {
-    /// What the model was made from.
+    /// The definition that the model was made from.
     public let definition: ModelDefinition
     let resolved: [ResolvedEntity]
     let indexByName: [String: Int]
-    /// The entities' version hashes, once somebody has asked for them: they are asked for several times a migration.
+    /// The entities' version hashes, once they have been requested. They are cached because a migration requests them several
+    /// times.
     let versionHashes = Mutex<[String: EntityVersionHash]?>(nil)
-    /// The model that this one is one configuration of; nil for a whole model.
+    /// The whole model of which this one is a configuration; nil for a whole model.
     let origin: ConfigurationOrigin?
 
     /// Checks a definition and resolves inheritance and inverses.
     ///
-    /// An inverse is kept as declared, also where its other side names another inverse: real models have two
-    /// relationships that claim the same one (ArtsyPartner: `Image.artist` and `Image.thumbnail`).
+    /// An inverse is kept as declared, even if its other side names another inverse: in real models two relationships claim the
+    /// same one (ArtsyPartner: `Image.artist` and `Image.thumbnail`).
     ///
     /// - Throws: `model.duplicateEntity`, `model.invalidName`, `model.unknownSuperentity`, `model.inheritanceCycle`,
     ///   `model.inheritanceDepth`, `model.tooManyProperties`, `model.duplicateProperty`,
@@ -33,7 +34,7 @@ public final class ManagedObjectModel: Sendable {
         origin = nil
     }
 
-    /// The part of a model, with the version hashes that its entities have there.
+    /// Makes the part of a model for a configuration, with the version hashes that its entities have in the whole model.
     init(
         _ definition: ModelDefinition, origin: ConfigurationOrigin, hashes: [String: EntityVersionHash]
     ) throws(MigrationError) {
@@ -55,16 +56,15 @@ public final class ManagedObjectModel: Sendable {
         indexByName.mapValues { EntityDescription(managedObjectModel: self, index: $0) }
     }
 
-    /// Labels of the version; not used for matching.
+    /// The labels of the version. They are not used for matching.
     public var versionIdentifiers: [String] { definition.versionIdentifiers }
 
-    /// Configuration names, sorted.
+    /// The names of the configurations, sorted.
     public var configurations: [String] { definition.configurations.keys.sorted() }
 
-    /// The entities of a configuration, by name in code point order; nil where there is no such configuration.
+    /// Returns the entities of a configuration, by name in code point order; nil if there is no such configuration.
     ///
-    /// - Parameter name: The configuration, or nil (as in Core Data, also `PF_DEFAULT_CONFIGURATION_NAME`) for all
-    ///   entities.
+    /// - Parameter name: the configuration, or nil (as in Core Data, also `PF_DEFAULT_CONFIGURATION_NAME`) for all entities.
     public func entities(forConfigurationName name: String?) -> [EntityDescription]? {
         guard let name, name != "PF_DEFAULT_CONFIGURATION_NAME" else { return entities }
         guard let members = definition.configurations[name] else { return nil }
@@ -72,23 +72,23 @@ public final class ManagedObjectModel: Sendable {
         return indices.sorted().map { EntityDescription(managedObjectModel: self, index: $0) }
     }
 
-    /// The entity of a name, or nil.
+    /// Returns the entity with a name; nil if there is none.
     public func entity(named name: String) -> EntityDescription? {
         indexByName[name].map { EntityDescription(managedObjectModel: self, index: $0) }
     }
 
-    /// The entity at an index of ``entities``.
+    /// Returns the entity at an index of ``entities``.
     package func entity(at index: Int) -> EntityDescription {
         EntityDescription(managedObjectModel: self, index: index)
     }
 }
 
-/// An entity after resolution. Indices are positions in `ManagedObjectModel.resolved`.
+/// An entity after resolution. Its indices refer to `ManagedObjectModel.resolved`.
 struct ResolvedEntity: Sendable {
     let definition: EntityDefinition
     let superentity: Int?
     let root: Int
-    /// Sorted by name.
+    /// The direct subentities, sorted by name.
     let subentities: [Int]
     /// This entity and its ancestors, nearest first.
     let lineage: [Int]
@@ -103,7 +103,7 @@ struct ResolvedEntity: Sendable {
 
 struct ResolvedRelationship: Sendable {
     let definition: RelationshipDefinition
-    /// Entity that declares it.
+    /// The index of the entity that declares it.
     let declaringEntity: Int
     let destinationEntity: Int
 }

@@ -2,16 +2,16 @@ import Diagnostics
 
 /// The rules of a model that need no resolved entities: names and counts.
 ///
-/// They hold for models of every origin, so that what comes after may rely on them: schema names go into SQL, and
-/// walks over parents and composites end.
+/// They apply to models of every origin, so that later code may rely on them: names of the schema go into SQL, and walks over
+/// parents and composites must end.
 enum ModelChecks {
-    /// More levels of parents than this are refused; the deepest known model has five.
+    /// The greatest number of levels of parents; the deepest known model has five.
     static let greatestDepth = 200
-    /// More properties than this, inherited ones counted in each entity, are refused.
+    /// The greatest number of properties, with inherited ones counted in each entity.
     static let greatestPropertyCount = 1_000_000
 
-    /// - Throws: `model.invalidName` where a name has a character that SQLite would not take without quotes, as
-    ///   Core Data allows none in names and quotes none in its schema.
+    /// - Throws: `model.invalidName` for a name with a character that SQLite does not accept without quotes. Core Data allows
+    ///   none in names and quotes none in its schema.
     static func checkName(_ name: String, entity: String, property: String? = nil) throws(MigrationError) {
         let isValid = name.unicodeScalars.allSatisfy { scalar in
             switch scalar {
@@ -26,9 +26,10 @@ enum ModelChecks {
         }
     }
 
-    /// The relationship with counts that agree with whether it is to-many: a to-one has the greatest count 1.
+    /// Returns the relationship with counts that agree with its being to-many or not: a to-one relationship has the maximum
+    /// count 1.
     ///
-    /// - Throws: `model.relationshipCount` where they contradict each other.
+    /// - Throws: `model.relationshipCount` if they contradict each other.
     static func normalized(
         _ relationship: RelationshipDefinition, entity: String
     ) throws(MigrationError) -> RelationshipDefinition {
@@ -55,7 +56,7 @@ enum ModelChecks {
         return relationship
     }
 
-    /// Checks configurations against the entities there are.
+    /// Checks that the entities of configurations exist.
     ///
     /// - Throws: `model.unknownConfigurationEntity`.
     static func checkConfigurations(

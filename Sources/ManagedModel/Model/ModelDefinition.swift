@@ -2,32 +2,32 @@ import struct Foundation.Data
 import struct Foundation.Decimal
 import struct Foundation.UUID
 
-/// A model as a reader found it: plain values, names not yet resolved.
+/// A model as read from a file: plain values, with names not yet resolved.
 ///
 /// ``ManagedObjectModel/init(_:)`` checks it and resolves names, inheritance and inverses.
 public struct ModelDefinition: Sendable, Equatable {
-    /// In the order of the file.
+    /// The entities, in the order of the file.
     public var entities: [EntityDefinition] = []
-    /// `userDefinedModelVersionIdentifier` and its like; labels only.
+    /// The labels of the version, `userDefinedModelVersionIdentifier` and similar.
     public var versionIdentifiers: [String] = []
-    /// Configuration name to the names of its entities.
+    /// The names of a configuration's entities, by its name.
     public var configurations: [String: [String]] = [:]
-    /// Composite name to its elements, which may be composites themselves.
+    /// The elements of a composite, by its name. They may be composites themselves.
     public var composites: [String: [AttributeDefinition]] = [:]
-    /// Fetch request templates.
+    /// The fetch request templates.
     public var fetchRequests: [FetchRequestDefinition] = []
 
-    /// An empty model.
+    /// Makes an empty model.
     public init() {}
 }
 
-/// A stored fetch request of a model, or the one of a fetched property.
+/// A fetch request template of a model, or the request of a fetched property.
 public struct FetchRequestDefinition: Sendable, Equatable {
     /// The template's name.
     public var name: String
-    /// The entity whose objects are fetched.
+    /// The name of the entity whose objects are fetched.
     public var entityName: String
-    /// A predicate's format string; nil: all objects.
+    /// The format string of the predicate; nil for all objects.
     public var predicate: String?
     /// The most objects that are fetched; 0: any number.
     public var fetchLimit = 0
@@ -40,7 +40,7 @@ public struct FetchRequestDefinition: Sendable, Equatable {
     /// Parts of an archive that have no place above.
     package var archived = ArchivedParts()
 
-    /// A fetch request template.
+    /// Makes a fetch request template.
     public init(name: String, entityName: String, predicate: String? = nil) {
         self.name = name
         self.entityName = entityName
@@ -48,17 +48,17 @@ public struct FetchRequestDefinition: Sendable, Equatable {
     }
 }
 
-/// An entity as declared: own properties only.
+/// An entity as declared, with its own properties only.
 public struct EntityDefinition: Sendable, Equatable {
     /// The entity's name.
     public var name: String
     /// The class of its objects in Core Data.
     public var managedObjectClassName: String?
-    /// The parent's name; nil for a root.
+    /// The name of the parent; nil for a root.
     public var superentityName: String?
-    /// Whether it has no objects of its own.
+    /// True if it has no objects of its own.
     public var isAbstract = false
-    /// `elementID` in XML. Nil means the name.
+    /// The renaming identifier, `elementID` in XML; nil means the name.
     public var renamingIdentifier: String?
     /// A text that enters the version hash.
     public var versionHashModifier: String?
@@ -68,24 +68,24 @@ public struct EntityDefinition: Sendable, Equatable {
     public var relationships: [RelationshipDefinition] = []
     /// Its own fetched properties, which no store holds.
     public var fetchedProperties: [FetchedPropertyDefinition] = []
-    /// Own constraints, each a list of attribute names in declared order.
+    /// Its own uniqueness constraints, each a list of attribute names in declared order.
     public var uniquenessConstraints: [[String]] = []
     /// Its fetch indexes.
     public var indexes: [FetchIndexDefinition] = []
-    /// Old style: lists of property names.
+    /// The compound indexes of old models: lists of property names.
     public var compoundIndexes: [[String]] = []
-    /// What the model's author noted.
+    /// Values set by the author of the model.
     public var userInfo: [String: String] = [:]
     /// Parts of an archive that have no place above.
     package var archived = ArchivedParts()
 
-    /// An entity without properties.
+    /// Makes an entity without properties.
     public init(name: String) { self.name = name }
 }
 
 /// The type of an attribute, with Core Data's codes.
 public enum AttributeType: UInt32, Sendable, CaseIterable {
-    /// No type: transient attributes may have it.
+    /// No type, which only transient attributes may have.
     case undefined = 0
     /// A whole number of 16 bits.
     case integer16 = 100
@@ -93,7 +93,7 @@ public enum AttributeType: UInt32, Sendable, CaseIterable {
     case integer32 = 200
     /// A whole number of 64 bits.
     case integer64 = 300
-    /// A decimal number; SQLite keeps it as an integer or a double.
+    /// A decimal number; SQLite stores it as an integer or a double.
     case decimal = 400
     /// A floating-point number of 64 bits.
     case double = 500
@@ -109,9 +109,9 @@ public enum AttributeType: UInt32, Sendable, CaseIterable {
     case binaryData = 1000
     /// 16 bytes.
     case uuid = 1100
-    /// A URL, kept as text.
+    /// A URL, stored as text.
     case uri = 1200
-    /// What a value transformer made of an object: bytes.
+    /// The bytes that a value transformer made of an object.
     case transformable = 1800
     /// The identity of an object; never stored.
     case objectID = 2000
@@ -140,7 +140,8 @@ public enum AttributeType: UInt32, Sendable, CaseIterable {
         }
     }
 
-    /// Whether values of the two types convert into each other: integers, floats, decimals and Booleans.
+    /// True if values of the type convert into those of other such types: integers, floating-point numbers, decimals and
+    /// Booleans.
     public var isNumeric: Bool {
         switch self {
         case .integer16, .integer32, .integer64, .decimal, .double, .float, .boolean: true
@@ -149,25 +150,25 @@ public enum AttributeType: UInt32, Sendable, CaseIterable {
     }
 }
 
-/// A value that a model holds: a default, a bound.
+/// A value in a model: a default or a bound.
 public enum AttributeValue: Sendable, Hashable {
-    /// Of a Boolean attribute.
+    /// The value of a Boolean attribute.
     case boolean(Bool)
-    /// Of an attribute of any whole number.
+    /// The value of an integer attribute.
     case integer(Int64)
-    /// Of a double, a float or a date.
+    /// The value of a double, float or date attribute.
     case double(Double)
-    /// Of a decimal attribute.
+    /// The value of a decimal attribute.
     case decimal(Decimal)
-    /// Of text or of a URI.
+    /// The value of a string or URI attribute.
     case string(String)
     /// Seconds since 2001-01-01 00:00:00 UTC.
     case date(Double)
-    /// Of bytes or of a transformable attribute.
+    /// The value of a binary or transformable attribute.
     case data(Data)
-    /// Of a UUID.
+    /// The value of a UUID attribute.
     case uuid(UUID)
-    /// The absolute string.
+    /// The absolute string of a URI.
     case uri(String)
 }
 
@@ -175,25 +176,25 @@ public enum AttributeValue: Sendable, Hashable {
 public struct AttributeDefinition: Sendable, Equatable {
     /// The attribute's name.
     public var name: String
-    /// What its values are.
+    /// The type of its values.
     public var type: AttributeType
-    /// Whether an object may have none.
+    /// True if an object may have no value.
     public var isOptional = false
-    /// Whether it is left out of stores.
+    /// True if it is not stored.
     public var isTransient = false
-    /// Old style `indexed="YES"`.
+    /// True for `indexed="YES"` of old models.
     public var isIndexed = false
-    /// What a new object has.
+    /// The value of a new object.
     public var defaultValue: AttributeValue?
-    /// Least number or date.
+    /// The least number or date.
     public var minimum: AttributeValue?
-    /// Greatest number or date.
+    /// The greatest number or date.
     public var maximum: AttributeValue?
-    /// Least length of a string, in characters.
+    /// The least length of a string, in characters.
     public var minimumLength: Int?
-    /// Greatest length of a string, in characters.
+    /// The greatest length of a string, in characters.
     public var maximumLength: Int?
-    /// Pattern that a string must match as a whole.
+    /// The regular expression that a whole string must match.
     public var regularExpression: String?
     /// Predicates beside those that the bounds and the pattern are.
     public var validationPredicates: [ValidationPredicate] = []
@@ -203,41 +204,41 @@ public struct AttributeDefinition: Sendable, Equatable {
     public var valueTransformerName: String?
     /// The class of its values, as the model names it.
     public var valueClassName: String?
-    /// Whether large values may be files of their own.
+    /// True if large values may be stored in files of their own.
     public var allowsExternalBinaryDataStorage = false
-    /// Whether persistent history keeps the value of a deleted object.
+    /// True if persistent history keeps the value of a deleted object.
     public var preservesValueInHistoryOnDeletion = false
-    /// Derivation expression; not nil makes the attribute derived.
+    /// The derivation expression; nil unless the attribute is derived.
     public var derivationExpression: String?
-    /// Name of the composite, where the type is composite.
+    /// The name of the composite, for the type composite.
     public var compositeName: String?
-    /// What it is matched by in inference; nil: its name.
+    /// The identifier that inference matches it by; nil for its name.
     public var renamingIdentifier: String?
     /// A text that enters the version hash.
     public var versionHashModifier: String?
-    /// Whether Xcode generates a scalar for it; nil where the file does not say.
+    /// True if Xcode generates a scalar property for it; nil if the file does not state it.
     public var usesScalarValueType: Bool?
-    /// What the model's author noted.
+    /// Values set by the author of the model.
     public var userInfo: [String: String] = [:]
     /// Parts of an archive that have no place above.
     package var archived = ArchivedParts()
 
-    /// A required attribute without a default.
+    /// Makes a required attribute without a default.
     public init(name: String, type: AttributeType) {
         self.name = name
         self.type = type
     }
 }
 
-/// What happens to the destination of a relationship when its owner is deleted, with Core Data's codes.
+/// The effect on the destination of a relationship when its owner is deleted, with Core Data's codes.
 public enum DeleteRule: UInt32, Sendable {
-    /// The other objects keep a reference that leads nowhere.
+    /// The destination objects keep a dangling reference.
     case noAction = 0
-    /// The other objects lose the reference.
+    /// The destination objects lose the reference.
     case nullify = 1
-    /// The other objects are deleted too.
+    /// The destination objects are deleted too.
     case cascade = 2
-    /// An object that has others is not deleted.
+    /// An object with destination objects is not deleted.
     case deny = 3
 }
 
@@ -245,49 +246,49 @@ public enum DeleteRule: UInt32, Sendable {
 public struct RelationshipDefinition: Sendable, Equatable {
     /// The relationship's name.
     public var name: String
-    /// The entity of the other objects.
+    /// The name of the destination entity.
     public var destinationEntityName: String
-    /// The relationship that leads back; nil where there is none.
+    /// The name of the inverse relationship; nil if there is none.
     public var inverseName: String?
-    /// Whether an object may have no others.
+    /// True if an object may have no destination object.
     public var isOptional = false
-    /// Whether it is left out of stores.
+    /// True if it is not stored.
     public var isTransient = false
-    /// Whether there may be more than one other object.
+    /// True if there may be more than one destination object.
     public var isToMany = false
-    /// Whether the others have an order.
+    /// True if the destination objects have an order.
     public var isOrdered = false
-    /// The fewest others that a valid object has, where it has any.
+    /// The least number of destination objects of a valid object that has any.
     public var minimumCount: Int = 0
-    /// 1 for a to-one, 0 for an unlimited to-many, else the bound of a to-many.
+    /// The greatest number of destination objects: 1 for a to-one relationship, 0 for an unlimited to-many.
     public var maximumCount: Int = 0
-    /// What becomes of the others where the object is deleted.
+    /// The effect on the destination objects when the object is deleted.
     public var deleteRule: DeleteRule = .nullify
-    /// Whether old models ask for an index.
+    /// True if an old model requests an index.
     public var isIndexed = false
-    /// What it is matched by in inference; nil: its name.
+    /// The identifier that inference matches it by; nil for its name.
     public var renamingIdentifier: String?
     /// A text that enters the version hash.
     public var versionHashModifier: String?
-    /// What the model's author noted.
+    /// Values set by the author of the model.
     public var userInfo: [String: String] = [:]
     /// Parts of an archive that have no place above.
     package var archived = ArchivedParts()
 
-    /// A required to-one relationship without an inverse.
+    /// Makes a required to-one relationship without an inverse.
     public init(name: String, destinationEntityName: String) {
         self.name = name
         self.destinationEntityName = destinationEntityName
     }
 }
 
-/// A fetched property: not stored, kept for the cached model.
+/// A fetched property. It is not stored, but kept for the cached model.
 public struct FetchedPropertyDefinition: Sendable, Equatable {
     /// The property's name.
     public var name: String
-    /// Whether it may be empty.
+    /// True if it may be empty.
     public var isOptional = true
-    /// What it fetches.
+    /// The fetch request.
     public var fetchRequest: FetchRequestDefinition?
     /// The name that it is matched by; nil: its own.
     public var renamingIdentifier: String?
@@ -298,7 +299,7 @@ public struct FetchedPropertyDefinition: Sendable, Equatable {
     /// Parts of an archive that have no place above.
     package var archived = ArchivedParts()
 
-    /// A fetched property that fetches nothing yet.
+    /// Makes a fetched property without a fetch request.
     public init(name: String) { self.name = name }
 }
 
@@ -306,30 +307,30 @@ public struct FetchedPropertyDefinition: Sendable, Equatable {
 public struct FetchIndexDefinition: Sendable, Equatable {
     /// The index's name within its entity.
     public var name: String
-    /// What it sorts by, in order.
+    /// The elements to sort by, in order.
     public var elements: [FetchIndexElement] = []
-    /// The format string of a predicate: only such objects are in the index.
+    /// The format string of the predicate of a partial index: only objects that satisfy it are in the index.
     public var partialIndexPredicate: String?
     /// Parts of an archive that have no place above.
     package var archived = ArchivedParts()
 
-    /// An index without elements.
+    /// Makes an index without elements.
     public init(name: String) { self.name = name }
 }
 
 /// One element of a fetch index.
 public struct FetchIndexElement: Sendable, Equatable {
-    /// Property name; nil where the element is an expression.
+    /// The name of the property; nil for an expression.
     public var propertyName: String?
-    /// An expression's format string, where it is no property.
+    /// The format string of the expression; nil for a property.
     public var expression: String?
-    /// Whether it belongs to an R-tree.
+    /// True if it belongs to an R-tree.
     public var isRTree = false
-    /// The direction.
+    /// True for ascending order.
     public var isAscending = true
     /// Parts of an archive that have no place above.
     package var archived = ArchivedParts()
 
-    /// An ascending element over a property.
+    /// Makes an ascending element over a property.
     public init(propertyName: String?) { self.propertyName = propertyName }
 }

@@ -4,8 +4,8 @@ import Diagnostics
 enum ModelResolution {
     /// Checks a definition and resolves parents, inherited properties, destinations and inverses.
     ///
-    /// - Returns: The entities by name in code point order, and their positions by name.
-    /// - Throws: As ``ManagedObjectModel/init(_:)``.
+    /// - Returns: the entities by name in code point order, and their indices by name.
+    /// - Throws: as ``ManagedObjectModel/init(_:)``.
     static func resolve(
         _ definition: ModelDefinition
     ) throws(MigrationError) -> ([ResolvedEntity], [String: Int]) {
@@ -78,7 +78,7 @@ enum ModelResolution {
         return (resolved, index)
     }
 
-    /// Code point order, which version hashes and digests use.
+    /// Tells whether a text precedes another in code point order, which version hashes and digests use.
     static func precedes(_ first: String, _ second: String) -> Bool {
         first.unicodeScalars.lexicographicallyPrecedes(second.unicodeScalars)
     }
@@ -112,7 +112,7 @@ enum ModelResolution {
         return lineages
     }
 
-    /// Refuses a model whose inherited properties, counted in each entity, would not fit memory.
+    /// Refuses a model whose properties, with inherited ones counted in each entity, would not fit into memory.
     private static func checkPropertyCount(
         _ entities: [EntityDefinition], _ lineages: [[Int]], _ compositeSizes: [String: Int]
     ) throws(MigrationError) {
@@ -124,7 +124,7 @@ enum ModelResolution {
         }
         var total = 0
         for (position, lineage) in lineages.enumerated() {
-            // Counts of arrays that fit memory, at most 200 of them: no overflow.
+            // These are counts of arrays in memory, at most 200 of them, so there is no overflow.
             total += lineage.reduce(0) { $0 + own[$1] }
             guard total <= ModelChecks.greatestPropertyCount else {
                 throw MigrationError(
@@ -148,7 +148,7 @@ enum ModelResolution {
                     "model.duplicateProperty", .configuration, "The entity declares two properties of the same name",
                     remedy: "Rename or remove one of them", context: .init(entity: entity.name, property: name))
             }
-            // A second column of the same property would be nobody's.
+            // A second column of the same property would belong to none.
             guard attributes[name] == nil, relationships[name] == nil else {
                 throw MigrationError(
                     "model.redeclaredProperty", .configuration, "The entity declares a property that it inherits",

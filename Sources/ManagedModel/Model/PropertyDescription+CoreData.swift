@@ -1,12 +1,12 @@
 import struct Foundation.Data
 
 extension AttributeDescription {
-    /// The attribute's type, under the name that newer sources use.
+    /// The attribute's type, under the name of newer Core Data versions.
     public var type: AttributeType { attributeType }
 }
 
 extension EntityDescription {
-    /// The version hash, 32 bytes; empty where it is known to Core Data only.
+    /// The version hash, 32 bytes; empty if only Core Data can compute it.
     public var versionHash: Data {
         name.flatMap { managedObjectModel.entityVersionHashesByName[$0] } ?? Data()
     }

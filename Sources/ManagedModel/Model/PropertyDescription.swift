@@ -2,30 +2,30 @@
 public protocol PropertyDescription: Sendable {
     /// The property's name.
     var name: String { get }
-    /// Whether an object may have no value.
+    /// True if an object may have no value.
     var isOptional: Bool { get }
-    /// Whether it is left out of stores.
+    /// True if it is not stored.
     var isTransient: Bool { get }
-    /// What it is matched by in inference: its name where the model gives none.
+    /// The identifier that inference matches it by: its name if the model gives none.
     var renamingIdentifier: String? { get }
-    /// A text of the model's author that enters the version hash.
+    /// A text set by the model's author that enters the version hash.
     var versionHashModifier: String? { get }
-    /// What the model's author noted.
+    /// Values set by the author of the model.
     var userInfo: [AnyHashable: Any]? { get }
-    /// Whether an index is asked for.
+    /// True if the model requests an index.
     var isIndexed: Bool { get }
 }
 
 extension AttributeDescription: PropertyDescription {
     public var isIndexed: Bool { definition.isIndexed }
-    /// Whether large values may lie in files of their own.
+    /// True if large values may be stored in files of their own.
     public var allowsExternalBinaryDataStorage: Bool { definition.allowsExternalBinaryDataStorage }
-    /// The class that turns a transformable attribute's objects into bytes; it is not run here.
+    /// The class that turns a transformable attribute's objects into bytes. Stagecoach does not run it.
     public var valueTransformerName: String? { definition.valueTransformerName }
-    /// Whether persistent history keeps the value of a deleted object.
+    /// True if persistent history keeps the value of a deleted object.
     public var preservesValueInHistoryOnDeletion: Bool { definition.preservesValueInHistoryOnDeletion }
 
-    /// The class of the attribute's values, under Core Data's name.
+    /// The name of the class of the attribute's values in Core Data.
     public var attributeValueClassName: String? {
         switch attributeType {
         case .boolean, .integer16, .integer32, .integer64, .double, .float: "NSNumber"
@@ -43,23 +43,23 @@ extension AttributeDescription: PropertyDescription {
 }
 
 extension RelationshipDescription: PropertyDescription {
-    /// A text of the model's author that enters the version hash.
+    /// A text set by the model's author that enters the version hash.
     public var versionHashModifier: String? { definition.versionHashModifier }
     public var isIndexed: Bool { definition.isIndexed }
 }
 
 extension EntityDescription {
-    /// Own and inherited properties: attributes by name, then relationships by name.
+    /// The own and inherited properties: attributes by name, then relationships by name.
     public var properties: [any PropertyDescription] {
         declaredAttributes.map { $0 as any PropertyDescription } + relationships.map { $0 as any PropertyDescription }
     }
 
-    /// Own and inherited properties by name.
+    /// The own and inherited properties by name.
     public var propertiesByName: [String: any PropertyDescription] {
         Dictionary(properties.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The relationships, own and inherited, that lead to an entity.
+    /// Returns the relationships, own and inherited, with a destination entity.
     public func relationships(forDestination entity: EntityDescription) -> [RelationshipDescription] {
         relationships.filter { $0.destination == entity }
     }

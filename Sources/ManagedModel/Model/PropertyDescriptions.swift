@@ -4,9 +4,9 @@ import Foundation
 public struct AttributeDescription: Sendable, Equatable {
     /// What the model's file says. An element of a composite that may be nil counts as optional here.
     public let definition: AttributeDefinition
-    /// Index of the entity that declares it.
+    /// The index of the entity that declares it.
     package let declaringEntityIndex: Int
-    /// Name of the entity that declares it.
+    /// The name of the entity that declares it.
     package let entityName: String
     /// The path of the optional composite in which the element is required: where the composite has any value, the element
     /// has one too. Nil where ``isOptional`` says it all.
@@ -27,23 +27,23 @@ public struct AttributeDescription: Sendable, Equatable {
 
     /// The property's name.
     public var name: String { definition.name }
-    /// What its values are.
+    /// The type of its values.
     public var attributeType: AttributeType { definition.type }
-    /// Whether an object may have no value.
+    /// True if an object may have no value.
     public var isOptional: Bool { definition.isOptional }
-    /// Whether it is left out of stores.
+    /// True if it is not stored.
     public var isTransient: Bool { definition.isTransient }
-    /// What it is matched by in inference: its name where the model gives none.
+    /// The identifier that inference matches it by: its name if the model gives none.
     public var renamingIdentifier: String? { definition.renamingIdentifier ?? definition.name }
-    /// A text of the model's author that enters the version hash.
+    /// A text set by the model's author that enters the version hash.
     public var versionHashModifier: String? { definition.versionHashModifier }
-    /// What the model's author noted.
+    /// Values set by the author of the model.
     public var userInfo: [AnyHashable: Any]? { definition.userInfo }
-    /// Whether the attribute has a column.
+    /// True if the attribute has a column.
     package var isStored: Bool { !definition.isTransient && definition.type != .undefined }
     package var isDerived: Bool { definition.derivationExpression != nil }
 
-    /// The default as Core Data gives it: NSNumber, String, Date, …
+    /// The default in Core Data's types: NSNumber, String, Date, …
     public var defaultValue: Any? {
         switch definition.defaultValue {
         case nil: nil
@@ -75,42 +75,42 @@ public struct RelationshipDescription: Sendable, Equatable {
             && left.resolved.declaringEntity == right.resolved.declaringEntity && left.name == right.name
     }
 
-    /// What the model's file says.
+    /// The relationship as declared in the model.
     public var definition: RelationshipDefinition { resolved.definition }
     /// The property's name.
     public var name: String { resolved.definition.name }
-    /// Whether there may be more than one other object.
+    /// True if there may be more than one destination object.
     public var isToMany: Bool { resolved.definition.isToMany }
-    /// Only a to-many has an order, whatever is declared.
+    /// True if the destination objects have an order. Only a to-many relationship can have one, whatever is declared.
     public var isOrdered: Bool { resolved.definition.isOrdered && resolved.definition.isToMany }
-    /// Whether an object may have no value.
+    /// True if an object may have no value.
     public var isOptional: Bool { resolved.definition.isOptional }
-    /// Whether it is left out of stores.
+    /// True if it is not stored.
     public var isTransient: Bool { resolved.definition.isTransient }
-    /// The fewest others that a valid object has, where it has any.
+    /// The least number of destination objects of a valid object that has any.
     public var minCount: Int { resolved.definition.minimumCount }
-    /// The most others that a valid object has; 0: any number.
+    /// The greatest number of destination objects of a valid object; 0 for any number.
     public var maxCount: Int { resolved.definition.maximumCount }
-    /// What becomes of the others where the object is deleted.
+    /// The effect on the destination objects when the object is deleted.
     public var deleteRule: DeleteRule { resolved.definition.deleteRule }
-    /// What it is matched by in inference: its name where the model gives none.
+    /// The identifier that inference matches it by: its name if the model gives none.
     public var renamingIdentifier: String? { resolved.definition.renamingIdentifier ?? resolved.definition.name }
-    /// What the model's author noted.
+    /// Values set by the author of the model.
     public var userInfo: [AnyHashable: Any]? { resolved.definition.userInfo }
 
-    /// The entity that declares the relationship (not the subentity it was asked of).
+    /// The entity that declares the relationship, which may be an ancestor of the entity it was looked up in.
     public var entity: EntityDescription {
         EntityDescription(managedObjectModel: managedObjectModel, index: resolved.declaringEntity)
     }
-    /// The entity it points to.
+    /// The destination entity.
     public var destinationEntity: EntityDescription? {
         EntityDescription(managedObjectModel: managedObjectModel, index: resolved.destinationEntity)
     }
-    /// The entity it points to.
+    /// The destination entity, which always exists.
     package var destination: EntityDescription {
         EntityDescription(managedObjectModel: managedObjectModel, index: resolved.destinationEntity)
     }
-    /// The relationship named as the inverse, on the destination entity.
+    /// The relationship of the destination entity that is declared as the inverse.
     public var inverseRelationship: RelationshipDescription? {
         resolved.definition.inverseName.flatMap { destination.relationship(named: $0) }
     }

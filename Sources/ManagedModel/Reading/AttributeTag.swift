@@ -2,7 +2,7 @@ import Diagnostics
 
 /// Reads an `<attribute>` of an entity or a composite.
 enum AttributeTag {
-    /// The types by the words of `attributeType`.
+    /// The types by the words in `attributeType`.
     private static let types: [String: AttributeType] = {
         var types = Dictionary(uniqueKeysWithValues: AttributeType.allCases.map { ($0.label, $0) })
         types["ObjectID"] = .objectID
@@ -10,8 +10,8 @@ enum AttributeTag {
     }()
 
     /// - Parameters:
-    ///   - tag: The tag.
-    ///   - owner: Name of the entity or composite, for errors.
+    ///   - tag: the tag.
+    ///   - owner: the name of the entity or composite, for errors.
     /// - Throws: `model.missingAttribute`, `model.unknownType`, `model.untyped`, `model.invalidFlag`,
     ///   `model.invalidDefault`, `model.invalidBound`, `model.invalidNumber`.
     static func read(_ tag: XMLTag, owner: String) throws(MigrationError) -> AttributeDefinition {
@@ -28,7 +28,7 @@ enum AttributeTag {
         attribute.preservesValueInHistoryOnDeletion = try values.flag("preserveAfterDeletion")
         if try values.flag("derived") { attribute.derivationExpression = try values.required("derivationExpression") }
         if attribute.type == .composite { attribute.compositeName = try values.required("composite") }
-        // Xcode writes elementID; the other name is in models written by hand.
+        // Xcode writes elementID. Models written by hand have the other name.
         attribute.renamingIdentifier = values.nonEmpty("elementID") ?? values.nonEmpty("renamingIdentifier")
         attribute.versionHashModifier = values.nonEmpty("versionHashModifier")
         attribute.usesScalarValueType = try values.optionalFlag("usesScalarValueType")
@@ -40,7 +40,7 @@ enum AttributeTag {
     private static func type(_ values: TagValues, isTransient: Bool) throws(MigrationError) -> AttributeType {
         let context = MigrationError.Context(entity: values.entity, property: values.property)
         guard let word = values.nonEmpty("attributeType") else {
-            // Wire's User.imageCorrelationIdentifier: no type, transient.
+            // For example wire's User.imageCorrelationIdentifier: no type, transient.
             guard isTransient else {
                 throw MigrationError(
                     "model.untyped", .configuration, "The attribute has no type and is not transient",
@@ -63,7 +63,7 @@ enum AttributeTag {
     ) throws(MigrationError) -> AttributeValue? {
         if type == .date {
             if let seconds = try values.seconds("defaultDateTimeInterval") { return .date(seconds) }
-            // The text beside the interval is in the words of somebody's locale.
+            // The text beside the interval depends on a locale.
             guard let text = values.nonEmpty("defaultValueString") else { return nil }
             throw invalidDefault(values, text, "has no defaultDateTimeInterval beside it")
         }
@@ -81,13 +81,13 @@ enum AttributeTag {
             guard let number = number(text, type) else { throw invalidDefault(values, text, "is no \(type.label)") }
             return number
         default:
-            // Xcode drops the default of a UUID when it compiles (13 of 13 in Beam); the other types have no field
-            // for one, so that what stands here is left over from another type.
+            // Xcode drops the default of a UUID when it compiles (13 of 13 in Beam). The other types have no field for a
+            // default, so the text is left over from another type.
             return nil
         }
     }
 
-    /// The number as the type holds it; nil where it does not parse or does not fit.
+    /// Returns the number in the form of the type; nil if it does not parse or does not fit.
     private static func number(_ text: String, _ type: AttributeType) -> AttributeValue? {
         switch type {
         case .integer16: ModelValueText.integer(text).flatMap { Int16(exactly: $0) }.map { .integer(Int64($0)) }
@@ -122,7 +122,7 @@ enum AttributeTag {
             attribute.minimum = try numberBound(values, "minValueString", attribute.type)
             attribute.maximum = try numberBound(values, "maxValueString", attribute.type)
         default:
-            // The other types have no bounds; what stands here is left over from another type.
+            // The other types have no bounds, so the text is left over from another type.
             return
         }
     }
@@ -143,7 +143,7 @@ enum AttributeTag {
         throw invalidBound(values, name, text, "has no \(interval) beside it")
     }
 
-    /// A bound may lie outside the type's range, or between two integers.
+    /// Reads a bound, which may lie outside the type's range, or between two integers.
     private static func numberBound(
         _ values: TagValues, _ name: String, _ type: AttributeType
     ) throws(MigrationError) -> AttributeValue? {

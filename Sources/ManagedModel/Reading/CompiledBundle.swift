@@ -1,24 +1,24 @@
 import Diagnostics
 import Foundation
 
-/// A `.momd` folder: one `Version.mom` per version, and `VersionInfo.plist`, which names the current one and has the
-/// version hashes of all (SampleModel.momd). The `.omo` beside a `.mom` is a private copy of it and is not read. Nothing
-/// is held open.
+/// A `.momd` folder: one `Version.mom` per version, and `VersionInfo.plist`, which names the current version and has the
+/// version hashes of all (SampleModel.momd). The `.omo` beside a `.mom` is a private copy of it and is not read. No file is
+/// kept open.
 package struct CompiledBundle: Sendable {
     static let suffix = ".momd"
     static let versionSuffix = ".mom"
     /// Core Data's private form of a compiled model.
     static let optimizedSuffix = ".omo"
 
-    /// The folder.
+    /// The path of the folder.
     package let path: String
-    /// Names of the versions without extension, numbers in them compared as numbers.
+    /// The names of the versions without extension, sorted with numbers in them compared as numbers.
     package let versions: [String]
-    /// What `VersionInfo.plist` says; nil where there is none.
+    /// The content of `VersionInfo.plist`; nil if there is none.
     package let info: CompiledVersionInfo?
 
-    /// - Parameter path: The `.momd` folder.
-    /// - Throws: `model.notFound` (66) where it is no folder, `model.noVersion`, `model.versionInfo` (78),
+    /// - Parameter path: the `.momd` folder.
+    /// - Throws: `model.notFound` (66) if it is not a folder, `model.noVersion`, `model.versionInfo` (78),
     ///   `model.permission`, `model.unreadable`.
     package init(path: String) throws(MigrationError) {
         guard try ModelFile.isFolder(path) else { throw ModelFile.notFound(path) }
@@ -38,12 +38,12 @@ package struct CompiledBundle: Sendable {
         info = try CompiledVersionInfo(folder: path)
     }
 
-    /// The file of a version.
+    /// Returns the path of a version's file.
     package func file(of version: String) -> String { "\(path)/\(version)\(Self.versionSuffix)" }
 
-    /// The version of a name, given with or without extension.
+    /// Returns the version with a name, given with or without extension.
     ///
-    /// - Throws: `model.unknownVersion` (66), naming those there are.
+    /// - Throws: `model.unknownVersion` (66), naming the existing versions.
     package func version(named name: String) throws(MigrationError) -> String {
         if versions.contains(name) { return name }
         let bare = name.hasSuffix(Self.versionSuffix) ? String(name.dropLast(Self.versionSuffix.count)) : name
@@ -55,10 +55,10 @@ package struct CompiledBundle: Sendable {
         return bare
     }
 
-    /// The current version: the one that `VersionInfo.plist` names, or the only one.
+    /// Returns the current version: the one that `VersionInfo.plist` names, or the only one.
     ///
-    /// - Throws: `model.currentVersion` (78) where it names one that is not there, `model.ambiguousVersion` (78) where
-    ///   there are several and none is named.
+    /// - Throws: `model.currentVersion` (78) if the named version does not exist, `model.ambiguousVersion` (78) if there are
+    ///   several and none is named.
     package func currentVersion() throws(MigrationError) -> String {
         if let name = info?.currentVersion {
             if versions.contains(name) { return name }

@@ -1,22 +1,21 @@
 import Archives
 import Diagnostics
 
-/// A `VersionInfo.plist`: what Xcode's compiler says of the versions in a `.momd`.
+/// The content of a `VersionInfo.plist`, in which Xcode's compiler describes the versions of a `.momd`.
 package struct CompiledVersionInfo: Sendable {
     static let fileName = "VersionInfo.plist"
 
-    /// Absent where there is a single version.
+    /// The current version; nil if there is a single version.
     package let currentVersion: String?
-    /// 32 bytes by version and entity name.
+    /// The version hashes, 32 bytes, by version and entity name.
     package let hashes: [String: [String: [UInt8]]]
-    /// By version, of newer compilers: the base64 that ``VersionHash/checksum(of:)`` gives.
+    /// The checksums by version, from newer compilers: the base64 text of ``VersionHash/checksum(of:)``.
     package let checksums: [String: String]
     let path: String
 
-    /// Reads the file of a folder; nil where there is none.
+    /// Reads the file of a folder; nil if there is none.
     ///
-    /// - Throws: `model.versionInfo` (78) where it is no such property list, `model.permission` (77),
-    ///   `model.unreadable` (74).
+    /// - Throws: `model.versionInfo` (78) if it is not such a property list, `model.permission` (77), `model.unreadable` (74).
     init?(folder: String) throws(MigrationError) {
         path = "\(folder)/\(Self.fileName)"
         guard try ModelFile.isFile(path) else { return nil }
@@ -67,11 +66,11 @@ package struct CompiledVersionInfo: Sendable {
         return (current, hashes, checksums)
     }
 
-    /// Compares a version's model with the compiler's hashes, and gives the model those that cannot be computed: of
-    /// entities with derived or composite attributes.
+    /// Compares a version's model with the compiler's hashes, and sets the hashes of the model that cannot be computed: those
+    /// of entities with derived or composite attributes.
     ///
-    /// A difference is an error and no warning: a store written with hashes other than the compiler's is one that the
-    /// app's Core Data refuses to open.
+    /// A difference is an error and not a warning, because the app's Core Data refuses to open a store with hashes other than
+    /// the compiler's.
     ///
     /// - Throws: `model.versionHash` (78) naming the entities that differ, and those that one of the two lacks.
     /// - Complexity: O(p log p) in the model's properties.

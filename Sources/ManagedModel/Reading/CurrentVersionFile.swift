@@ -3,17 +3,17 @@ import Foundation
 
 /// Reads `.xccurrentversion`: an XML property list with one key of interest, `_XCCurrentVersionName`.
 enum CurrentVersionFile {
-    /// The folder name of the current version, or nil where the file does not say.
+    /// Returns the folder name of the current version; nil if the file does not state it.
     ///
-    /// - Throws: What ``XMLSource`` and ``XMLTagParser`` throw for hostile or malformed XML.
+    /// - Throws: the errors of ``XMLSource`` and ``XMLTagParser`` for hostile or malformed XML.
     static func read(_ data: Data, path: String) throws(MigrationError) -> String? {
         let handler = Handler()
-        // Property lists do have a document type; its entities are refused all the same.
+        // Property lists have a document type, but entities in it are still refused.
         try XMLTagParser.parse(try XMLSource(data, path: path, allowsDocumentType: true), into: handler)
         return handler.name
     }
 
-    /// Takes the string that follows the key.
+    /// Reads the string that follows the key.
     private final class Handler: XMLTagHandler {
         private(set) var name: String?
         private var open: [String] = []
@@ -26,10 +26,10 @@ enum CurrentVersionFile {
             piece = ""
         }
 
-        /// Gathers the text of the innermost element.
+        /// Collects the text of the innermost element.
         func text(_ piece: String) { self.piece += piece }
 
-        /// Looks at the keys and strings of the outermost dictionary only.
+        /// Examines only the keys and strings of the outermost dictionary.
         func close() throws(MigrationError) {
             guard let element = open.popLast(), open == ["plist", "dict"] else { return }
             if element == "key" {

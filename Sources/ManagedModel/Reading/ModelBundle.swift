@@ -1,21 +1,21 @@
 import Diagnostics
 import Foundation
 
-/// An `.xcdatamodeld` folder: one `Version.xcdatamodel` folder per version, and `.xccurrentversion`, which names the
-/// current one. Nothing is held open.
+/// An `.xcdatamodeld` folder: one `Version.xcdatamodel` folder per version, and `.xccurrentversion`, which names the current
+/// version. No file is kept open.
 package struct ModelBundle: Sendable {
     static let suffix = ".xcdatamodeld"
     static let versionSuffix = ".xcdatamodel"
     static let contentsName = "contents"
     private static let currentVersionName = ".xccurrentversion"
 
-    /// The folder.
+    /// The path of the folder.
     package let path: String
-    /// Names of the versions without extension, numbers in them compared as numbers.
+    /// The names of the versions without extension, sorted with numbers in them compared as numbers.
     package let versions: [String]
 
-    /// - Parameter path: The `.xcdatamodeld` folder.
-    /// - Throws: `model.notFound` (66) where it is no folder, `model.noVersion` (78) where it holds no version,
+    /// - Parameter path: the `.xcdatamodeld` folder.
+    /// - Throws: `model.notFound` (66) if it is not a folder, `model.noVersion` (78) if it contains no version,
     ///   `model.permission`, `model.unreadable`.
     package init(path: String) throws(MigrationError) {
         guard try ModelFile.isFolder(path) else { throw ModelFile.notFound(path) }
@@ -33,15 +33,15 @@ package struct ModelBundle: Sendable {
         }
     }
 
-    /// The folder of a version.
+    /// Returns the path of a version's folder.
     package func folder(of version: String) -> String { "\(path)/\(version)\(Self.versionSuffix)" }
 
-    /// The version of a name, given with or without extension.
+    /// Returns the version with a name, given with or without extension.
     ///
-    /// - Throws: `model.unknownVersion` (66), naming those there are.
+    /// - Throws: `model.unknownVersion` (66), naming the existing versions.
     package func version(named name: String) throws(MigrationError) -> String {
         let bare = name.hasSuffix(Self.versionSuffix) ? String(name.dropLast(Self.versionSuffix.count)) : name
-        // A version may itself be called "X.xcdatamodel" (as a folder "X.xcdatamodel.xcdatamodel").
+        // The name of a version may itself end like this: "X.xcdatamodel" in a folder "X.xcdatamodel.xcdatamodel".
         if versions.contains(name) { return name }
         guard versions.contains(bare) else {
             throw MigrationError(
@@ -51,10 +51,10 @@ package struct ModelBundle: Sendable {
         return bare
     }
 
-    /// The current version: the one that `.xccurrentversion` names, or the only one.
+    /// Returns the current version: the one that `.xccurrentversion` names, or the only one.
     ///
-    /// - Throws: `model.currentVersion` (78) where `.xccurrentversion` names none, or one that is not there;
-    ///   `model.ambiguousVersion` (78) where there are several and no such file; both name the versions.
+    /// - Throws: `model.currentVersion` (78) if `.xccurrentversion` names none, or one that does not exist;
+    ///   `model.ambiguousVersion` (78) if there are several and no such file. Both name the versions.
     package func currentVersion() throws(MigrationError) -> String {
         let file = "\(path)/\(Self.currentVersionName)"
         guard try ModelFile.isFile(file) else {

@@ -1,17 +1,18 @@
 import Diagnostics
 import Foundation
 
-/// Files and folders of models on disk. Nothing is ever written.
+/// Reads files and folders of models on disk. Nothing is ever written.
 enum ModelFile {
-    /// What may hold a model.
+    /// The kinds of file that may contain a model.
     enum Kind {
         case file(byteCount: Int)
         case folder
     }
 
-    /// What stands at a path, symbolic links followed; nil for nothing, and for devices, pipes and sockets.
+    /// Returns the kind of the file at a path, following symbolic links; nil if nothing exists there, and for devices, pipes
+    /// and sockets.
     ///
-    /// - Throws: `model.permission` (77), `model.unreadable` (74): nobody knows what stands there.
+    /// - Throws: `model.permission` (77), `model.unreadable` (74) if the path cannot be examined.
     static func kind(at path: String) throws(MigrationError) -> Kind? {
         let status: stat
         do throws(FileBytes.Failure) {
@@ -27,21 +28,21 @@ enum ModelFile {
         }
     }
 
-    /// Whether a regular file stands at a path.
+    /// Tells whether a path is a regular file.
     ///
     /// - Throws: as ``kind(at:)``.
     static func isFile(_ path: String) throws(MigrationError) -> Bool {
         if case .file? = try kind(at: path) { true } else { false }
     }
 
-    /// Whether a folder stands at a path.
+    /// Tells whether a path is a folder.
     ///
     /// - Throws: as ``kind(at:)``.
     static func isFolder(_ path: String) throws(MigrationError) -> Bool {
         if case .folder? = try kind(at: path) { true } else { false }
     }
 
-    /// The bytes of a file; one more than `limit` at most, so that the reader can tell that there are more.
+    /// Returns the bytes of a file, at most one more than `limit`, so that the caller can detect a file that is too large.
     ///
     /// - Throws: `model.notFound` (66), `model.permission` (77), `model.unreadable` (74).
     static func read(_ path: String, limit: Int = XMLSource.greatestByteCount) throws(MigrationError) -> Data {
@@ -53,7 +54,7 @@ enum ModelFile {
         }
     }
 
-    /// The names in a folder.
+    /// Returns the names in a folder.
     ///
     /// - Throws: `model.permission` (77), `model.unreadable` (74).
     static func names(in folder: String) throws(MigrationError) -> [String] {
@@ -64,7 +65,7 @@ enum ModelFile {
         }
     }
 
-    /// The error for a model that is not there (66).
+    /// Returns the error for a model that does not exist (66).
     static func notFound(_ path: String) -> MigrationError {
         MigrationError(
             "model.notFound", .noInput, "There is no such model",
@@ -72,7 +73,7 @@ enum ModelFile {
             context: .init(path: path))
     }
 
-    /// The error for a file or folder that is there and cannot be read.
+    /// Returns the error for an existing file or folder that cannot be read.
     static func unreadable(_ path: String, _ error: any Error) -> MigrationError {
         if (error as? CocoaError)?.code == .fileReadNoPermission || (error as? FileBytes.Failure)?.number == EACCES {
             return MigrationError(

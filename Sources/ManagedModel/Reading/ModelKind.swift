@@ -1,17 +1,17 @@
-/// The forms in which a model stands on disk, told apart by name.
+/// The forms of a model on disk, identified by name.
 package enum ModelKind: Sendable, Equatable {
     /// `Name.xcdatamodeld`: a folder of versions.
     case versionedBundle
     /// `Version.xcdatamodel`: the folder of one version.
     case versionFolder
-    /// A bare `contents` file, or any other XML file of that form.
+    /// A single `contents` file, or any other XML file in that form.
     case contents
     /// `Name.momd`: a folder of compiled versions.
     case compiledBundle
     /// `Version.mom`: a compiled version.
     case compiledVersion
 
-    /// The kind that a path's name says; nil where the name says nothing.
+    /// Finds the kind for a path's name; nil if the name does not show it.
     init?(name: String) {
         if name.hasSuffix(ModelBundle.suffix) {
             self = .versionedBundle

@@ -3,28 +3,28 @@ import Foundation
 
 /// A model as found on disk.
 public struct LoadedModel: Sendable {
-    /// The version that was loaded.
+    /// The loaded version.
     public let model: ManagedObjectModel
-    /// The file that was read.
+    /// The path of the file that was read.
     public let path: String
-    /// Name of the version without extension, where the place of the file says it.
+    /// The name of the version without extension; nil if the place of the file does not show it.
     public let versionName: String?
 }
 
-/// Finds and reads the model that a user's argument names.
+/// Finds and reads the model named by a user's argument.
 public enum ModelLocator {
     /// Reads a model.
     ///
-    /// A compiled version's hashes are those that the compiler wrote beside it, into `VersionInfo.plist`, and are compared
+    /// The hashes of a compiled version are those in `VersionInfo.plist` beside it, written by the compiler, and are compared
     /// with the computed ones.
     ///
-    /// - Parameter argument: An `.xcdatamodeld` or `.momd` folder (its current version), `Bundle.xcdatamodeld:Version` or
-    ///   `Bundle.momd:Version` (the version with or without extension), an `.xcdatamodel` folder, a bare `contents` file,
-    ///   or a `.mom` file.
+    /// - Parameter argument: an `.xcdatamodeld` or `.momd` folder (its current version), `Bundle.xcdatamodeld:Version` or
+    ///   `Bundle.momd:Version` (the version with or without extension), an `.xcdatamodel` folder, a single `contents` file, or
+    ///   a `.mom` file.
     /// - Throws: `model.notFound`, `model.unknownVersion` (66), `model.permission` (77), `model.unreadable` (74),
-    ///   `model.noVersion`, `model.currentVersion`, `model.ambiguousVersion`, `model.oldFormat`,
-    ///   `model.unknownKind`, `model.versionInfo`, `model.versionHash`, `model.archive` (78: the archive's error is the
-    ///   cause), and what the reader of Xcode's XML throws (`model.…`, 78).
+    ///   `model.noVersion`, `model.currentVersion`, `model.ambiguousVersion`, `model.oldFormat`, `model.unknownKind`,
+    ///   `model.versionInfo`, `model.versionHash`, `model.archive` (78: the archive's error is the cause), and the errors of
+    ///   the reader of Xcode's XML (`model.…`, 78).
     /// - Complexity: O(file) time and memory.
     public static func load(_ argument: String) throws(MigrationError) -> LoadedModel {
         let (path, version) = try split(argument)
@@ -46,7 +46,7 @@ public enum ModelLocator {
         case .compiledVersion?:
             let name = lastComponent(path)
             let folder = String(path.dropLast(name.count))
-            // Only there do the two belong together.
+            // Only in such a folder the two belong together.
             let isBundled = withoutTrailingSlashes(folder).hasSuffix(CompiledBundle.suffix)
             return try load(
                 compiled: path, versionName: String(name.dropLast(CompiledBundle.versionSuffix.count)),
@@ -61,7 +61,7 @@ public enum ModelLocator {
         }
     }
 
-    /// Whether a path's name says that it is a model, or a version in a folder of versions.
+    /// Tells whether a path's name is that of a model, or of a version in a folder of versions.
     package static func isModel(name argument: String) -> Bool {
         let path = withoutTrailingSlashes(argument)
         return ModelKind(name: lastComponent(path)) != nil || path.hasSuffix(CompiledBundle.optimizedSuffix)
@@ -89,8 +89,8 @@ public enum ModelLocator {
         return isVersion ? folder : nil
     }
 
-    /// Names of the versions in an `.xcdatamodeld` or `.momd` folder, without extension, numbers in them compared as
-    /// numbers.
+    /// Returns the names of the versions in an `.xcdatamodeld` or `.momd` folder, without extension, sorted with numbers in
+    /// them compared as numbers.
     ///
     /// - Throws: `model.notFound` (66), `model.noVersion`, `model.versionInfo` (78), `model.permission` (77),
     ///   `model.unreadable` (74).
@@ -100,7 +100,7 @@ public enum ModelLocator {
         return try ModelBundle(path: path).versions
     }
 
-    /// Cuts `Bundle.xcdatamodeld:Version` and `Bundle.momd:Version` in two; a path that exists as it stands is left whole.
+    /// Splits `Bundle.xcdatamodeld:Version` and `Bundle.momd:Version` into two. An existing path is not split.
     ///
     /// - Throws: as ``ModelFile/kind(at:)``.
     private static func split(_ argument: String) throws(MigrationError) -> (path: String, version: String?) {
@@ -155,7 +155,7 @@ public enum ModelLocator {
         return LoadedModel(model: model, path: contents, versionName: versionName)
     }
 
-    /// The name of a version by its folder's name; nil where the folder is none of a version.
+    /// Returns the name of a version from its folder's name; nil if the folder is not that of a version.
     private static func versionName(_ folder: String) -> String? {
         guard folder.hasSuffix(ModelBundle.versionSuffix) else { return nil }
         return String(folder.dropLast(ModelBundle.versionSuffix.count))

@@ -2,15 +2,15 @@ import Diagnostics
 
 /// Builds a ``ModelDefinition`` from the tags of a `contents` file.
 ///
-/// Elements that are not known are passed over with all they hold, as newer versions of Xcode add some (the diagram's
-/// `elements` among them); a known element in a place where it means nothing is an error. Attributes that concern
-/// code generation, synchronisation, Spotlight or CloudKit are passed over as well.
+/// Unknown elements are skipped with all their content, because newer versions of Xcode add some (the diagram's `elements`
+/// among them). A known element in a place where it has no meaning is an error. Attributes for code generation,
+/// synchronisation, Spotlight or CloudKit are skipped too.
 ///
 /// Memory: the definition, and a number per entity and property.
 final class ModelTagHandler: XMLTagHandler {
     private(set) var definition = ModelDefinition()
-    /// Where entities, composites and their properties stand, as byte offsets of their tags; of two of one name the
-    /// second. A name that is only used, by a configuration, stands where it is used.
+    /// The places of entities, composites and their properties, as byte offsets of their tags; for a repeated name that of the
+    /// second. A name that is only referenced, by a configuration, has the place of the reference.
     private(set) var offsets: [Declaration: Int] = [:]
 
     /// An entity, or a property of it.
@@ -19,7 +19,7 @@ final class ModelTagHandler: XMLTagHandler {
         var property: String?
     }
 
-    /// What the innermost open element is.
+    /// The kind of the innermost open element.
     private enum Scope {
         case model, entity, attribute, relationship, fetchedProperty, fetchRequest, fetchIndex, fetchIndexElement
         case compoundIndexes, compoundIndex, compoundIndexMember
@@ -39,15 +39,15 @@ final class ModelTagHandler: XMLTagHandler {
     private var configurationName = ""
     private var userInfo: [String: String] = [:]
 
-    /// Models say nothing in text.
+    /// Ignores text, which has no meaning in models.
     func text(_ piece: String) {}
 
-    /// Reads a start tag by what is open.
+    /// Reads a start tag in the context of the open elements.
     func open(_ tag: XMLTag) throws(MigrationError) {
         scopes.append(try scope(of: tag, in: scopes.last))
     }
 
-    /// Keeps what the innermost element has built.
+    /// Stores the result of the innermost element.
     func close() throws(MigrationError) {
         guard let scope = scopes.popLast() else { return }
         switch scope {
@@ -68,7 +68,7 @@ final class ModelTagHandler: XMLTagHandler {
         }
     }
 
-    /// Reads a start tag and says what has been opened.
+    /// Reads a start tag and returns the scope that it opens.
     private func scope(of tag: XMLTag, in parent: Scope?) throws(MigrationError) -> Scope {
         switch (parent, tag.name) {
         case (nil, "model"):
@@ -192,7 +192,7 @@ final class ModelTagHandler: XMLTagHandler {
         }
     }
 
-    /// Keeps where a name of less weight than an entity's stands.
+    /// Records the place of a composite's attribute or of a reference, unless the name has a place: an entity's own tag wins.
     private func place(_ name: String, _ property: String?, _ tag: XMLTag) {
         let declaration = Declaration(entity: name, property: property)
         if offsets[declaration] == nil { offsets[declaration] = tag.offset }
@@ -215,7 +215,7 @@ final class ModelTagHandler: XMLTagHandler {
             remedy: "Rename or remove one of them")
     }
 
-    /// What declares something and must not be lost by standing in the wrong place.
+    /// The elements that declare something, and that must not be skipped in a wrong place.
     private static let declarations: Set<String> = [
         "model", "entity", "attribute", "relationship", "fetchedProperty", "fetchIndex", "fetchIndexElement",
         "uniquenessConstraint", "constraint", "composite", "configuration", "memberEntity",

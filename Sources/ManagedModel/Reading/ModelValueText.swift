@@ -1,8 +1,8 @@
 import Foundation
 
-/// The texts in which Xcode writes values into a model: flags and numbers, independent of any locale.
+/// Parses the texts of values in Xcode's models: flags and numbers, independent of any locale.
 enum ModelValueText {
-    /// `YES`, `NO`, `1`, `0`; `true` and `false` come from hands.
+    /// Parses `YES`, `NO`, `1`, `0`; `true` and `false` occur in models written by hand.
     static func flag(_ text: String) -> Bool? {
         switch text {
         case "YES", "1", "true": true
@@ -11,7 +11,7 @@ enum ModelValueText {
         }
     }
 
-    /// A whole number; `2.0` is one, `YES` and `NO` are 1 and 0 (wire's `mutedStatus` has the default `NO`).
+    /// Parses a whole number. `2.0` is one, and `YES` and `NO` are 1 and 0 (wire's `mutedStatus` has the default `NO`).
     static func integer(_ text: String) -> Int64? {
         if let flag = word(text) { return flag }
         let trimmed = trimmed(text)
@@ -19,20 +19,20 @@ enum ModelValueText {
         return double(trimmed).flatMap { Int64(exactly: $0) }
     }
 
-    /// A finite number.
+    /// Parses a finite number.
     static func double(_ text: String) -> Double? {
         if let flag = word(text) { return Double(flag) }
         let trimmed = trimmed(text)
-        // Swift's own parser also takes "nan", "inf" and hexadecimal forms.
+        // Swift's own parser also accepts "nan", "inf" and hexadecimal forms.
         guard isDecimalNumber(trimmed), let number = Double(trimmed), number.isFinite else { return nil }
         return number
     }
 
-    /// A decimal number of at most 38 digits.
+    /// Parses a decimal number of at most 38 digits.
     static func decimal(_ text: String) -> Decimal? {
         if let flag = word(text) { return Decimal(flag) }
         let trimmed = trimmed(text)
-        // Foundation's own parser stops at the first character it does not like.
+        // Foundation's own parser ignores the text from the first invalid character on.
         guard isDecimalNumber(trimmed), let number = Decimal(string: trimmed, locale: nil), !number.isNaN else {
             return nil
         }
@@ -40,7 +40,7 @@ enum ModelValueText {
     }
 
     private static func trimmed(_ text: String) -> String {
-        // Nearly all have nothing to trim; Foundation would make UTF-16 of them first.
+        // Nearly all texts have nothing to trim, and Foundation would convert them to UTF-16 first.
         func isPlain(_ byte: UInt8?) -> Bool { byte.map { $0 > 0x20 && $0 < 0x7F } ?? true }
         if isPlain(text.utf8.first), isPlain(text.utf8.last) { return text }
         return text.trimmingCharacters(in: .whitespaces)
@@ -54,7 +54,7 @@ enum ModelValueText {
         }
     }
 
-    /// `[+-] digits [. digits] [e [+-] digits]`, with a digit before or behind the point.
+    /// Tells whether a text has the form `[+-] digits [. digits] [e [+-] digits]`, with a digit before or after the point.
     private static func isDecimalNumber(_ text: String) -> Bool {
         var rest = Substring(text)
         func dropSign() {

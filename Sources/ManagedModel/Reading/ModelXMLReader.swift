@@ -1,14 +1,14 @@
 import Diagnostics
 import Foundation
 
-/// Reads the XML of a model version, `Version.xcdatamodel/contents`, as Xcode 4 to 16 write it.
+/// Reads the XML of a model version, `Version.xcdatamodel/contents`, as written by Xcode 4 to 16.
 package enum ModelXMLReader {
     /// Reads a file's bytes without resolving names.
     ///
     /// - Parameters:
-    ///   - data: The whole file, at most 16 MiB, in UTF-8.
-    ///   - path: Its path, for errors.
-    /// - Throws: Category `configuration`, with path, line and column of the tag, and entity and property where
+    ///   - data: the whole file, at most 16 MiB, in UTF-8.
+    ///   - path: its path, for errors.
+    /// - Throws: errors of category `configuration`, with path, line and column of the tag, and entity and property if
     ///   they are known: `model.xml` (not well-formed), `model.encoding`, `model.documentType`, `model.tooLarge`,
     ///   `model.tooDeep`, `model.notAModel`, `model.missingAttribute`, `model.misplacedElement`,
     ///   `model.duplicateName`, `model.unknownType`, `model.untyped`, `model.invalidFlag`, `model.invalidNumber`,
@@ -21,9 +21,9 @@ package enum ModelXMLReader {
 
     /// Reads a file's bytes and resolves names, inheritance and inverses.
     ///
-    /// - Parameters: As ``read(_:path:)``.
-    /// - Throws: What ``read(_:path:)`` and ``ManagedObjectModel/init(_:)`` throw, the latter's errors with the line
-    ///   and column of the entity or property they speak of.
+    /// - Parameters: as ``read(_:path:)``.
+    /// - Throws: the errors of ``read(_:path:)`` and ``ManagedObjectModel/init(_:)``; the latter with the line and column of
+    ///   the entity or property concerned.
     package static func readModel(_ data: Data, path: String) throws(MigrationError) -> ManagedObjectModel {
         let source = try XMLSource(data, path: path)
         let handler = try handler(of: source)

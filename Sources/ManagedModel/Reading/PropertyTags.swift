@@ -6,7 +6,7 @@ enum PropertyTags {
         "Nullify": .nullify, "Cascade": .cascade, "Deny": .deny, "No Action": .noAction,
     ]
 
-    /// A `<relationship>`: to-one with `maxCount="1"` or without `toMany`, else to-many, bounded by `maxCount`.
+    /// Reads a `<relationship>`: to-one with `maxCount="1"` or without `toMany`, else to-many, bounded by `maxCount`.
     ///
     /// - Throws: `model.missingAttribute`, `model.invalidFlag`, `model.invalidNumber`, `model.invalidChoice`,
     ///   `model.relationshipCount`.
@@ -30,7 +30,7 @@ enum PropertyTags {
         return relationship
     }
 
-    /// A `<fetchedProperty>` without its request, which is a child.
+    /// Reads a `<fetchedProperty>` without its request, which is a child.
     ///
     /// - Throws: `model.missingAttribute`, `model.invalidFlag`.
     static func fetchedProperty(_ tag: XMLTag, entity: String) throws(MigrationError) -> FetchedPropertyDefinition {
@@ -59,7 +59,7 @@ enum PropertyTags {
         return request
     }
 
-    /// A `<fetchIndex>` without its elements, which are children.
+    /// Reads a `<fetchIndex>` without its elements, which are children.
     ///
     /// - Throws: `model.missingAttribute`.
     static func fetchIndex(_ tag: XMLTag, entity: String) throws(MigrationError) -> FetchIndexDefinition {
@@ -69,7 +69,7 @@ enum PropertyTags {
         return index
     }
 
-    /// A `<fetchIndexElement>`: a property or an expression.
+    /// Reads a `<fetchIndexElement>`: a property or an expression.
     ///
     /// - Throws: `model.missingAttribute`, `model.invalidChoice`.
     static func fetchIndexElement(

@@ -1,9 +1,9 @@
 import Diagnostics
 
-/// The attributes of a tag, read by type, with errors that name entity and property.
+/// The attributes of a tag, read by type, with errors that name the entity and the property.
 struct TagValues {
     let tag: XMLTag
-    /// Names for errors.
+    /// The name of the entity for errors; ``property`` is that of the property.
     let entity: String?
     let property: String?
 
@@ -15,16 +15,16 @@ struct TagValues {
 
     private var context: MigrationError.Context { .init(entity: entity, property: property) }
 
-    /// The text of an attribute, or nil where it is absent.
+    /// Returns the text of an attribute; nil if it is absent.
     func text(_ name: String) -> String? { tag.attributes[name] }
 
-    /// The text of an attribute, or nil where it is absent or empty (as Xcode leaves emptied fields).
+    /// Returns the text of an attribute; nil if it is absent or empty, as Xcode leaves cleared fields.
     func nonEmpty(_ name: String) -> String? {
         guard let text = tag.attributes[name], !text.isEmpty else { return nil }
         return text
     }
 
-    /// - Throws: `model.missingAttribute` where the attribute is absent or empty.
+    /// - Throws: `model.missingAttribute` if the attribute is absent or empty.
     func required(_ name: String) throws(MigrationError) -> String {
         guard let text = nonEmpty(name) else {
             throw MigrationError(
@@ -34,12 +34,12 @@ struct TagValues {
         return text
     }
 
-    /// YES or NO; absent means NO.
+    /// Reads YES or NO; false if absent.
     ///
     /// - Throws: `model.invalidFlag` for another word.
     func flag(_ name: String) throws(MigrationError) -> Bool { try optionalFlag(name) ?? false }
 
-    /// YES or NO, or nil where absent.
+    /// Reads YES or NO; nil if absent.
     ///
     /// - Throws: `model.invalidFlag` for another word.
     func optionalFlag(_ name: String) throws(MigrationError) -> Bool? {
@@ -52,7 +52,7 @@ struct TagValues {
         return flag
     }
 
-    /// A whole number, or nil where absent.
+    /// Reads a whole number; nil if absent.
     ///
     /// - Throws: `model.invalidNumber`.
     func integer(_ name: String) throws(MigrationError) -> Int? {
@@ -63,7 +63,7 @@ struct TagValues {
         return value
     }
 
-    /// A number of seconds, or nil where absent.
+    /// Reads a number of seconds; nil if absent.
     ///
     /// - Throws: `model.invalidNumber`.
     func seconds(_ name: String) throws(MigrationError) -> Double? {
@@ -72,9 +72,9 @@ struct TagValues {
         return value
     }
 
-    /// One of a set of words, or nil where absent.
+    /// Reads one of a set of words; nil if absent.
     ///
-    /// - Throws: `model.invalidChoice` for a word that is not among them.
+    /// - Throws: `model.invalidChoice` for any other word.
     func choice<Value>(_ name: String, _ choices: KeyValuePairs<String, Value>) throws(MigrationError) -> Value? {
         guard let text = nonEmpty(name) else { return nil }
         for (word, value) in choices where word == text { return value }

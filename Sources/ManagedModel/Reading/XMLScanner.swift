@@ -1,35 +1,35 @@
-/// Reads XML from bytes, as far as models use it: elements, attributes, text, CDATA, comments, processing instructions, the
-/// five entities and character references. No document type is read, no entity declared, no namespace known.
+/// Scans XML bytes, with the features that models use: elements, attributes, text, CDATA, comments, processing instructions,
+/// the five entities and character references. It reads no document types, entity declarations or namespaces.
 ///
-/// A program that links Swift's libraries statically needs no libxml2 for it. Memory: one tag and one piece of text.
+/// With it, a program that links Swift's libraries statically needs no libxml2. Memory: one tag and one piece of text.
 struct XMLScanner {
-    /// What stands in a file, in its order.
+    /// The parts of a file, in order.
     enum Event {
         case open(name: String, attributes: [String: String], offset: Int)
         case close
         case text(String)
     }
 
-    /// Why a file is not well-formed, and where.
+    /// The reason why a file is not well-formed, and the place.
     struct Malformation: Error {
-        /// A clause, as "it is empty".
+        /// A clause, such as "it is empty".
         let problem: String
         let offset: Int
     }
 
     private let bytes: [UInt8]
     private var offset: Int
-    /// Names of the open elements, outermost first.
+    /// The names of the open elements, outermost first.
     private var open: [String] = []
     private var hasRoot = false
 
-    /// - Parameter bytes: valid UTF-8, whose prolog ``XMLSource`` has looked at.
+    /// - Parameter bytes: valid UTF-8, whose prolog ``XMLSource`` has checked.
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
         offset = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
     }
 
-    /// Reads the file to its end.
+    /// Scans the file to its end.
     ///
     /// - Throws: ``Malformation``.
     /// - Complexity: O(bytes) time.
@@ -71,7 +71,7 @@ struct XMLScanner {
             if next == UInt8(ascii: ">") {
                 offset += 1
                 hasRoot = true
-                // Whoever takes the tags has given up long before.
+                // The receiver of the tags refuses much smaller depths.
                 guard open.count < 4096 else { throw failure("it nests too many elements") }
                 open.append(name)
                 take(.open(name: name, attributes: attributes, offset: start))
@@ -127,7 +127,7 @@ struct XMLScanner {
         return name
     }
 
-    /// An attribute's value behind its sign: white space is a space, unless it is written as a reference.
+    /// Reads an attribute's value after its equals sign. White space becomes a space, unless it is written as a reference.
     private mutating func scanValue() throws(Malformation) -> String {
         guard let quote = byte(at: offset), quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
             throw failure(Self.badAttribute)
@@ -182,7 +182,7 @@ struct XMLScanner {
         take(.text(String(decoding: text, as: UTF8.self)))
     }
 
-    /// A character as it stands; a line ends with one byte however the file writes it.
+    /// Copies a character. Every form of line end becomes one byte.
     private mutating func copyCharacter(into text: inout [UInt8]) throws(Malformation) {
         let byte = bytes[offset]
         if byte == 0x0D {
@@ -199,7 +199,7 @@ struct XMLScanner {
         offset += 1
     }
 
-    /// `&amp;` and its like, `&#10;`, `&#x0A;`.
+    /// Reads a reference such as `&amp;`, `&#10;`, `&#x0A;`.
     private mutating func scanReference(into text: inout [UInt8]) throws(Malformation) {
         let start = offset
         guard let end = bytes[start...].prefix(16).firstIndex(of: UInt8(ascii: ";")) else {
@@ -224,7 +224,7 @@ struct XMLScanner {
         }
     }
 
-    // MARK: What is passed over
+    // MARK: Skipped parts
 
     private mutating func skipDeclaration() throws(Malformation) {
         let start = offset
@@ -331,7 +331,8 @@ struct XMLScanner {
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
 
-    /// Letters beyond ASCII are taken for what they are: which of them XML allows in names changes no model.
+    /// Tells whether a byte may be part of a name. All letters beyond ASCII are accepted: XML's exact rules for names make no
+    /// difference to models.
     private static func isName(_ byte: UInt8, isFirst: Bool) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"),

@@ -1,28 +1,26 @@
 import Diagnostics
 import Foundation
 
-/// The bytes of an XML file, with the checks that have to come before a parser sees them and the means to say where
-/// in the file a tag stands.
+/// The bytes of an XML file, with the checks required before parsing, and the conversion of offsets into lines and columns.
 ///
 /// Memory: the bytes, once.
 package struct XMLSource {
-    /// Refused above this; the largest `contents` known has 0.2 MB.
+    /// The greatest size of a file in bytes; the largest known `contents` has 0.2 MB.
     package static let greatestByteCount = 16 << 20
 
     let bytes: [UInt8]
-    /// For messages.
+    /// The path, for messages.
     let path: String
 
     /// Checks the size and the prolog.
     ///
-    /// Only UTF-8 is read, so that nothing can hide from the look at the prolog, and a document type is refused:
-    /// with it go entity declarations, external entities and their expansion. No file that Xcode writes for a model
-    /// has one.
+    /// Only UTF-8 is accepted, so that nothing is hidden from the check of the prolog. A document type is refused, and with it
+    /// entity declarations, external entities and their expansion. No model file written by Xcode has one.
     ///
     /// - Parameters:
-    ///   - allowsDocumentType: Whether `<!DOCTYPE name PUBLIC …>` may stand in the prolog, as in property lists. An
-    ///     internal subset, where entities are declared, is refused in any case.
-    ///   - byteLimit: Greater files are refused.
+    ///   - allowsDocumentType: true to allow `<!DOCTYPE name PUBLIC …>` in the prolog, as in property lists. An internal
+    ///     subset, which can declare entities, is refused in any case.
+    ///   - byteLimit: the greatest size in bytes.
     /// - Throws: `model.tooLarge`, `model.encoding`, `model.documentType`, all 78.
     package init(_ data: Data, path: String, allowsDocumentType: Bool = false, byteLimit: Int = greatestByteCount)
         throws(MigrationError)
@@ -72,7 +70,7 @@ package struct XMLSource {
             } else if bytes[offset] == UInt8(ascii: "<") {
                 return
             } else {
-                // White space, or what the parser will refuse.
+                // White space, or text that the parser will refuse.
                 offset += 1
             }
         }
@@ -95,9 +93,9 @@ package struct XMLSource {
             context: context(at: offset))
     }
 
-    /// The offset of the first byte that is not part of valid UTF-8, or nil. O(file).
+    /// Returns the offset of the first byte that is not part of valid UTF-8; nil if there is none. O(file).
     private func firstInvalidByte() -> Int? {
-        // The library's validator is much faster than a walk by scalars, which only a bad file needs.
+        // The library's validator is much faster than a walk by scalars, which only an invalid file needs.
         if String(validating: bytes, as: UTF8.self) != nil { return nil }
         var parser = Unicode.UTF8.ForwardParser()
         var iterator = bytes.makeIterator()
@@ -111,7 +109,7 @@ package struct XMLSource {
         }
     }
 
-    /// Whether ASCII text stands at an offset.
+    /// Tells whether ASCII text is at an offset.
     static func has(_ text: StaticString, at offset: Int, in bytes: [UInt8]) -> Bool {
         guard offset + text.utf8CodeUnitCount <= bytes.count else { return false }
         for index in 0..<text.utf8CodeUnitCount where bytes[offset + index] != text.utf8Start[index] { return false }
@@ -120,7 +118,7 @@ package struct XMLSource {
 
     private func has(_ text: StaticString, at offset: Int) -> Bool { Self.has(text, at: offset, in: bytes) }
 
-    /// The offset behind the next occurrence of ASCII text, or the end of the file.
+    /// Returns the offset after the next occurrence of ASCII text, or the end of the file.
     private func offset(after text: StaticString, from start: Int) -> Int {
         var offset = start
         while offset < bytes.count {
@@ -135,12 +133,12 @@ package struct XMLSource {
         return .init(path: path, line: position.line, column: position.column)
     }
 
-    /// Line and column of a byte offset. O(offset).
+    /// Returns the line and column of a byte offset. O(offset).
     package func position(at offset: Int) -> TextPosition { positions(at: [offset])[offset] ?? .start }
 
-    /// Lines and columns of byte offsets.
+    /// Returns the lines and columns of byte offsets.
     ///
-    /// - Complexity: O(file), however many are asked for, and O(n log n) in their number.
+    /// - Complexity: O(file) for any number of offsets, and O(n log n) in their number.
     package func positions(at offsets: Set<Int>) -> [Int: TextPosition] {
         var found: [Int: TextPosition] = [:]
         var (position, counted) = (TextPosition.start, 0)

@@ -1,27 +1,27 @@
 import Diagnostics
 
-/// A start tag as the parser met it.
+/// A start tag as found by the parser.
 package struct XMLTag {
     package let name: String
     package let attributes: [String: String]
-    /// Where its `<` stands, in bytes of the file.
+    /// The offset of its `<` in bytes of the file.
     package let offset: Int
 }
 
-/// What takes the tags and the text of an XML file, in the order of the file.
+/// Receives the tags and the text of an XML file, in order.
 package protocol XMLTagHandler: AnyObject {
-    /// A start tag; an empty element gives a start and an end.
+    /// Handles a start tag. An empty element gives a start and an end.
     func open(_ tag: XMLTag) throws(MigrationError)
-    /// The end of the innermost open element.
+    /// Handles the end of the innermost open element.
     func close() throws(MigrationError)
-    /// A piece of text; one text may come in several pieces.
+    /// Handles a piece of text. One text may come in several pieces.
     func text(_ piece: String)
 }
 
-/// A place in a text file, both counted from one.
+/// A place in a text file: line and column, from 1.
 package struct TextPosition: Equatable {
     package let line: Int
-    /// In characters (Unicode scalars).
+    /// The column in characters (Unicode scalars).
     package let column: Int
 
     static let start = TextPosition(line: 1, column: 1)

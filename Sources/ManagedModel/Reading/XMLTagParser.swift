@@ -1,10 +1,10 @@
 import Diagnostics
 
-/// Hands the tags and the text of an ``XMLSource`` to a handler, within bounds.
+/// Passes the tags and the text of an ``XMLSource`` to a handler, within limits.
 ///
-/// Nothing outside the file is looked at. Memory: what the handler keeps, and one tag.
+/// Nothing outside the file is read. Memory: that of the handler, and one tag.
 package final class XMLTagParser {
-    /// Refused below this many open elements; a model has five.
+    /// The greatest number of open elements; a model has five.
     static let greatestDepth = 32
 
     private static let tooDeep: MigrationError.Code = "model.tooDeep"
@@ -12,10 +12,10 @@ package final class XMLTagParser {
     private let source: XMLSource
     private let handler: any XMLTagHandler
     private var depth = 0
-    /// Where the tag that was met last stands.
+    /// The offset of the last tag.
     private var lastTag = 0
-    /// The first error of the handler or of a bound. The handler is not called again, but the file is read to its end:
-    /// one that is not well-formed is told as such, whatever else is wrong in it.
+    /// The first error of the handler or of a limit. The handler is not called after it, but the file is read to its end: if it
+    /// is not well-formed, that error takes precedence.
     private var failure: MigrationError?
 
     private init(_ source: XMLSource, _ handler: any XMLTagHandler) {
@@ -25,8 +25,8 @@ package final class XMLTagParser {
 
     /// Parses the whole file.
     ///
-    /// - Throws: `model.xml` for what is no well-formed XML, `model.tooDeep`, and the handler's errors, filled with
-    ///   path, line and column of the tag that was met last.
+    /// - Throws: `model.xml` if the XML is not well-formed, `model.tooDeep`, and the handler's errors, completed with path,
+    ///   line and column of the last tag.
     /// - Complexity: O(file) time.
     package static func parse(_ source: XMLSource, into handler: any XMLTagHandler) throws(MigrationError) {
         let parser = XMLTagParser(source, handler)

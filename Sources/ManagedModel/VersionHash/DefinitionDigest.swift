@@ -4,11 +4,12 @@ import struct Foundation.Data
 import struct Foundation.Decimal
 import struct Foundation.UUID
 
-/// A digest of all that a model says: default values, rules and labels too, which no version hash covers.
+/// A digest of the whole content of a model, including default values, rules and labels, which version hashes do not cover.
 ///
-/// It tells whether a run goes on with the models that it began with, and stands in no store: Core Data knows no such digest.
+/// It shows if a run resumes with the same models, and is not in any store, because Core Data has no such digest.
 struct DefinitionDigest {
-    /// Every value with its length or its number of parts before it, so that no two models have the same bytes.
+    /// The bytes to hash. Every value is preceded by its length or its number of parts, so that no two models give the same
+    /// bytes.
     private var bytes: [UInt8] = []
 
     /// - Complexity: O(model).
@@ -217,7 +218,7 @@ struct DefinitionDigest {
 }
 
 extension ManagedObjectModel {
-    /// A digest of all that the whole model says: default values, rules and labels too, which no version hash covers.
+    /// A digest of the whole model's content, including default values, rules and labels, which version hashes do not cover.
     ///
     /// - Complexity: O(model).
     package var definitionDigest: [UInt8] { DefinitionDigest.of(whole.definition) }

@@ -1,7 +1,7 @@
 import protocol Foundation.ContiguousBytes
 
 extension ContiguousBytes {
-    /// Two lower-case hexadecimal digits for each byte.
+    /// The bytes as text, with two lower-case hexadecimal digits for each.
     package var hexadecimal: String {
         withUnsafeBytes { bytes in
             String(unsafeUninitializedCapacity: 2 * bytes.count) { digits in

@@ -3,19 +3,18 @@ import struct Foundation.Data
 extension ManagedObjectModel {
     /// The version hash of each entity, 32 bytes, by name.
     ///
-    /// An entity that has or inherits a derived or composite attribute is absent: its hash is known to Core Data
-    /// only, and is there where a compiled model or the metadata of the store that the model was read from state it.
-    /// Computed at each call, O(p log p) in properties.
+    /// An entity that has or inherits a derived or composite attribute is absent, because only Core Data can compute its hash.
+    /// It is present if a compiled model, or the metadata of the store that the model was read from, states the hash. Computed
+    /// at each call, O(p log p) in properties.
     public var entityVersionHashesByName: [String: Data] {
         VersionHash.entityHashes(of: self).compactMapValues { $0.bytes.map { Data($0) } }
     }
 
-    /// Takes the hashes that only Core Data can compute from a store that was made for the model, or for one of its
-    /// configurations: those of entities with derived or composite attributes.
+    /// Takes the hashes that only Core Data can compute, those of entities with derived or composite attributes, from a store
+    /// made for the model or for one of its configurations.
     ///
-    /// They are taken where every other hash of the store is the model's. Where one is not, the store is of another
-    /// version, and
-    /// ``unknownHashReason(ofEntity:)`` says so.
+    /// They are taken if every other hash of the store is the model's. Otherwise the store is of another version, and
+    /// ``unknownHashReason(ofEntity:)`` gives that as the reason.
     ///
     /// - Parameter hashes: `NSStoreModelVersionHashes`: 32 bytes by entity name; empty for one that was left out.
     /// - Complexity: O(p log p) in the model's properties.
@@ -38,14 +37,14 @@ extension ManagedObjectModel {
         versionHashes.withLock { $0 = own }
     }
 
-    /// Why an entity's version hash is not known, a sentence without a full stop; nil where it is, and where there is no
-    /// such entity.
+    /// Returns the reason why an entity's version hash is unknown, a sentence without a full stop; nil if it is known, and if
+    /// there is no such entity.
     package func unknownHashReason(ofEntity name: String) -> String? {
         VersionHash.entityHashes(of: self)[name]?.reason
     }
 
-    /// The checksum over all entities' hashes, base64, as Core Data names versions in staged migrations; nil where
-    /// the hash of any entity is not known.
+    /// The checksum over all entities' hashes, in base64, by which Core Data's staged migrations name versions; nil if the hash
+    /// of any entity is unknown.
     public var versionChecksum: String? {
         let hashes = VersionHash.entityHashes(of: self)
         let known = hashes.compactMapValues(\.bytes)

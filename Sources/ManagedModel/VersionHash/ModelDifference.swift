@@ -1,19 +1,19 @@
-/// Says in words how a store's model differs from a given one, for the error that refuses a store of another model.
+/// Describes the differences between a store's model and a given one, for the error that refuses a store of another model.
 package enum ModelDifference {
-    /// Compares the hashes that a store carries with those computed from a model.
+    /// Compares the hashes in a store with those computed from a model.
     ///
     /// - Parameters:
     ///   - hashes: `NSStoreModelVersionHashes` of the store: 32 bytes by entity name.
-    ///   - model: The model that is said to fit.
-    ///   - configuration: The configuration the store was made with; its entities only are expected. Nil, or a name
+    ///   - model: the model that is claimed to fit.
+    ///   - configuration: the configuration that the store was made with; only its entities are expected. Nil, or a name that
     ///     the model does not have, means all entities.
-    /// - Returns: One sentence without a full stop for each entity that differs, by entity name; empty where nothing
-    ///   differs that can be known. An entity whose hash cannot be computed is no difference.
+    /// - Returns: one sentence without a full stop for each entity that differs, by entity name; empty if no difference can be
+    ///   found. An entity whose hash cannot be computed is no difference.
     /// - Complexity: O(p log p) in the model's properties.
     package static func describe(
         store hashes: [String: [UInt8]], model: ManagedObjectModel, configuration: String? = nil
     ) -> [String] {
-        // Of a model that is one configuration's, a store may name the ancestors that belong to it, or not.
+        // For a model of one configuration, a store may or may not list the ancestors that belong to it.
         let own = model.restrictedConfigurations.first
         let entities = (configuration ?? own).flatMap { model.entities(forConfigurationName: $0) } ?? model.entities
         let computed = VersionHash.entityHashes(of: model)
@@ -22,7 +22,8 @@ package enum ModelDifference {
             guard let stored = hashes[entity.definition.name],
                 case .known(let bytes)? = computed[entity.definition.name]
             else { continue }
-            // A hash that only Core Data knows may have been left out: then the entity has what makes it so.
+            // A hash that only Core Data can compute may have been left out. The entity then has the attributes that prevent
+            // its computation.
             if stored.isEmpty ? !entity.hasUnknownHash : stored != bytes { differing.insert(entity.definition.name) }
         }
         let expected = Set(entities.map(\.definition.name))
@@ -42,7 +43,7 @@ package enum ModelDifference {
             if hashes[name] == nil {
                 lines.append((name, "the model has an entity \(name), the store has none"))
             } else if differing.contains(name) {
-                // A parent's hash enters its children's, so the topmost one that differs is where to look.
+                // A parent's hash enters those of its children, so the topmost entity that differs has the cause.
                 let parent = entity.superentity.flatMap { differing.contains($0.definition.name) ? $0 : nil }
                 let reason = parent.map { ", as does its parent \($0.definition.name)" } ?? ""
                 lines.append((name, "the entity \(name) differs\(reason)"))
@@ -51,12 +52,12 @@ package enum ModelDifference {
         return lines.sorted { ModelResolution.precedes($0.name, $1.name) }.map(\.text)
     }
 
-    /// Says which properties make two versions of a model differ in their hashes, for the case that the store's own
-    /// model is at hand (its cached model).
+    /// Describes the properties that make the hashes of two versions of a model differ, if the store's own model is available
+    /// (its cached model).
     ///
-    /// - Returns: One sentence without a full stop for each property that is missing, extra or differs, by entity and
-    ///   property name; inherited properties are named once, at the entity that declares them. Entities that only
-    ///   one model has are named as such.
+    /// - Returns: one sentence without a full stop for each property that is missing, extra or different, by entity and
+    ///   property name. An inherited property is named once, at the entity that declares it. Entities that only one model has
+    ///   are named as such.
     /// - Complexity: O(p log p) in the models' properties.
     package static func describe(storeModel: ManagedObjectModel, model: ManagedObjectModel) -> [String] {
         var lines: [String] = []
@@ -88,7 +89,7 @@ package enum ModelDifference {
             case (nil, _): lines.append("\(name).\(property) is in the model only")
             case (_, nil): lines.append("\(name).\(property) is in the store only")
             case (let old?, let new?):
-                // Two of one kind have as many words, each about the same thing.
+                // Two properties of one kind have the same number of words, in the same order.
                 let pairs = old.kind == new.kind ? Array(zip(old.words, new.words)) : [(old.kind, new.kind)]
                 for (stored, given) in pairs where stored != given {
                     lines.append("\(name).\(property) is \(stored) in the store, \(given) in the model")
@@ -101,11 +102,11 @@ package enum ModelDifference {
     /// A property in words.
     private struct PropertyWords {
         var kind: String
-        /// What enters the hash; as many for each property of one kind.
+        /// The values that enter the hash, in the same number for each property of one kind.
         var words: [String]
     }
 
-    /// The own, stored properties of an entity.
+    /// Returns the own, stored properties of an entity.
     private static func properties(_ entity: EntityDescription) -> [String: PropertyWords] {
         var properties: [String: PropertyWords] = [:]
         for attribute in entity.definition.attributes where !attribute.isTransient {
@@ -120,7 +121,7 @@ package enum ModelDifference {
             ]
             properties[attribute.name] = PropertyWords(kind: "an attribute", words: words)
         }
-        // The resolved ones, as their counts are settled.
+        // Use the resolved relationships, whose counts are normalised.
         for resolved in entity.relationships where !resolved.isTransient && resolved.entity == entity {
             let relationship = resolved.definition
             let words = [
@@ -161,7 +162,7 @@ package enum ModelDifference {
 }
 
 extension EntityDescription {
-    /// Whether nobody but Core Data can compute the entity's hash: it has or inherits derived or composite attributes.
+    /// True if only Core Data can compute the entity's hash: it has or inherits derived or composite attributes.
     fileprivate var hasUnknownHash: Bool {
         declaredAttributes.contains { !$0.isTransient && ($0.isDerived || $0.attributeType == .composite) }
     }

@@ -1,14 +1,14 @@
 /// SHA-256 of FIPS 180-4, streaming.
 ///
-/// Our own, because the program links no library of cryptography and needs the function for version hashes only.
+/// An own implementation, because the program links no cryptographic library and needs the function only for version hashes.
 /// Memory: one block of 64 bytes and a schedule of 64 words. O(n) time in the bytes given.
 package struct SHA256 {
-    /// Bytes of a digest.
+    /// The number of bytes of a digest.
     package static let digestCount = 32
     private static let blockCount = 64
 
     private var state: [UInt32] = initialState
-    /// Message schedule, kept so that a block allocates nothing.
+    /// The message schedule, stored so that a block allocates nothing.
     private var schedule = [UInt32](repeating: 0, count: 64)
     private var block = [UInt8](repeating: 0, count: blockCount)
     private var fill = 0
@@ -16,20 +16,20 @@ package struct SHA256 {
 
     package init() {}
 
-    /// The digest of some bytes.
+    /// Returns the digest of some bytes.
     package static func hash(_ bytes: [UInt8]) -> [UInt8] {
         var function = SHA256()
         function.update(bytes)
         return function.finalize()
     }
 
-    /// Takes the next bytes of the message.
+    /// Appends bytes to the message.
     package mutating func update(_ bytes: [UInt8]) {
         for byte in bytes { append(byte) }
         total &+= UInt64(bytes.count)
     }
 
-    /// Takes the UTF-8 bytes of a string as the next bytes of the message, without terminator.
+    /// Appends the UTF-8 bytes of a string to the message, without terminator.
     package mutating func update(_ text: String) {
         for byte in text.utf8 {
             append(byte)

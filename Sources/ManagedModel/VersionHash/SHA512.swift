@@ -1,14 +1,14 @@
 /// SHA-512 of FIPS 180-4, streaming.
 ///
-/// Our own, because the program links no library of cryptography and needs the function for version hashes only.
+/// An own implementation, because the program links no cryptographic library and needs the function only for version hashes.
 /// Memory: one block of 128 bytes and a schedule of 80 words. O(n) time in the bytes given.
 package struct SHA512 {
-    /// Bytes of a digest.
+    /// The number of bytes of a digest.
     package static let digestCount = 64
     private static let blockCount = 128
 
     private var state: [UInt64] = initialState
-    /// Message schedule, kept so that a block allocates nothing.
+    /// The message schedule, stored so that a block allocates nothing.
     private var schedule = [UInt64](repeating: 0, count: 80)
     private var block = [UInt8](repeating: 0, count: blockCount)
     private var fill = 0
@@ -16,20 +16,20 @@ package struct SHA512 {
 
     package init() {}
 
-    /// The digest of some bytes.
+    /// Returns the digest of some bytes.
     package static func hash(_ bytes: [UInt8]) -> [UInt8] {
         var function = SHA512()
         function.update(bytes)
         return function.finalize()
     }
 
-    /// Takes the next bytes of the message.
+    /// Appends bytes to the message.
     package mutating func update(_ bytes: [UInt8]) {
         for byte in bytes { append(byte) }
         total &+= UInt64(bytes.count)
     }
 
-    /// Takes the UTF-8 bytes of a string as the next bytes of the message, without terminator.
+    /// Appends the UTF-8 bytes of a string to the message, without terminator.
     package mutating func update(_ text: String) {
         for byte in text.utf8 {
             append(byte)
@@ -42,8 +42,8 @@ package struct SHA512 {
         let bits = total &* 8
         append(0x80)
         if fill > Self.blockCount - 16 { while fill != 0 { append(0) } }
-        // The length field has 128 bits; the upper 64 are zero for every message that fits an address space, and are
-        // written by the same loop of zeros.
+        // The length field has 128 bits. The upper 64 are zero for every message that fits into an address space, and this loop
+        // writes them too.
         while fill != Self.blockCount - 8 { append(0) }
         for shift in stride(from: 56, through: 0, by: -8) { append(UInt8(truncatingIfNeeded: bits >> UInt64(shift))) }
         var digest: [UInt8] = []

@@ -1,12 +1,12 @@
-/// Hashes of single properties, which enter their entity's hash.
+/// Computes the hashes of single properties, which enter their entity's hash.
 extension VersionHash {
-    /// The hash of an attribute: H( base ‖ type ‖ 01 for external storage ‖ 01 for preserving after deletion ).
+    /// Returns the hash of an attribute: H( base ‖ type ‖ 01 for external storage ‖ 01 for preserving after deletion ).
     ///
-    /// A derived attribute's is that of its expression's text alone, a composite one's that of its elements' hashes by name:
-    /// neither its own name nor its flags enter (SampleModel2 and eleven composites of five SwiftData stores).
+    /// The hash of a derived attribute covers only the text of its expression, that of a composite attribute only its elements'
+    /// hashes by name. Neither its own name nor its flags enter (SampleModel2 and eleven composites of five SwiftData stores).
     ///
-    /// - Parameter composites: the model's, by name.
-    /// - Returns: Unknown for a derivation of a form that no file shows, for composites in composites, for a hash modifier on
+    /// - Parameter composites: the composites of the model, by name.
+    /// - Returns: unknown for a derivation in a form that no file shows, for composites in composites, for a hash modifier on
     ///   either, and for an object ID.
     package static func hash(
         of attribute: AttributeDefinition, composites: [String: [AttributeDefinition]] = [:]
@@ -53,8 +53,8 @@ extension VersionHash {
         return .known(function.finalize())
     }
 
-    /// The text of a derivation that enters its hash: a count as the function that archives hold, `count:(pages)`, and
-    /// `canonical:(name)`, `now()` and key paths as they are; nil for a form that no file shows.
+    /// Returns the text of a derivation that enters its hash: a count as the function in archives, `count:(pages)`;
+    /// `canonical:(name)`, `now()` and key paths unchanged; nil for a form that no file shows.
     private static func derivationText(_ expression: String) -> String? {
         let text = expression.filter { !$0.isWhitespace }
         func isKeyPath(_ text: some StringProtocol) -> Bool {
@@ -68,8 +68,8 @@ extension VersionHash {
         return nil
     }
 
-    /// The hash of a relationship: H( base ‖ destination ‖ inverse ‖ greatest count ‖ least count ‖ 01 00 where
-    /// ordered ). The inverse's name is left out where the relationship is its own inverse.
+    /// Returns the hash of a relationship: H( base ‖ destination ‖ inverse ‖ maximum count ‖ minimum count ‖ 01 00 if ordered
+    /// ). The inverse's name is left out if the relationship is its own inverse.
     package static func hash(of relationship: RelationshipDescription) -> EntityVersionHash {
         let definition = relationship.definition
         let isOwnInverse = relationship.inverseRelationship == relationship
@@ -90,7 +90,7 @@ extension VersionHash {
         return function.finalize()
     }
 
-    /// H( name ‖ flags ‖ 00 ‖ modifier ); flags: optional 1, transient 2.
+    /// Returns H( name ‖ flags ‖ 00 ‖ modifier ); flags: optional 1, transient 2.
     private static func base(_ name: String, isOptional: Bool, isTransient: Bool, modifier: String?) -> [UInt8] {
         var function = SHA256()
         function.update(name)

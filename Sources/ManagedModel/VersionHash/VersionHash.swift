@@ -1,22 +1,22 @@
 import Foundation
 
-/// The version hashes by which Core Data tells whether a model fits a store (`NSStoreModelVersionHashesVersion` 3).
+/// The version hashes by which Core Data decides if a model fits a store (`NSStoreModelVersionHashesVersion` 3).
 ///
-/// An entity's hash covers its name, whether it is abstract, its parent's hash, its properties with their types and
-/// counts, the hash modifiers and the uniqueness constraints. Defaults, bounds, delete rules, indexes, classes and
-/// renaming identifiers do not enter. SampleModel3_V1 shows the plainest case: one entity, two strings.
+/// An entity's hash covers its name, its being abstract or not, its parent's hash, its properties with their types and counts,
+/// the hash modifiers and the uniqueness constraints. Defaults, bounds, delete rules, indexes, classes and renaming identifiers
+/// do not enter. SampleModel3_V1 shows the plainest case: one entity, two strings.
 ///
 /// Names enter as UTF-8; real stores show ASCII names only.
 package enum VersionHash {
-    /// Bytes of a hash.
+    /// The number of bytes of a hash.
     package static let byteCount = SHA256.digestCount
 
-    /// The hash of every entity, by name.
+    /// Returns the hash of every entity, by name.
     ///
-    /// - Parameter model: The model.
-    /// - Returns: ``EntityVersionHash/unknown(reason:)`` for an entity that has, or inherits, a stored property whose
-    ///   hash is not known: see ``hash(of:composites:)``.
-    /// - Complexity: O(p log p) in properties, inherited ones counted in each entity; O(1) when asked again.
+    /// - Parameter model: the model.
+    /// - Returns: the hashes; ``EntityVersionHash/unknown(reason:)`` for an entity that has, or inherits, a stored property
+    ///   whose hash is unknown: see ``hash(of:composites:)``.
+    /// - Complexity: O(p log p) in properties, inherited ones counted in each entity; O(1) for later calls.
     package static func entityHashes(of model: ManagedObjectModel) -> [String: EntityVersionHash] {
         if let known = model.versionHashes.withLock({ $0 }) { return known }
         let hashes = computeEntityHashes(of: model)
@@ -25,7 +25,7 @@ package enum VersionHash {
     }
 
     private static func computeEntityHashes(of model: ManagedObjectModel) -> [String: EntityVersionHash] {
-        // An ancestor is hashed once, before its descendants, so that depth costs no recursion.
+        // An ancestor is hashed once, before its descendants, so that depth needs no recursion.
         var byIndex = [EntityVersionHash?](repeating: nil, count: model.resolved.count)
         let byDepth = model.resolved.indices.sorted {
             model.resolved[$0].lineage.count < model.resolved[$1].lineage.count
@@ -41,7 +41,7 @@ package enum VersionHash {
         return byName
     }
 
-    /// The hash of every property that enters the entity's own, inherited ones included, by name.
+    /// Returns the hash of every property that enters the entity's own, inherited ones included, by name.
     ///
     /// Transient and fetched properties are left out, as Core Data does.
     ///
@@ -58,8 +58,8 @@ package enum VersionHash {
         return hashes
     }
 
-    /// The digest that stores carry as `NSStoreModelVersionHashesDigest` since framework 977: base64 of the SHA-512
-    /// over name and hash of each entity, by name in code point order (SyncMetadata_V3 tells the order from others).
+    /// Returns the digest that stores have as `NSStoreModelVersionHashesDigest` since framework 977: base64 of the SHA-512 over
+    /// name and hash of each entity, by name in code point order (SyncMetadata_V3 confirms this order).
     ///
     /// - Parameter hashes: 32 bytes by entity name.
     package static func digest(of hashes: [String: [UInt8]]) -> String {
@@ -71,8 +71,8 @@ package enum VersionHash {
         return Data(function.finalize()).base64EncodedString()
     }
 
-    /// The checksum that stores carry as `NSStoreModelVersionChecksumKey` since framework 1333, and compiled models
-    /// as `NSManagedObjectModel_VersionChecksums`: base64 of the SHA-256 over the hashes in the digest's order.
+    /// Returns the checksum that stores have as `NSStoreModelVersionChecksumKey` since framework 1333, and compiled models as
+    /// `NSManagedObjectModel_VersionChecksums`: base64 of the SHA-256 over the hashes in the digest's order.
     ///
     /// - Parameter hashes: 32 bytes by entity name.
     package static func checksum(of hashes: [String: [UInt8]]) -> String {
@@ -85,7 +85,7 @@ package enum VersionHash {
         hashes.sorted { ModelResolution.precedes($0.key, $1.key) }.map { ($0.key, $0.value) }
     }
 
-    /// H( name ‖ abstract ‖ parent's hash ‖ properties by name ‖ modifier ‖ own constraints ).
+    /// Returns H( name ‖ abstract ‖ parent's hash ‖ properties by name ‖ modifier ‖ own constraints ).
     private static func entityHash(
         _ entity: EntityDescription, superentityHash: EntityVersionHash?
     ) -> EntityVersionHash {

@@ -1,12 +1,12 @@
 import ManagedModel
 
-/// One of two mapping models that are to be made one, with its two models.
+/// One of two mapping models to be composed, with its source and destination models.
 struct CompositionStep {
-    /// Where the objects of a relationship come from.
+    /// The origin of a relationship's objects.
     enum Origin: Equatable {
         /// No expression.
         case none
-        /// The objects that those of a source relationship became; `mapping` where only one entity mapping's count.
+        /// The destination objects of a source relationship's objects; `mapping` is set if only one entity mapping is searched.
         case link(from: String, mapping: String?)
         case other
 
@@ -28,7 +28,7 @@ struct CompositionStep {
         mapping.destinationEntityName.flatMap { destination.entity(named: $0) }
     }
 
-    /// Refuses user code, source expressions and new keys: what they do is known only when they have run.
+    /// Refuses user code, source expressions and new keys, whose effects are known only at run time.
     func checkForm() throws(MappingComposition.Obstacle) {
         var tables: [Int: Int] = [:]
         var seen: Set<[Int]> = []
@@ -48,7 +48,7 @@ struct CompositionStep {
         }
     }
 
-    /// Where a relationship of a mapping's destination comes from.
+    /// Returns the origin of a relationship of a mapping's destination.
     func origin(of name: String, in mapping: EntityMapping) -> Origin {
         guard let node = mapping.relationshipMapping(named: name)?.valueExpression?.node else { return .none }
         guard case .function(.variable("manager"), let selector, let arguments) = node, arguments.count == 2,
@@ -63,8 +63,8 @@ struct CompositionStep {
         }
     }
 
-    /// Whether a relationship takes over its objects with nothing but names changed: same kind, same order, same inverse,
-    /// no object left out because of its entity.
+    /// Tells whether a relationship keeps its objects with only names changed: the same kind, order and inverse, and no object
+    /// left out because of its entity.
     func isIsomorphic(_ name: String, in mapping: EntityMapping) -> Bool {
         guard
             let old = origin(of: name, in: mapping).relationship.flatMap({ key in
@@ -88,7 +88,7 @@ struct CompositionStep {
         }
     }
 
-    /// Whether objects that the old relationship can have become such as the new one cannot have.
+    /// Tells whether objects of the old relationship can become objects that the new one does not accept.
     func narrows(_ old: RelationshipDescription, _ new: RelationshipDescription) -> Bool {
         mappings.contains { mapping in
             guard let from = source(of: mapping), let to = destination(of: mapping) else { return false }

@@ -1,10 +1,10 @@
 import ManagedModel
 
 extension ExpressionNode {
-    /// The tree with the attributes that it reads renamed; nil where it reads more than attributes of its one object, calls
-    /// code, or a name has no other.
+    /// Returns the tree with the attributes that it reads renamed. Returns nil if it reads more than attributes of its one
+    /// object, calls code, or reads a name for which `rename` gives nil.
     ///
-    /// - Parameter root: what the key paths start from; nil: the evaluated object.
+    /// - Parameter root: the start of the key paths; nil for the evaluated object.
     func renamingKeys(of root: ExpressionNode?, _ rename: (String) -> String?) -> ExpressionNode? {
         func all(_ nodes: [ExpressionNode]) -> [ExpressionNode]? {
             let renamed = nodes.compactMap { $0.renamingKeys(of: root, rename) }
@@ -37,19 +37,19 @@ extension ExpressionNode {
         }
     }
 
-    /// Whether nothing is read at all, and no code called.
+    /// True if the expression reads nothing and calls no code.
     var isConstant: Bool { renamingKeys(of: .variable("source")) { _ in nil } != nil }
 
-    /// Whether nothing is read but attributes of the source object, and no code called.
+    /// Tells whether the expression reads only attributes of the source object and calls no code.
     func readsOwnAttributesOnly(of entity: EntityDescription) -> Bool {
         renamingKeys(of: .variable("source")) { entity.attribute(named: $0) == nil ? nil : $0 } != nil
     }
 }
 
 extension PredicateNode {
-    /// The tree with the attributes of its object renamed; nil as for expressions.
+    /// Returns the tree with the attributes of its object renamed; nil as for expressions.
     ///
-    /// - Parameter root: what the key paths start from; nil: the evaluated object, as in filters.
+    /// - Parameter root: the start of the key paths; nil for the evaluated object, as in filters.
     func renamingKeys(of root: ExpressionNode? = nil, _ rename: (String) -> String?) -> PredicateNode? {
         func all(_ nodes: [PredicateNode]) -> [PredicateNode]? {
             let renamed = nodes.compactMap { $0.renamingKeys(of: root, rename) }

@@ -1,7 +1,7 @@
 import ManagedModel
 
 extension MappingComposition {
-    /// The attributes of a composed entity mapping.
+    /// Returns the attribute mappings of a composed entity mapping.
     func attributes(
         of pair: Pair, from source: EntityDescription, to destination: EntityDescription
     ) throws(Obstacle) -> [PropertyMapping] {
@@ -28,7 +28,7 @@ extension MappingComposition {
             property.valueExpression = ValueExpression(node: renamed)
             property.carriedValue = late.fill(of: attribute)
         }
-        // A value that is computed and goes nowhere may still be one that cannot be computed.
+        // A computed value that is not used may still fail to compute.
         for early in one.attributeMappings ?? [] where !copied.contains(early.name ?? "") {
             guard let expression = early.valueExpression, let attribute = middle.attribute(named: early.name ?? ""),
                 let key = expression.node.ownKey
@@ -45,7 +45,7 @@ extension MappingComposition {
         return properties
     }
 
-    /// What the second step leaves behind, by the name that it has in the first step's source.
+    /// Returns the property that the second step leaves unmapped, with its name in the first step's source.
     private func unmapped(_ late: PropertyMapping, _ pair: Pair) -> UnmappedProperty? {
         guard var unmapped = late.unmapped else { return nil }
         guard let name = unmapped.source, let one = pair.first else { return unmapped }
@@ -55,7 +55,7 @@ extension MappingComposition {
         return unmapped
     }
 
-    /// An attribute that the second step copies: what the first step does counts.
+    /// Maps an attribute that the second step copies. The first step's mapping applies.
     private func copy(
         _ middle: AttributeDescription, _ early: PropertyMapping?, to attribute: AttributeDescription,
         _ late: PropertyMapping, from source: EntityDescription, into property: PropertyMapping
@@ -89,7 +89,7 @@ extension MappingComposition {
         property.carriedValue = filling ?? late.fill(of: attribute)
     }
 
-    /// The relationships of a composed entity mapping.
+    /// Returns the relationship mappings of a composed entity mapping.
     func relationships(of pair: Pair, to destination: EntityDescription) throws(Obstacle) -> [PropertyMapping] {
         guard let one = pair.first, let other = pair.second else { return [] }
         var properties: [PropertyMapping] = []
@@ -126,7 +126,7 @@ extension MappingComposition {
         return properties
     }
 
-    /// A relationship that the first step leaves alone: it is empty, or its inverse fills it.
+    /// Checks a relationship that the first step does not set: it is empty, or its inverse fills it.
     private func checkUntouched(
         _ middle: RelationshipDescription, _ relationship: RelationshipDescription, in mapping: EntityMapping
     ) throws(Obstacle) {
@@ -148,7 +148,7 @@ extension MappingComposition {
                 guard let entity = second.destination(of: mapping), entity.isKindOf(entity: inverse.entity) else {
                     return false
                 }
-                // What comes from the empty relationship's own inverse is empty too.
+                // Objects that come from the empty relationship's own inverse are empty too.
                 let origin = second.origin(of: inverse.name, in: mapping)
                 return origin != .none && origin.relationship != middle.inverseRelationship?.name
             })
@@ -157,7 +157,7 @@ extension MappingComposition {
         }
     }
 
-    /// The lookup that finds what the two lookups find.
+    /// Returns the lookup with the same result as the two lookups.
     private func lookup(
         _ old: RelationshipDescription, _ middle: RelationshipDescription, _ new: RelationshipDescription,
         early: String?, late: String?

@@ -1,14 +1,14 @@
 import ManagedModel
 
-/// The rules of the middle version: the two steps check them, a composed mapping model does not. So they must follow from
-/// what it checks.
+/// Checks the rules of the middle version. The two steps check them and a composed mapping model does not, so they must follow
+/// from the rules that it does check.
 extension MappingComposition {
-    /// - Throws: ``Obstacle`` naming the entity and the property whose rule the destination lacks.
+    /// - Throws: ``Obstacle`` naming the entity and the property with a rule that the destination lacks.
     func checkRules() throws(Obstacle) {
         for one in first.mappings {
             guard let source = first.source(of: one), let middle = first.destination(of: one) else { continue }
             let next = second.mappings.filter { second.source(of: $0) == middle && second.destination(of: $0) != nil }
-            // Objects that go nowhere break no rule of the destination.
+            // Objects without a destination break no rule of it.
             for other in next.isEmpty ? [nil] : next.map(Optional.some) {
                 try checkAttributes(one, source, middle, other)
                 try checkRelationships(one, source, middle, other)
@@ -17,9 +17,9 @@ extension MappingComposition {
         }
     }
 
-    /// Whether a rule that the first step's source had already is no error there.
+    /// True if the first step accepts a broken rule that its source had already.
     private var firstExcuses: Bool { excuses && first.model.rulesOfTheSource == .warn }
-    /// Whether the composed mapping model excuses rules.
+    /// True if the composed mapping model accepts broken rules that its source had already.
     private var excusesAll: Bool { firstExcuses && second.model.rulesOfTheSource == .warn }
 
     private func checkAttributes(
@@ -28,7 +28,7 @@ extension MappingComposition {
         let destination = other.flatMap(second.destination(of:))
         for attribute in middle.attributes where attribute.isStored && !attribute.isDerived {
             let early = one.attributeMapping(named: attribute.name)
-            // A default that the model gives is one that the model allows.
+            // A default of the model satisfies the model's rules.
             if early?.valueExpression == nil, (early?.carriedValue ?? attribute.definition.defaultValue) != nil {
                 continue
             }

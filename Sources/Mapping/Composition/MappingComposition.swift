@@ -1,17 +1,15 @@
 import Foundation
 import ManagedModel
 
-/// Makes one mapping model of two that follow each other: from the first's source to the second's destination, with the
-/// rows, keys, links and errors that the two would give one after the other.
+/// Composes two consecutive mapping models into one: from the first's source to the second's destination, with the rows, keys,
+/// links and errors of the two run one after the other.
 ///
-/// Composed is what provably means the same: mappings without user code, plain copies and computed attributes of which
-/// one of the two steps only copies, lookups of relationships of which one of the two steps changes nothing but names,
-/// and the middle version's rules where the destination has them too. For everything else there is an ``Obstacle``, and
-/// the two run one after the other.
-///
+/// Only parts with provably the same meaning are composed. These are mappings without user code; attributes that at least one
+/// of the two steps only copies; lookups of relationships that at least one of the two steps only renames; and rules of the
+/// middle version that the destination has too. Anything else is an ``Obstacle``, and the two run one after the other.
 /// Memory: one small object a property of the destination model.
 package struct MappingComposition {
-    /// Why two mapping models do not make one: a sentence without a full stop.
+    /// The reason why two mapping models cannot be composed: a sentence without a full stop.
     package struct Obstacle: Error, Equatable {
         package let reason: String
 
@@ -20,9 +18,9 @@ package struct MappingComposition {
 
     /// An entity mapping of the result.
     struct Pair {
-        /// Nil where no object of the source gets there.
+        /// The first step's mapping; nil if no object of the source takes part.
         let first: EntityMapping?
-        /// Nil where the first step ends the object's way.
+        /// The second step's mapping; nil if the objects end after the first step.
         let second: EntityMapping?
         let source: EntityDescription?
         let middle: EntityDescription?
@@ -32,16 +30,16 @@ package struct MappingComposition {
 
     let first: CompositionStep
     let second: CompositionStep
-    /// True where mapping models may excuse rules that their source model had already: validation is not strict.
+    /// True if mapping models may accept broken rules that their source model had already: validation is not strict.
     let excuses: Bool
     let pairs: [Pair]
 
     /// Composes two mapping models.
     ///
     /// - Parameters:
-    ///   - first: from `source` to `middle`.
-    ///   - second: from `middle` to `destination`.
-    ///   - excuses: whether ``MappingModel/rulesOfTheSource`` counts: validation is not strict.
+    ///   - first: the mapping model from `source` to `middle`.
+    ///   - second: the mapping model from `middle` to `destination`.
+    ///   - excuses: true if ``MappingModel/rulesOfTheSource`` counts, because validation is not strict.
     /// - Throws: ``Obstacle``.
     /// - Complexity: O(properties × entity mappings).
     package static func compose(
@@ -58,22 +56,23 @@ package struct MappingComposition {
         return try composition.result()
     }
 
-    /// Whether a mapping model by itself leaves every object its key: no policies, no source expressions, one source table
-    /// for each destination table, no entity twice.
+    /// Tells whether a mapping model alone lets every object keep its key: no policies, no source expressions, one source table
+    /// for each destination table, no source entity twice.
     package static func keepsKeys(
         _ model: MappingModel, source: ManagedObjectModel, destination: ManagedObjectModel
     ) -> Bool {
         (try? CompositionStep(model: model, source: source, destination: destination).checkForm()) != nil
     }
 
-    /// The name of an entity mapping that is composed of two: both, a name that they share at the seam once. It does not
-    /// depend on which of several are composed first.
+    /// Returns the name of an entity mapping composed of two: both names, where a part shared at the seam occurs once. The
+    /// result does not depend on the order of composition.
     package static func joinedName(_ first: String, _ second: String) -> String {
         let (early, late) = (first.components(separatedBy: " > "), second.components(separatedBy: " > "))
         return (early + (early.last == late.first ? Array(late.dropFirst()) : late)).joined(separator: " > ")
     }
 
-    /// What becomes of what, in the second model's order, then in the first's.
+    /// Pairs each mapping of the second model with the mappings of the first that feed it, in the second model's order, then in
+    /// the first's.
     private static func pairs(_ first: CompositionStep, _ second: CompositionStep) throws(Obstacle) -> [Pair] {
         var pairs: [Pair] = []
         var names: Set<String> = []
@@ -102,7 +101,7 @@ package struct MappingComposition {
 
     private func result() throws(Obstacle) -> MappingModel {
         let model = MappingModel()
-        // Both must excuse a rule; else people are told of one that does not.
+        // Both must accept broken rules. Otherwise the messages name the stricter one.
         let strict = [first.model, second.model].first { $0.rulesOfTheSource == .error }
         model.rulesOfTheSource = strict == nil ? .warn : .error
         model.rulesPlace = strict?.statedRules
@@ -129,7 +128,8 @@ package struct MappingComposition {
         return model
     }
 
-    /// A destination table takes over the highest key ever given of the source's table, also where no object gets there.
+    /// Checks the highest keys. A destination table takes over the highest key ever given out in the source's table, even if no
+    /// object reaches it.
     private func checkHighestKeys() throws(Obstacle) {
         let reached = Set(pairs.compactMap { $0.source == nil ? nil : $0.destination?.root.index })
         let filled = Set(
@@ -142,7 +142,7 @@ package struct MappingComposition {
         }
     }
 
-    /// Both filters in one.
+    /// Returns both filters as one.
     private func filter(of pair: Pair) throws(Obstacle) -> SourcePredicate? {
         let own = pair.first?.sourceFilter?.node
         guard let late = pair.second?.sourceFilter?.node, late != .constant(true) else {
@@ -154,7 +154,7 @@ package struct MappingComposition {
         return SourcePredicate(node: own.map { .and([$0, renamed]) } ?? renamed)
     }
 
-    /// The source attribute that an attribute of the middle is a plain copy of, to the last bit; nil where it is not.
+    /// Returns the source attribute that a middle attribute copies bit by bit; nil if it is no such copy.
     func renamed(_ key: String, _ pair: Pair) -> String? {
         guard let one = pair.first, let attribute = pair.middle?.attribute(named: key),
             let property = one.attributeMapping(named: key), let origin = property.valueExpression?.node.ownKey,
@@ -167,7 +167,7 @@ package struct MappingComposition {
 }
 
 extension PropertyMapping {
-    /// What takes the place of a nil that the expression gives; nil: nothing does.
+    /// Returns the value that replaces a nil of the expression; nil if none does.
     func fill(of attribute: AttributeDescription) -> AttributeValue? {
         carriedValue ?? (isAutomatic && !attribute.isOptional ? attribute.definition.defaultValue : nil)
     }

@@ -1,38 +1,38 @@
 import Diagnostics
 
-/// A value folded over the members of a to-many of one object, as an expression says it:
+/// A value folded over the members of a to-many relationship of one object, as written in an expression:
 /// `$source.trades.@sum.amount`, `SUBQUERY($source.trades, $t, $t.amount > 5).@count`, `ANY $source.trades.amount > 5`.
 package struct CollectionFold: Hashable, Sendable {
     package enum Operation: Hashable, Sendable {
-        /// Members, or the values that are not nil.
+        /// Counts the members, or the values that are not nil.
         case count
         case sum
         case average
         case minimum
         case maximum
-        /// Whether the condition holds for a member.
+        /// Tells whether the condition holds for at least one member.
         case any
-        /// Whether the condition holds for every member.
+        /// Tells whether the condition holds for every member.
         case every
     }
 
-    /// Names from the object to the members: relationships, at least one of them to-many. Objects that are reached in
-    /// several ways count once, as in a set. An attribute may come last: then its distinct values are meant.
+    /// Names from the object to the members: relationships, at least one of them to-many. An object reached in several ways
+    /// counts once, as in a set. If an attribute comes last, its distinct values are folded.
     package var path: [String]
-    /// The variable that stands for the member in ``condition`` and ``operand``.
+    /// The variable that names the member in ``condition`` and ``operand``.
     package var variable = CollectionFold.member
-    /// Members that it does not hold for are passed over; of `any` and `every` what is asked.
+    /// The condition on members. Members that fail it are skipped; `any` and `every` fold the condition itself.
     package var condition: PredicateNode?
-    /// What is folded, computed from the member; nil: the member itself, or the value of the attribute that ends the
-    /// path.
+    /// The folded value, computed from the member. If nil, the member itself is folded, or the value of the attribute that ends
+    /// the path.
     package var operand: ExpressionNode?
     package var operation: Operation
-    /// Whether members without a value count as zero, as `@avg` has it.
+    /// True if members without a value count as zero, as in `@avg`.
     package var countsNil = false
-    /// Whether the condition follows SQL's logic for nil, as in a source filter.
+    /// True if the condition follows SQL's logic for nil, as in a source filter.
     package var isFilter: Bool
 
-    /// A variable that no text can write.
+    /// The default variable, whose name has no text form, so that no expression can use it.
     static let member = "@member"
 
     package init(path: [String], operation: Operation, isFilter: Bool) {
@@ -41,9 +41,9 @@ package struct CollectionFold: Hashable, Sendable {
         self.isFilter = isFilter
     }
 
-    /// The fold with the attribute that ends its path as its operand.
+    /// Returns the fold with the attribute that ends its path as its operand.
     ///
-    /// - Throws: `expression.type` where something else is to be folded too.
+    /// - Throws: `expression.type` if the fold has an operand or a condition too.
     package func resolved(_ path: CollectionPath) throws(MigrationError) -> CollectionFold {
         guard let attribute = path.attribute else { return self }
         guard operand == nil, condition == nil else {
@@ -56,7 +56,8 @@ package struct CollectionFold: Hashable, Sendable {
         return copy
     }
 
-    /// Whether equal values of the attribute that ends the path count once: a path over a to-many gives a set.
+    /// Tells whether equal values of the attribute that ends the path count once, because a path over a to-many relationship
+    /// gives a set.
     package func countsDistinctValues(of path: CollectionPath) -> Bool {
         path.attribute != nil && [.count, .sum, .average].contains(operation)
     }

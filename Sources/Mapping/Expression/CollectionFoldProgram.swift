@@ -2,43 +2,43 @@ import Diagnostics
 import ManagedModel
 import Rows
 
-/// What has been folded of one object's collection so far.
+/// The intermediate result of a fold over one object's collection.
 package struct FoldState {
-    /// Members, or values that are not nil, so far. Of `any` and `every` those that decide.
+    /// The number of members, or of values that are not nil, so far. For `any` and `every`, the number of members that decide
+    /// the result.
     fileprivate var count: Int64 = 0
     fileprivate var whole: Int64 = 0
     fileprivate var real = 0.0
     fileprivate var exact = ExactDecimal(whole: 0)
-    /// The first failure; thrown where the value is used, since a TERNARY may guard against it.
+    /// The first failure. It is thrown only if the value is used, because a TERNARY may guard against it.
     fileprivate var fault: ProgramFault?
 
     package init() {}
 }
 
-/// A fold over a collection, compiled: it takes the members one after the other and keeps a few words for each owner.
+/// A compiled fold over a collection. It takes the members one after the other and keeps a few words for each owner.
 ///
-/// Values are those of Core Data's collection operators: nil is passed over (`@avg` takes it for zero), the sum of nothing
-/// is 0, its average 0, its least and greatest nil. Whole numbers add up
-/// to a whole number, decimals exactly.
+/// The results are those of Core Data's collection operators: nil is skipped (`@avg` takes it for zero); the sum and the
+/// average of nothing are 0, its least and greatest value nil. Whole numbers add up to a whole number, decimals exactly.
 package struct CollectionFoldProgram: Sendable {
     /// The type of the folded value.
     package let type: AttributeType
-    /// Whether the folded value is nil where there is no object whose collection it is: a message to nil is nil. In a
-    /// filter, which follows SQL, the object has no members then.
+    /// True if the folded value is nil where there is no owner: a message to nil is nil. A filter follows SQL, so there a
+    /// missing owner has no members.
     package let isNilWithoutOwner: Bool
     private let operation: CollectionFold.Operation
     private let condition: ProgramCode?
-    /// Nil: members are counted or asked.
+    /// The program of the folded value. Nil if members are counted or tested.
     private let operand: ProgramCode?
     private let operandType: ExpressionType
-    /// Whether nil counts as zero: key-value coding's average takes it so.
+    /// True if nil counts as zero, as in the average of key-value coding.
     private let countsNil: Bool
 
     /// Compiles a fold over the member's slots.
     ///
     /// - Parameters:
     ///   - resolver: gives slots of the member's row; its scope names the member and the objects around it.
-    ///   - now: what `now()` is, in seconds since 2001.
+    ///   - now: the value of `now()`, in seconds since 2001.
     /// - Throws: as ``ExpressionProgram``, without context.
     package init(
         compiling fold: CollectionFold, resolver: inout some KeyPathResolver,
@@ -97,7 +97,7 @@ package struct CollectionFoldProgram: Sendable {
         }
     }
 
-    /// Takes a member.
+    /// Adds a member to a fold.
     ///
     /// - Parameter batch: the members' rows.
     package func fold(_ batch: borrowing RowBatch, row: Int, into state: inout FoldState) {
@@ -124,7 +124,7 @@ package struct CollectionFoldProgram: Sendable {
         } catch { state.fault = error }
     }
 
-    /// Whether the condition holds for a member.
+    /// Tells whether the condition holds for a member.
     ///
     /// - Throws: value errors of the member's row, without context.
     package func admits(_ batch: borrowing RowBatch, row: Int) throws(MigrationError) -> Bool {

@@ -1,21 +1,21 @@
 import Diagnostics
 import ManagedModel
 
-/// The way from an object to the members of a collection, its names looked up in the model.
+/// The way from an object to the members of a collection, with its names looked up in the model.
 package struct CollectionPath {
     /// To-one relationships before the first to-many.
     package let prefix: [RelationshipDescription]
-    /// The first to-many relationship and all that follow.
+    /// The first to-many relationship and all relationships after it.
     package let steps: [RelationshipDescription]
-    /// The attribute that ends the path; nil where it ends at objects.
+    /// The attribute that ends the path; nil if the path ends at objects.
     package let attribute: AttributeDescription?
     /// The entity of the members.
     package let member: EntityDescription
 
-    /// Looks a path up.
+    /// Looks up the names of a path.
     ///
     /// - Throws: `mapping.unknownKeyPath` for a name that its entity does not have and for a step beyond an attribute,
-    ///   `expression.type` where nothing is to-many, `expression.unsupported` for what the store does not hold.
+    ///   `expression.type` if no relationship is to-many, `expression.unsupported` for properties that the store does not hold.
     package init(_ path: [String], from entity: EntityDescription) throws(MigrationError) {
         var current = entity
         let path = entity.joiningElements(in: path)
@@ -60,7 +60,8 @@ package struct CollectionPath {
         member = current
     }
 
-    /// How many components lead through the last to-many relationship; nil where none is to-many, or a name is unknown.
+    /// Returns the number of components up to and including the last to-many relationship; nil if none is to-many or a name is
+    /// unknown.
     package static func length(of path: [String], from entity: EntityDescription) -> Int? {
         var current = entity
         let path = entity.joiningElements(in: path)

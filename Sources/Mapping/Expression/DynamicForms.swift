@@ -2,7 +2,7 @@ import Diagnostics
 import ManagedModel
 
 extension ValueExpression {
-    /// Whether the expression gives a value that is never an object: a literal, arithmetic, text.
+    /// True if the form of the expression shows that its value is never an object: a literal, arithmetic, text.
     package var isValue: Bool {
         switch node {
         case .constant, .arithmetic, .negation, .cast, .predicate: true
@@ -10,13 +10,13 @@ extension ValueExpression {
         }
     }
 
-    /// Whether the expression may give objects: as far as its form says.
+    /// True if the form of the expression allows objects as its value.
     package var mayGiveObjects: Bool {
         if case .fetch(_, _, let countOnly) = node { return !countOnly }
         return !isValue
     }
 
-    /// The entities whose objects the expression gives, as far as its requests name them by texts.
+    /// The entities whose objects the expression fetches, as far as its requests name them with literal texts.
     package var fetchedEntityNames: [String] {
         var pending = [node]
         var names: [String] = []
@@ -34,7 +34,8 @@ extension ValueExpression {
         return names
     }
 
-    /// Whether objects can evaluate what no compiled program can: every key path says of which object it is.
+    /// True if objects can evaluate the expression where no compiled program can: every key path names the object that it
+    /// starts from.
     package var isEvaluable: Bool {
         var pending: [SyntaxNode] = [.expression(node)]
         while let next = pending.popLast() {
@@ -46,7 +47,7 @@ extension ValueExpression {
         return true
     }
 
-    /// Checks every key path from `$source` against the model, at any depth: for expressions that are not compiled.
+    /// Checks every key path from `$source` against the model, at any depth. Expressions that are not compiled need it.
     ///
     /// - Throws: `mapping.unknownKeyPath` (78) naming the entity and the name that it does not have.
     /// - Complexity: O(nodes).
@@ -63,7 +64,8 @@ extension ValueExpression {
         }
     }
 
-    /// Follows relationships; what comes behind an attribute or a collection operator is a message to its value.
+    /// Follows the relationships of a path. Components after an attribute or a collection operator are messages to its value
+    /// and are not checked.
     fileprivate static func check(_ path: [String], from entity: EntityDescription) throws(MigrationError) {
         var current = entity
         for name in entity.joiningElements(in: path)
@@ -87,7 +89,7 @@ extension ValueExpression {
 }
 
 extension SourcePredicate {
-    /// Whether objects can evaluate what no compiled filter can.
+    /// True if objects can evaluate the predicate where no compiled filter can.
     package var isEvaluable: Bool {
         var pending: [SyntaxNode] = [.predicate(node)]
         while let next = pending.popLast() {
@@ -97,7 +99,7 @@ extension SourcePredicate {
         return true
     }
 
-    /// Checks every key path from the source object, bare ones and those from SELF too, against the model.
+    /// Checks every key path from the source object against the model, bare ones and those from SELF included.
     ///
     /// - Throws: `mapping.unknownKeyPath` (78) naming the entity and the name that it does not have.
     /// - Complexity: O(nodes).

@@ -1,22 +1,22 @@
 import Foundation
 
-/// Decimal numbers as Core Data computes them: 38 digits, base ten.
+/// A decimal number as Core Data computes it: 38 digits, base ten.
 ///
-/// The cold path: every operation goes through Foundation and may allocate.
+/// Meant for rare values: every operation goes through Foundation and may allocate.
 struct ExactDecimal: Sendable {
     var value: Decimal
 
     init(_ value: Decimal) { self.value = value }
     init(whole: Int64) { value = Decimal(whole) }
 
-    /// The number that a floating number prints as: 0.1 is one tenth, not the nearest binary fraction.
+    /// Makes the number that a floating-point number prints as: 0.1 is one tenth, not the nearest binary fraction.
     init?(real: Double) {
         guard real.isFinite, let value = Decimal(string: real.description, locale: Self.locale), value.isFinite
         else { return nil }
         self.value = value
     }
 
-    /// The number that a Float prints as.
+    /// Makes the number that a Float prints as.
     init?(float: Float) {
         guard float.isFinite, let value = Decimal(string: float.description, locale: Self.locale), value.isFinite
         else { return nil }
@@ -27,17 +27,17 @@ struct ExactDecimal: Sendable {
 
     var isNaN: Bool { value.isNaN }
 
-    /// The nearest floating number.
+    /// The nearest floating-point number.
     var real: Double { value.nearestReal }
 
-    /// The value without its fraction, toward zero; nil where it does not fit.
+    /// The value truncated toward zero; nil if it does not fit.
     var whole: Int64? {
         guard !value.isNaN else { return nil }
         let text = rounded(value.sign == .minus ? .up : .down).value.description
         return Int64(text)
     }
 
-    /// The value where it has no fraction and fits.
+    /// The value as an integer; nil if it has a fraction or does not fit.
     var exactWhole: Int64? {
         guard let whole, Decimal(whole) == value else { return nil }
         return whole
@@ -52,7 +52,7 @@ struct ExactDecimal: Sendable {
         return ExactDecimal(result)
     }
 
-    /// The result of an operator other than a division by zero; nil where 38 digits do not hold its size.
+    /// Returns the result of an operator (the caller excludes division by zero); nil if 38 digits cannot hold its magnitude.
     static func apply(_ sign: ArithmeticOperator, _ left: ExactDecimal, _ right: ExactDecimal) -> ExactDecimal? {
         if left.isNaN || right.isNaN { return ExactDecimal(Decimal.nan) }
         var (first, second, result) = (left.value, right.value, Decimal())
@@ -61,7 +61,8 @@ struct ExactDecimal: Sendable {
         case .add: outcome = NSDecimalAdd(&result, &first, &second, .plain)
         case .subtract: outcome = NSDecimalSubtract(&result, &first, &second, .plain)
         case .multiply:
-            // Foundation traps where the exponents add up to less than it can hold: digits below that are nothing.
+            // Foundation traps if the sum of the exponents is below its least exponent. The digits below that limit count as
+            // zero.
             let excess = -128 - (first.exponent + second.exponent)
             if excess > 0 {
                 var whole = first
@@ -95,7 +96,7 @@ struct ExactDecimal: Sendable {
         return result
     }
 
-    /// -1, 0 or 1; nil where one is not a number.
+    /// Returns -1, 0 or 1; nil if either value is not a number.
     static func compare(_ left: ExactDecimal, _ right: ExactDecimal) -> Int? {
         if left.isNaN || right.isNaN { return nil }
         return left.value < right.value ? -1 : left.value == right.value ? 0 : 1
@@ -103,6 +104,7 @@ struct ExactDecimal: Sendable {
 }
 
 extension Decimal {
-    /// The nearest floating number. Through the digits, because Foundation's own conversion loses the last bits.
+    /// The nearest floating-point number. It goes through the printed digits, because Foundation's own conversion loses the
+    /// last bits.
     package var nearestReal: Double { isNaN ? .nan : Double(description) ?? .nan }
 }

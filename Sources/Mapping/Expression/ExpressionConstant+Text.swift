@@ -4,10 +4,10 @@ import struct Foundation.Data
 import struct Foundation.Decimal
 import struct Foundation.Locale
 
-/// Constants without a literal of their own are written as casts, as NSPredicate prints dates:
+/// The text form of constants. A constant without a literal form is written as a cast, as NSPredicate prints dates:
 /// `CAST(483291.0, 'NSDate')`, `CAST('12.5', 'NSDecimalNumber')`, `CAST('0aff', 'NSData')`, `CAST('inf', 'double')`.
 extension ExpressionConstant {
-    /// The constant that a cast of a literal writes; nil where it is an ordinary cast.
+    /// Makes the constant that a cast of a literal stands for; nil if it is an ordinary cast.
     init?(cast node: ExpressionNode, to type: String) {
         guard case .constant(let literal) = node else { return nil }
         switch (type, literal) {
@@ -40,7 +40,7 @@ extension ExpressionConstant {
         }
     }
 
-    /// Whether the constant is written with a minus sign in front.
+    /// True if the constant is written with a leading minus sign.
     var isNegativeNumber: Bool {
         switch self {
         case .integer(let value): value < 0
@@ -49,7 +49,7 @@ extension ExpressionConstant {
         }
     }
 
-    /// Whether the constant is a number literal.
+    /// True if the constant is a number literal.
     var isNumber: Bool {
         switch self {
         case .integer: true
@@ -58,7 +58,7 @@ extension ExpressionConstant {
         }
     }
 
-    /// A string in single quotes, escaped where needed.
+    /// Returns a string in single quotes, escaped where needed.
     static func quoted(_ value: String) -> String {
         func isPlain(_ byte: UInt8) -> Bool {
             byte >= 0x20 && byte != 0x7F && byte != UInt8(ascii: "'") && byte != UInt8(ascii: "\\")
@@ -83,7 +83,7 @@ extension ExpressionConstant {
 }
 
 extension Decimal {
-    /// The number that a whole text writes in the form `-12.5e3`; nil for anything else.
+    /// Makes the number that a whole text states in the form `-12.5e3`; nil for anything else.
     init?(exactText text: String) {
         // Foundation's own parser takes a leading number and ignores the rest.
         guard Double(text) != nil, !text.utf8.contains(where: { $0 | 0x20 == UInt8(ascii: "x") }),
@@ -94,7 +94,7 @@ extension Decimal {
 }
 
 extension Data {
-    /// The bytes that pairs of hexadecimal digits write; nil for anything else.
+    /// Makes the bytes that pairs of hexadecimal digits state; nil for anything else.
     init?(hexadecimal text: String) {
         let digits = Array(text.utf8)
         guard digits.count % 2 == 0 else { return nil }

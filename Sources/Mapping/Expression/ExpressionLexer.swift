@@ -1,17 +1,17 @@
 /// Cuts the text of a value expression or predicate into tokens, one at a time.
 ///
-/// Memory: the text's UTF-8 bytes and one token. Each byte is looked at a bounded number of times.
+/// Memory: the text's UTF-8 bytes and one token. Each byte is read a bounded number of times.
 struct ExpressionLexer {
-    /// Bytes a text may have at most.
+    /// The greatest length of a text in bytes.
     static let maximumLength = 1 << 20
 
     private let bytes: [UInt8]
-    /// Offset of the next byte to read.
+    /// The offset of the next byte to read.
     private(set) var offset = 0
 
     init(_ text: String) { bytes = Array(text.utf8) }
 
-    /// A text short enough for an error message.
+    /// Returns a text shortened for an error message.
     static func excerpt(_ text: String) -> String {
         text.utf8.count <= 1000 ? text : String(text.prefix(500)) + "…"
     }
@@ -25,7 +25,7 @@ struct ExpressionLexer {
         return place < bytes.count ? bytes[place] : nil
     }
 
-    /// Skips blanks and returns the offset of what follows.
+    /// Skips blanks and returns the offset of the next other byte.
     mutating func skipBlanks() -> Int {
         while let next = byte(), next == 0x20 || (next >= 0x09 && next <= 0x0D) { offset += 1 }
         return offset
@@ -79,7 +79,7 @@ struct ExpressionLexer {
             case UInt8(ascii: "+"): (.plus, 1)
             case UInt8(ascii: "-"): (.minus, 1)
             case UInt8(ascii: "/"): (.divide, 1)
-            // Formats with arguments write a percent sign twice.
+            // Formats with arguments double the percent sign.
             case UInt8(ascii: "%"): pair("%") ? (.modulus, 2) : (.modulus, 1)
             case UInt8(ascii: "*"): pair("*") ? (.power, 2) : (.times, 1)
             case UInt8(ascii: "="):
@@ -109,13 +109,14 @@ struct ExpressionLexer {
     // MARK: Words
 
     private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
-    /// Letters, the underscore, and every byte of a character beyond ASCII: model names are not only ASCII.
+    /// Tells whether a byte starts a name: a letter, the underscore, or any byte of a character beyond ASCII, as model names
+    /// are not only ASCII.
     private static func isNameStart(_ byte: UInt8) -> Bool {
         (byte >= 0x61 && byte <= 0x7A) || (byte >= 0x41 && byte <= 0x5A) || byte == 0x5F || byte >= 0x80
     }
     private static func isNamePart(_ byte: UInt8) -> Bool { isNameStart(byte) || isDigit(byte) }
 
-    /// Whether a name can be written without quotes.
+    /// Tells whether a name can be written without quotes.
     static func isPlainName(_ name: String) -> Bool {
         guard let first = name.utf8.first, isNameStart(first) else { return false }
         return name.utf8.allSatisfy(isNamePart)
@@ -131,7 +132,7 @@ struct ExpressionLexer {
     private mutating func word() -> ExpressionToken {
         let start = offset
         while let next = byte(), Self.isNamePart(next) { offset += 1 }
-        // A colon makes the word a selector, but `:=` is the assignment.
+        // A colon makes the word a selector, but `:=` is the assignment operator.
         if byte() == UInt8(ascii: ":"), byte(1) != UInt8(ascii: "=") {
             while let next = byte(), Self.isNamePart(next) || next == UInt8(ascii: ":") { offset += 1 }
             return .selector(String(decoding: bytes[start..<offset], as: UTF8.self))
@@ -141,7 +142,7 @@ struct ExpressionLexer {
         return .name(text)
     }
 
-    /// The name after a dot, where reserved words need no escape; nil where none stands there.
+    /// Reads the name after a dot, where reserved words need no escape; nil if there is none.
     mutating func componentAfterDot() throws(ExpressionSyntaxError) -> String? {
         let start = skipBlanks()
         if let first = byte(), Self.isNameStart(first) { return plainName() }
@@ -154,8 +155,8 @@ struct ExpressionLexer {
         }
     }
 
-    /// The letters of a placeholder whose percent sign has just been read: `@`, `K`, or a conversion of `printf` without
-    /// its length; nil where none stands there.
+    /// Reads the letter of a placeholder after its percent sign: `@`, `K`, or a `printf` conversion, whose length modifier is
+    /// skipped; nil if there is none.
     mutating func placeholder() -> UInt8? {
         guard offset > 0, bytes[offset - 1] == UInt8(ascii: "%") else { return nil }
         var ahead = 0
@@ -267,7 +268,7 @@ struct ExpressionLexer {
         throw error(at: start, "a string that begins here has no closing quote")
     }
 
-    /// Reads one escape, from its backslash.
+    /// Reads one escape, starting at its backslash.
     private mutating func escape() throws(ExpressionSyntaxError) -> Unicode.Scalar {
         let start = offset
         let letter = byte(1)
@@ -295,7 +296,7 @@ struct ExpressionLexer {
 
     private mutating func unicodeEscape(digits count: Int, start: Int) throws(ExpressionSyntaxError) -> Unicode.Scalar {
         var value = try hexadecimal(count, start: start)
-        // The escapes of UTF-16 come as surrogate pairs.
+        // Characters beyond the Basic Multilingual Plane are escaped as surrogate pairs.
         if count == 4, value >= 0xD800, value <= 0xDBFF, byte() == UInt8(ascii: "\\"), byte(1) == UInt8(ascii: "u") {
             offset += 2
             let low = try hexadecimal(4, start: start)

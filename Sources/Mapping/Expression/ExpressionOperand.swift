@@ -1,6 +1,6 @@
-/// What the parser has read of an operand: a value or a predicate, and how deep its tree is.
+/// An operand that the parser has read: a value or a predicate, and the depth of its tree.
 ///
-/// Parentheses may hold either, and which it is shows only at their end; so the parser reads both by one grammar.
+/// Parentheses may hold either, and only their end shows which. So the parser reads both with one grammar.
 struct ExpressionOperand {
     enum Content {
         case value(ExpressionNode)
@@ -8,9 +8,9 @@ struct ExpressionOperand {
     }
 
     var content: Content
-    /// Levels of the tree, at least 1.
+    /// The levels of the tree, at least 1.
     var depth: Int
-    /// Whether operators on either side leave the operand whole: it is one word, a call or in parentheses.
+    /// True if operators on either side cannot split the operand: it is one word, a call or in parentheses.
     var isClosed: Bool
 
     init(_ node: ExpressionNode, depth: Int = 1, isClosed: Bool = true) {
@@ -25,7 +25,7 @@ struct ExpressionOperand {
         self.isClosed = isClosed
     }
 
-    /// The operand where a value is wanted.
+    /// The operand as a value.
     var value: ExpressionNode {
         switch content {
         case .value(let node): node
@@ -34,7 +34,7 @@ struct ExpressionOperand {
         }
     }
 
-    /// The operand where a predicate is wanted.
+    /// The operand as a predicate.
     var predicate: PredicateNode {
         switch content {
         case .value(.predicate(let node)): node
@@ -44,11 +44,11 @@ struct ExpressionOperand {
     }
 }
 
-/// How tightly operators bind, from the loosest.
+/// The binding strength of operators, from the loosest.
 ///
-/// Apple publishes no precedence for `**` against the minus sign; here, as in NSPredicate's number literals, the sign
-/// belongs to its operand: `-2 ** 2` is 4. Operators of one level associate to the left. Bits come below arithmetic in
-/// C's order, but above comparisons: `flags & 4 == 4` compares the bit.
+/// Apple publishes no precedence for `**` against the minus sign. Here, as in NSPredicate's number literals, the sign belongs
+/// to its operand: `-2 ** 2` is 4. Operators of one level associate to the left. Bit operators bind more loosely than
+/// arithmetic, in C's order, but more tightly than comparisons: `flags & 4 == 4` compares the bit.
 enum ExpressionPrecedence: Int, Comparable {
     case or = 1
     case and, not, comparison, set, bitOr, bitExclusiveOr, bitAnd, shift, sum, product, power, sign, primary
@@ -66,10 +66,10 @@ enum ExpressionInfix {
     case comparison(ComparisonOperator)
     case set(SetOperator)
     case arithmetic(ArithmeticOperator)
-    /// An operator on bits, by the selector of its function.
+    /// A bit operator, by the selector of its function.
     case bits(String, ExpressionPrecedence)
 
-    /// The operator that a token is, where an operand has ended; nil for all other tokens.
+    /// Makes the operator for a token that follows an operand; nil for all other tokens.
     init?(_ token: ExpressionToken) {
         switch token {
         case .reserved(let word, _):

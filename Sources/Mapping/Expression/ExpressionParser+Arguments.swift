@@ -12,7 +12,7 @@ extension ExpressionParser {
         return argument
     }
 
-    /// The components that the argument of a `%K` behind a dot names.
+    /// Returns the components that the argument of a `%K` after a dot names.
     mutating func keyArgument(_ start: Int) throws(ExpressionSyntaxError) -> [String] {
         guard case .text(let path) = EvaluatedValue(try argument(start)), !path.isEmpty else {
             throw lexer.error(at: start, "the argument of %K has to be a key path as a text")
@@ -20,7 +20,7 @@ extension ExpressionParser {
         return path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// The operand that a placeholder stands for; the lexer stands behind it.
+    /// Returns the operand for a placeholder; the lexer is past it already.
     mutating func placeholder(_ letter: UInt8, at start: Int) throws(ExpressionSyntaxError) -> ExpressionOperand {
         let operand: ExpressionOperand
         switch letter {
@@ -45,7 +45,7 @@ extension ExpressionParser {
         }
         let value = EvaluatedValue(argument)
         if value.isNull { return ExpressionOperand(.constant(.null)) }
-        // A short list of literals is written out, so that it prints and compiles; everything else stays what it is.
+        // A short list of literals becomes an aggregate, so that it prints and compiles. Any other value stays opaque.
         if case .collection(let collection) = value, collection.kind == .array, collection.count <= 1000 {
             let constants = collection.members.map { member in
                 if case .collection = member { return nil as ExpressionConstant? }
@@ -57,7 +57,7 @@ extension ExpressionParser {
         return ExpressionOperand(.value(argument))
     }
 
-    /// The levels of a tree that an argument brings along.
+    /// Returns the depth of the tree that an argument adds.
     private func depth(of root: SyntaxNode) throws(ExpressionSyntaxError) -> Int {
         var level = [root]
         var depth = 0

@@ -1,5 +1,5 @@
 extension ExpressionParser {
-    /// Reads a literal, name, call or parenthesis, and the key paths and indices behind it.
+    /// Parses a literal, name, call or parenthesis, with the key paths and indices after it.
     mutating func primary() throws(ExpressionSyntaxError) -> ExpressionOperand {
         var operand = try head()
         while true {
@@ -24,11 +24,11 @@ extension ExpressionParser {
         }
     }
 
-    /// Reads `.a.b` up to what is neither a dot nor a name.
+    /// Parses `.a.b` as far as it goes.
     private mutating func components() throws(ExpressionSyntaxError) -> [String] {
         var components: [String] = []
         while token == .symbol(.dot) {
-            // The lexer stands behind the dot: the next word is a name even where it would be reserved elsewhere.
+            // The lexer is past the dot. The next word is a name, even a word that is reserved elsewhere.
             let start = lexer.offset
             guard let component = try lexer.componentAfterDot() else {
                 if try lexer.next() == .symbol(.modulus), lexer.placeholder() == UInt8(ascii: "K") {
@@ -105,7 +105,7 @@ extension ExpressionParser {
         return ExpressionOperand(.constant(constant))
     }
 
-    /// Reads on behind a name: a built-in function where a parenthesis follows, else a key path.
+    /// Parses on after a name: a built-in function if a parenthesis follows, else a key path.
     private mutating func named(_ name: String) throws(ExpressionSyntaxError) -> ExpressionOperand {
         try advance()
         if token == .symbol(.openParenthesis) { return try builtIn(name) }
@@ -149,7 +149,7 @@ extension ExpressionParser {
 
     // MARK: Calls
 
-    /// Reads expressions between commas, up to and including a closing symbol.
+    /// Parses expressions between commas, up to and including a closing symbol.
     private mutating func list(
         until closing: ExpressionToken.Symbol
     ) throws(ExpressionSyntaxError) -> ([ExpressionNode], depth: Int) {
@@ -165,14 +165,14 @@ extension ExpressionParser {
         }
     }
 
-    /// Reads the arguments of a built-in function. A name without colons gets one for each argument, as its selector
-    /// has: `sum(x)` is `sum:`.
+    /// Parses the arguments of a built-in function. A name without colons gets one colon for each argument, as in its selector:
+    /// `sum(x)` is `sum:`.
     private mutating func builtIn(_ name: String) throws(ExpressionSyntaxError) -> ExpressionOperand {
         try expect(.openParenthesis)
         return try builtInArguments(name)
     }
 
-    /// Reads on behind the parenthesis of a built-in function.
+    /// Parses the arguments of a built-in function after its parenthesis.
     private mutating func builtInArguments(_ name: String) throws(ExpressionSyntaxError) -> ExpressionOperand {
         let (arguments, below) = try list(until: .closeParenthesis)
         let selector = name.contains(":") ? name : name + String(repeating: ":", count: arguments.count)
@@ -180,7 +180,7 @@ extension ExpressionParser {
             .function(target: nil, selector: selector, arguments: arguments), depth: try depth(above: below))
     }
 
-    /// Reads on behind `FUNCTION(`.
+    /// Parses a call after `FUNCTION(`.
     private mutating func functionCall() throws(ExpressionSyntaxError) -> ExpressionOperand {
         let target = try operand(.or)
         try expect(.comma)

@@ -1,23 +1,23 @@
 import Diagnostics
 
-/// Reads NSExpression and NSPredicate format strings.
+/// Parses NSExpression and NSPredicate format strings.
 ///
-/// One grammar serves both, by precedence climbing without backtracking: time and memory are linear in the text. The
-/// recursion is bounded by ``maximumNesting``, the tree's depth by ``maximumDepth``, so that neither reading nor
-/// anything that walks a tree can overflow the stack.
+/// One grammar serves both, by precedence climbing without backtracking: time and memory are linear in the text.
+/// ``maximumNesting`` bounds the recursion and ``maximumDepth`` the depth of the tree, so neither the parser nor code that
+/// walks a tree can overflow the stack.
 struct ExpressionParser {
-    /// Operands inside operands at most: parentheses, arguments, signs, right sides.
+    /// The greatest nesting of operands in operands: parentheses, arguments, signs, right sides.
     static let maximumNesting = 200
-    /// Levels of a tree at most, long chains of one operator included. AND and OR chains are one level.
+    /// The greatest depth of a tree, long chains of one operator included. A chain of ANDs or ORs is one level.
     static let maximumDepth = 400
 
     var lexer: ExpressionLexer
-    /// The token to be looked at next.
+    /// The next token to read.
     private(set) var token: ExpressionToken = .end
-    /// Where it begins, in bytes.
+    /// The offset of the token in bytes.
     private(set) var tokenOffset = 0
     private var nesting = 0
-    /// The values of the placeholders `%@`, `%K` …, those not used yet first.
+    /// The values of the placeholders `%@`, `%K` … that are not used yet, in order.
     var arguments: ArraySlice<Any?>
 
     private init(_ text: String, _ arguments: [Any?]) throws(ExpressionSyntaxError) {
@@ -26,7 +26,7 @@ struct ExpressionParser {
         try advance()
     }
 
-    /// The tree of a value expression.
+    /// Returns the tree of a value expression.
     ///
     /// - Parameter arguments: values for the placeholders, in order.
     /// - Throws: `expression.syntax` with the text, the column and what was expected.
@@ -34,7 +34,7 @@ struct ExpressionParser {
         try whole(text, arguments).value
     }
 
-    /// The tree of a predicate.
+    /// Returns the tree of a predicate.
     ///
     /// - Parameter arguments: values for the placeholders, in order.
     /// - Throws: `expression.syntax` with the text, the column and what was expected.
@@ -70,14 +70,14 @@ struct ExpressionParser {
         token = try lexer.next()
     }
 
-    /// Goes past a symbol if it stands here.
+    /// Skips a symbol if it is the next token, and tells whether it was.
     mutating func take(_ symbol: ExpressionToken.Symbol) throws(ExpressionSyntaxError) -> Bool {
         guard token == .symbol(symbol) else { return false }
         try advance()
         return true
     }
 
-    /// Goes past a symbol that has to stand here.
+    /// Skips a symbol, which must be the next token.
     mutating func expect(_ symbol: ExpressionToken.Symbol) throws(ExpressionSyntaxError) {
         guard try take(symbol) else { throw unexpected("'\(symbol.rawValue)'") }
     }
@@ -86,7 +86,7 @@ struct ExpressionParser {
         lexer.error(at: tokenOffset, "expected \(expected), found \(token.description)")
     }
 
-    /// The depth of a node above nodes of such depth.
+    /// Returns the depth of a node whose children have the given depths.
     func depth(above depths: Int...) throws(ExpressionSyntaxError) -> Int {
         let depth = (depths.max() ?? 0) + 1
         guard depth <= Self.maximumDepth else {
@@ -99,7 +99,7 @@ struct ExpressionParser {
 
     // MARK: Operators
 
-    /// Reads an operand with all operators that bind at least as tightly as given.
+    /// Parses an operand with all operators that bind at least as tightly as the given level.
     mutating func operand(_ loosest: ExpressionPrecedence) throws(ExpressionSyntaxError) -> ExpressionOperand {
         nesting += 1
         defer { nesting -= 1 }
@@ -125,7 +125,7 @@ struct ExpressionParser {
                     .arithmetic(sign, left.value, right.value), depth: try depth(above: left.depth, right.depth),
                     isClosed: false)
             case .bits(let selector, let precedence):
-                // Sugar: the function is what the tree holds and what is printed.
+                // The operator is only notation: the tree and the printer use its function.
                 try advance()
                 let right = try operand(precedence.tighter)
                 left = ExpressionOperand(
@@ -136,7 +136,7 @@ struct ExpressionParser {
         return left
     }
 
-    /// Reads an operand that may begin with NOT, a quantifier or a sign.
+    /// Parses an operand that may begin with NOT, a quantifier or a sign.
     private mutating func prefixed(_ loosest: ExpressionPrecedence) throws(ExpressionSyntaxError) -> ExpressionOperand {
         switch token {
         case .reserved(.not, _), .symbol(.not):
@@ -185,7 +185,7 @@ struct ExpressionParser {
         return try self.comparison(from: left, comparison, modifier: modifier)
     }
 
-    /// Reads on from the first operand of an AND or OR chain, which becomes one node.
+    /// Parses the rest of an AND or OR chain after its first operand. The chain becomes one node.
     private mutating func chain(
         from first: ExpressionOperand, _ level: ExpressionPrecedence
     ) throws(ExpressionSyntaxError) -> ExpressionOperand {
@@ -215,7 +215,7 @@ struct ExpressionParser {
             depth: try depth(above: left.depth, right.depth))
     }
 
-    /// Reads `[cdnl]` if it stands here.
+    /// Parses `[cdnl]`, if present.
     private mutating func comparisonOptions() throws(ExpressionSyntaxError) -> ComparisonOptions {
         var options: ComparisonOptions = []
         guard try take(.openBracket) else { return options }

@@ -1,12 +1,12 @@
-/// Writes a tree as canonical text: one blank around operators, single quotes, only the parentheses that are needed.
+/// Prints a tree as canonical text: one blank around operators, single quotes, no superfluous parentheses.
 ///
-/// Reading the text again gives the same tree. The walk is recursive, as deep as the tree.
+/// Parsing the text gives the same tree again. The walk is recursive, as deep as the tree.
 struct ExpressionPrinter {
     private(set) var text = ""
 
     // MARK: Values
 
-    /// Writes a value; in parentheses where it binds more loosely than the place asks for.
+    /// Prints a value, in parentheses if it binds more loosely than its place requires.
     mutating func write(_ node: ExpressionNode, _ place: ExpressionPrecedence = .or) {
         let isLoose = precedence(node) < place
         if isLoose { text += "(" }
@@ -23,7 +23,7 @@ struct ExpressionPrinter {
             write(right, sign.precedence.tighter)
         case .negation(let inner):
             text += "-"
-            // A sign before a number is part of the number; before parentheses it is an operator.
+            // A sign before a number is part of the number; a sign before parentheses is an operator.
             if case .constant(let constant) = inner, constant.isNumber {
                 text += "(" + constant.format + ")"
             } else {
@@ -87,16 +87,16 @@ struct ExpressionPrinter {
         switch node {
         case .arithmetic(let sign, _, _): sign.precedence
         case .setOperation: .set
-        // It takes everything behind it, so it stands in parentheses wherever something may follow.
+        // The value of an assignment extends to the end, so an assignment is in parentheses wherever text may follow.
         case .assignment: .comparison
         case .negation: .sign
         case .constant(let constant): constant.isNegativeNumber ? .sign : .primary
-        // It writes its own parentheses.
+        // Calls have their own parentheses, and so has a predicate used as a value.
         default: .primary
         }
     }
 
-    /// Writes the target of a key path or index.
+    /// Prints the target of a key path or index.
     private mutating func writePrimary(_ node: ExpressionNode) {
         if case .constant(let constant) = node, constant.isNumber {
             text += "(" + constant.format + ")"
@@ -120,7 +120,7 @@ struct ExpressionPrinter {
         }
     }
 
-    /// A property's name as it stands in a key path.
+    /// Returns the name of a property in the form that a key path needs.
     static func escaped(_ name: String) -> String {
         if name.hasPrefix("@"), ExpressionLexer.isPlainName(String(name.dropFirst())) { return name }
         guard ExpressionLexer.isPlainName(name) else { return "#" + ExpressionConstant.quoted(name) }
@@ -151,7 +151,7 @@ struct ExpressionPrinter {
 
     // MARK: Predicates
 
-    /// Writes a predicate; in parentheses where it binds more loosely than the place asks for.
+    /// Prints a predicate, in parentheses if it binds more loosely than its place requires.
     mutating func write(_ node: PredicateNode, _ place: ExpressionPrecedence = .or) {
         let isLoose = precedence(node) < place
         if isLoose { text += "(" }
@@ -192,7 +192,7 @@ struct ExpressionPrinter {
 }
 
 extension ComparisonOptions {
-    /// `[cd]`, or nothing.
+    /// The options as text, such as `[cd]`; empty if there are none.
     var format: String {
         guard !isEmpty else { return "" }
         var letters = ""

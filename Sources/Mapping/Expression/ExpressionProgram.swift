@@ -14,14 +14,14 @@ package enum ProgramConstant: Hashable, Sendable {
 
 /// A value expression, compiled for the row path: it computes one attribute of a destination row from a source row.
 ///
-/// Types are checked when it is compiled; what remains at run time are errors of values. Evaluating allocates nothing
-/// but what decimals and text beyond ASCII need.
+/// Types are checked at compile time; at run time only values can be wrong. Evaluation allocates only for decimals and for text
+/// beyond ASCII.
 package final class ExpressionProgram: Sendable {
-    /// The slot whose cell is the value just as it is stored; nil where something is computed.
+    /// The slot whose cell is copied unchanged; nil if a value is computed.
     package let copiedSlot: Int?
-    /// The value where it is the same for all rows.
+    /// The value if it is the same for all rows.
     package let constant: ProgramConstant?
-    /// Nil where a cell is copied.
+    /// The instructions; nil if a cell is copied.
     let code: ProgramCode?
     private let bytesKind: CellKind
     private let context: MigrationError.Context
@@ -31,10 +31,10 @@ package final class ExpressionProgram: Sendable {
     /// - Parameters:
     ///   - destination: the type of the attribute that takes the value.
     ///   - resolver: gives slots to the key paths from `$source`.
-    ///   - context: where the expression stands; its text is filled in.
-    ///   - now: what `now()` is, in seconds since 2001: the run's journaled start.
-    /// - Throws: `expression.unsupported` for what no row path can evaluate, `expression.type` for types that do not
-    ///   fit, what the resolver throws, and the value errors of constants; all of category configuration.
+    ///   - context: the place of the expression; its text is filled in here.
+    ///   - now: the value of `now()`, in seconds since 2001: the journaled start of the run.
+    /// - Throws: `expression.unsupported` for forms that no row path can evaluate, `expression.type` for types that do not fit,
+    ///   the resolver's errors, and the value errors of constants; all of category configuration.
     package init(
         compiling expression: ValueExpression, to destination: AttributeType, resolver: inout some KeyPathResolver,
         context: MigrationError.Context, now: Double = EvaluationScope.time
@@ -69,7 +69,7 @@ package final class ExpressionProgram: Sendable {
         }
     }
 
-    /// The value of a program that reads no row.
+    /// Returns the value of a program that reads no row.
     private static func constant(of code: ProgramCode, _ bytesKind: CellKind) throws(ProgramFault) -> ProgramConstant {
         var batch = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
         let empty = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
@@ -91,10 +91,10 @@ package final class ExpressionProgram: Sendable {
 
     /// Computes the value for a source row and puts it into a slot of a destination row.
     ///
-    /// Text that the expression makes is written into the destination's arena at once.
+    /// Text that the expression makes is written directly into the destination's arena.
     ///
-    /// - Throws: `value.outOfRange`, `value.divisionByZero`, `value.type` (65) with the expression and what the context
-    ///   says; the caller adds the object.
+    /// - Throws: `value.outOfRange`, `value.divisionByZero`, `value.type` (65) with the expression and the context; the caller
+    ///   adds the object.
     package func evaluate(
         _ source: borrowing RowBatch, row: Int, into destination: inout RowBatch, destinationRow: Int, slot: Int
     ) throws(MigrationError) {
@@ -147,7 +147,7 @@ package final class ExpressionProgram: Sendable {
 }
 
 extension ExpressionNode {
-    /// The value that a cast to NSData is of, which is the same bytes where it is binary or transformable.
+    /// The operand of a cast to NSData; every other node itself. For a binary or transformable operand the bytes are the same.
     package var withoutBytesCast: ExpressionNode {
         switch self {
         case .cast(let value, "NSData"), .cast(let value, "Data"): value
@@ -157,6 +157,6 @@ extension ExpressionNode {
 }
 
 extension AttributeType {
-    /// Whether its values are bytes that no expression looks into.
+    /// True if the values are bytes that no expression inspects.
     package var isBytes: Bool { self == .binaryData || self == .transformable }
 }

@@ -1,11 +1,11 @@
 import Diagnostics
 
-/// What the lexer and parser throw to each other: the place and the words.
+/// A syntax error as the lexer and the parser throw it internally: the place and the message.
 ///
-/// A class, because the parser recurses and every `try` of it keeps room for an error in its stack frame: one pointer
-/// instead of all of a ``MigrationError``.
+/// It is a class because the parser recurses, and each `try` reserves stack space for an error: one pointer instead of a whole
+/// ``MigrationError``.
 final class ExpressionSyntaxError: Error, Sendable {
-    /// Bytes before the place.
+    /// The number of bytes before the place of the error.
     let offset: Int
     let message: String
     let remedy: String?
@@ -16,7 +16,7 @@ final class ExpressionSyntaxError: Error, Sendable {
         self.remedy = remedy
     }
 
-    /// The error for the outside: with the text, and the place counted in characters from one.
+    /// Returns the public error, with the text and with the place counted in characters from one.
     func described(in text: String) -> MigrationError {
         let before = String(decoding: text.utf8.prefix(offset), as: UTF8.self)
         return MigrationError(

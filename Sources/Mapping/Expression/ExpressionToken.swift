@@ -5,14 +5,14 @@ enum ExpressionToken: Equatable {
     case name(String)
     /// A word of the language, with its text as written.
     case reserved(ReservedWord, text: String)
-    /// `sum:`, `modulus:by:`: a built-in function named by its selector.
+    /// A built-in function named by its selector: `sum:`, `modulus:by:`.
     case selector(String)
     /// `$name`.
     case variable(String)
     /// `@name`, without the at sign.
     case collectionOperator(String)
     case string(String)
-    /// A whole number's magnitude.
+    /// The magnitude of an integer.
     case integer(UInt64)
     case double(Double)
     case symbol(Symbol)

@@ -1,14 +1,14 @@
 import ManagedModel
 
-/// What a value of an expression is, as far as the types of attributes and literals tell before any row is read.
+/// The type of an expression's value, as far as attribute types and literals tell it before any row is read.
 enum ExpressionType: Equatable {
-    /// nil and nothing else.
+    /// Only nil.
     case null
     case boolean
     case integer
-    /// Float: a 32-bit number, which counts as the floating number that it is in 64 bits.
+    /// Float: a 32-bit number, computed with as the 64-bit number of the same value.
     case float
-    /// Double, and what floating arithmetic gives.
+    /// Double, and the result of floating-point arithmetic.
     case real
     case decimal
     case text
@@ -18,10 +18,10 @@ enum ExpressionType: Equatable {
     case uri
     case data
     case transformable
-    /// An object, of which only being nil and being the same can be asked.
+    /// An object. Expressions can only ask if it is nil or the same as another.
     case reference
 
-    /// The type of an attribute's values; nil where an expression cannot use them.
+    /// Makes the type of an attribute's values; nil if expressions cannot use them.
     init?(_ type: AttributeType) {
         switch type {
         case .integer16, .integer32, .integer64: self = .integer
@@ -40,7 +40,7 @@ enum ExpressionType: Equatable {
         }
     }
 
-    /// Whether it takes part in arithmetic by itself. A Boolean counts as 0 or 1.
+    /// True if values take part in arithmetic without a cast. A Boolean counts as 0 or 1.
     var isNumber: Bool {
         switch self {
         case .boolean, .integer, .float, .real, .decimal: true
@@ -51,7 +51,7 @@ enum ExpressionType: Equatable {
     var isWhole: Bool { self == .boolean || self == .integer }
     var isFloating: Bool { self == .float || self == .real }
 
-    /// Whether its values lie in an arena.
+    /// True if values are stored in an arena.
     var hasBytes: Bool {
         switch self {
         case .text, .uuid, .uri, .data, .transformable: true
@@ -59,21 +59,21 @@ enum ExpressionType: Equatable {
         }
     }
 
-    /// Whether an attribute of this type takes a value of another as it is. A transformable value is its bytes.
+    /// Tells whether an attribute of this type takes a value of another type unchanged. A transformable value is its bytes.
     func takes(_ other: ExpressionType) -> Bool {
         self == other || isNumber && other.isNumber || self == .data && other == .transformable
             || self == .transformable && other == .data
     }
 
-    /// The type that two numbers are computed in: whole with whole stays whole, a decimal stays exact beside whole
-    /// numbers, everything else is floating.
+    /// Returns the type in which two numbers are computed. Two integers stay integer, a decimal with an integer stays decimal,
+    /// and everything else becomes floating-point.
     static func common(_ left: ExpressionType, _ right: ExpressionType) -> ExpressionType {
         if left.isWhole && right.isWhole { return .integer }
         if left.isFloating || right.isFloating { return .real }
         return .decimal
     }
 
-    /// The type in words.
+    /// The name of the type for error messages.
     var label: String {
         switch self {
         case .null: "nil"
@@ -93,7 +93,7 @@ enum ExpressionType: Equatable {
 }
 
 extension AttributeType {
-    /// Whether a value of this type is stored just as one of the other type is, so that its cell may be copied.
+    /// Tells whether values of both types are stored alike, so that a cell may be copied.
     func isStoredLike(_ other: AttributeType) -> Bool {
         if self == other { return self != .undefined && self != .composite && self != .objectID }
         switch (self, other) {

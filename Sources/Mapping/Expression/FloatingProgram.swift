@@ -1,15 +1,15 @@
 import Diagnostics
 import Rows
 
-/// Runs programs of nothing but floating arithmetic over many rows, each instruction over all of them: a row alone costs ten
-/// times what it computes.
+/// Runs programs of floating-point arithmetic over many rows at once, one instruction over all rows at a time. Run row by row,
+/// such a program costs ten times its arithmetic.
 ///
-/// A value that is refused, or that has no limit, is left to ``ProgramRun``, which says what is wrong with it.
+/// If a value is refused or not finite, the rows are left to ``ProgramRun``, which makes the error.
 enum FloatingProgram {
-    /// Rows at a time: a bit of a word each.
+    /// The number of rows processed at a time: one bit each of a word.
     private static let most = 64
 
-    /// Whether a program is one.
+    /// Tells whether a program consists only of floating-point arithmetic.
     static func fits(_ code: ProgramDraft) -> Bool {
         code.registers <= 64
             && code.instructions.allSatisfy { step in
@@ -25,9 +25,9 @@ enum FloatingProgram {
 
     /// Fills a slot of neighbouring rows.
     ///
-    /// - Precondition: the code fits.
-    /// - Parameter first: the destination's row for the first of the source's.
-    /// - Returns: false where a row has to be looked at alone.
+    /// - Precondition: ``fits(_:)`` is true for the code.
+    /// - Parameter first: the destination row for the first source row.
+    /// - Returns: false if a row has to be computed alone.
     static func run(
         _ code: ProgramCode, _ source: borrowing RowBatch, rows: Range<Int>, into destination: inout RowBatch,
         from first: Int, slot: Int
@@ -39,7 +39,7 @@ enum FloatingProgram {
                 var start = rows.lowerBound
                 while start < rows.upperBound {
                     let count = min(most, rows.upperBound - start)
-                    // What no instruction has set is null.
+                    // Registers that no instruction sets are null.
                     nulls.initialize(repeating: .max)
                     guard compute(code, source, start..<start + count, values, nulls) else { return false }
                     let target = first + start - rows.lowerBound
@@ -54,7 +54,7 @@ enum FloatingProgram {
         }
     }
 
-    /// Leaves the values of some rows in the first register.
+    /// Computes some rows and leaves their values in the first register.
     private static func compute(
         _ code: ProgramCode, _ source: borrowing RowBatch, _ rows: Range<Int>,
         _ values: UnsafeMutableBufferPointer<Double>, _ nulls: UnsafeMutableBufferPointer<UInt64>
@@ -112,10 +112,10 @@ enum FloatingProgram {
 }
 
 extension ExpressionProgram {
-    /// Computes the values for neighbouring source rows, as ``evaluate(_:row:into:destinationRow:slot:)`` does each.
+    /// Computes the values for neighbouring source rows, as ``evaluate(_:row:into:destinationRow:slot:)`` does for one.
     ///
-    /// - Parameter first: the destination row for the first of them.
-    /// - Returns: false where a value cannot be computed: what the rows' slot holds then is worth nothing.
+    /// - Parameter first: the destination row for the first source row.
+    /// - Returns: false if a value cannot be computed. The contents of the rows' slot are then undefined.
     package func evaluate(
         _ source: borrowing RowBatch, rows: Range<Int>, into destination: inout RowBatch, from first: Int, slot: Int
     ) -> Bool {
@@ -135,7 +135,7 @@ extension ExpressionProgram {
         return true
     }
 
-    /// The program, where it is one of floating arithmetic alone and reads the row.
+    /// The program if it reads the row and consists only of floating-point arithmetic.
     private var floating: ProgramCode? {
         guard constant == nil, let code, code.isFloating else { return nil }
         return code

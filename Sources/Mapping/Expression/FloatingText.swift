@@ -4,14 +4,14 @@
     import Musl
 #endif
 
-/// Texts of floating numbers, as NSNumber prints them.
+/// Converts floating-point numbers to text, as NSNumber prints them.
 enum FloatingText {
-    /// The shortest text that reads as the number; a whole number has no point.
+    /// Returns the shortest text that reads back as the number. A whole number has no point.
     static func text(_ number: Double) -> String {
         number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : number.description
     }
 
-    /// The text of a Float, NSNumber's `%0.7g`: 0.1 for the float nearest to a tenth, 1.677722e+07 for 16777216.
+    /// Returns the text of a Float, NSNumber's `%0.7g`: 0.1 for the float nearest to a tenth, 1.677722e+07 for 16777216.
     static func text(_ number: Float) -> String {
         guard number.isFinite else { return text(Double(number)) }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in

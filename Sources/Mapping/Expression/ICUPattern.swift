@@ -1,28 +1,28 @@
 import Foundation
 
-/// A regular expression as ICU knows it, which is what Core Data's MATCHES and its validation take.
+/// A regular expression in ICU's syntax, which Core Data's MATCHES and its validation use.
 ///
-/// The syntax is all of ICU's: look-around, back references by number and name, atomic groups, possessive quantifiers,
-/// `(?x)` and the other flags, `\Q…\E`, `\R`, `\X`, `\N{…}`, properties, operations on classes.
-/// ICU tries one way after the other, so a pattern may take time exponential to the text: a match ends with an error
-/// when it has gone back too often, or its stack of 8 MB is full. Nothing recurses.
+/// The whole of ICU's syntax is supported: look-around, back references by number and name, atomic groups, possessive
+/// quantifiers, `(?x)` and the other flags, `\Q…\E`, `\R`, `\X`, `\N{…}`, properties, operations on classes. ICU backtracks, so
+/// a pattern may take time exponential in the length of the text. A match ends with an error if it backtracks too often or if
+/// its stack of 8 MB is full. Nothing recurses.
 ///
 /// Memory: a few kilobytes and the compiled pattern; during a match two bytes a character and the stack.
 struct ICUPattern: Sendable {
-    /// Reports of progress that a match may give; ICU gives one after 10,000 ways tried, about every 0.2 ms.
+    /// The greatest number of progress reports in a match. ICU reports after every 10,000 steps, about every 0.2 ms.
     static let maximumReports = 300
-    /// From so many UTF-16 units on a pattern that looks for text again gets fewer reports.
+    /// The length in UTF-16 units from which a pattern with back references is allowed fewer reports.
     private static let longText = 100_000
 
     private let text: String
     private let expression: NSRegularExpression
     private let folding: TextFolding
-    /// Whether comparing with what a group matched makes a step as long as the text.
+    /// True if the pattern has back references. Comparing with a group's text makes one step as long as that text.
     private let hasReferences: Bool
 
     /// Compiles a regular expression.
     ///
-    /// - Throws: `expression.syntax` for what ICU does not take, with the place where it can be told.
+    /// - Throws: `expression.syntax` for a pattern that ICU refuses, with the place if it can be determined.
     init(_ text: String, _ folding: TextFolding) throws(ProgramFault) {
         self.text = text
         self.folding = folding
@@ -31,15 +31,15 @@ struct ICUPattern: Sendable {
         func compiled(_ pattern: String) -> NSRegularExpression? {
             try? NSRegularExpression(pattern: pattern, options: options)
         }
-        // The pattern alone has to be one, so that nothing in it closes the group around it. A comment or a quotation
-        // that is open at its end would take the group's end in.
+        // The pattern must be valid on its own, so that nothing in it closes the group around it. A comment or a quotation left
+        // open at its end would swallow the closing parenthesis, hence the three endings tried.
         guard text.isEmpty || compiled(text) != nil,
             let expression = [")", "\n)", "\\E)"].lazy.compactMap({ compiled("\\A(?:\(text)\($0)\\z") }).first
         else { throw Self.mistake(in: text) }
         self.expression = expression
     }
 
-    /// Whether the pattern matches a whole text.
+    /// Tells whether the pattern matches a whole text.
     ///
     /// - Throws: `expression.patternLimit` naming the pattern.
     func matches(_ text: String) throws(ProgramFault) -> Bool {
@@ -74,7 +74,7 @@ struct ICUPattern: Sendable {
         return isMatching
     }
 
-    /// What is wrong with a pattern that ICU refuses.
+    /// Returns an error that says why ICU refuses a pattern.
     private static func mistake(in text: String) -> ProgramFault {
         var parser = RegularExpressionParser(text)
         do throws(RegularExpressionParser.Failure) { _ = try parser.parse() } catch {
@@ -82,11 +82,11 @@ struct ICUPattern: Sendable {
                 return ProgramFault("expression.syntax", "\(message), at character \(place) of the regular expression")
             }
         }
-        // Parts that stand for themselves: the first that ICU does not know alone.
+        // Pieces that are valid on their own. The first piece that ICU refuses alone is the mistake.
         let parts = /\\[pP]\{[^}]*\}|\[:[^\]]*:\]|\\N\{[^}]*\}|\\x\{[^}]*\}|\\u.{0,4}|\\U.{0,8}|\\[a-zA-Z]/
         for part in text.matches(of: parts.dotMatchesNewlines().matchingSemantics(.unicodeScalar)) {
             let piece = String(part.output)
-            // A back reference by name needs its group.
+            // A back reference by name is invalid without its group, and quotations have no meaning alone.
             if piece == "\\k" || piece == "\\Q" || piece == "\\E" { continue }
             let pattern = piece.hasPrefix("[") ? "[\(piece)]" : piece
             guard (try? NSRegularExpression(pattern: pattern)) == nil else { continue }
@@ -102,7 +102,7 @@ struct ICUPattern: Sendable {
 }
 
 extension TextFolding {
-    /// A text without its diacritical marks.
+    /// Returns a text without its diacritical marks.
     func withoutMarks(_ text: String) -> String {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
         var result = ""

@@ -1,34 +1,34 @@
 import Diagnostics
 import ManagedModel
 
-/// Gives the slot of a row batch in which a value of the source object stands.
+/// Gives the slot of a row batch that holds a value of the source object.
 ///
-/// Inside the member part of a collection value there are several objects: the member, whose row it is, has level 0,
-/// and each object around it one level more. ``scope`` names them.
+/// Inside the member part of a collection value there are several objects. The member, whose row is read, has level 0, and each
+/// enclosing object has one level more. ``scope`` names them.
 package protocol KeyPathResolver {
-    /// The variables that stand for the objects, without the dollar sign, by level; `["source"]` outside of collections.
+    /// The variables that name the objects, without the dollar sign, by level; `["source"]` outside of collections.
     var scope: [String] { get }
 
-    /// The slot and type of `$source.a.b`: an attribute, reached over to-one relationships; or a to-one relationship
-    /// itself, whose type is `.objectID` and whose cell is a key or null; or, with no component, the object.
+    /// Returns the slot and type of `$source.a.b`. The path leads over to-one relationships to an attribute, or to a to-one
+    /// relationship itself, whose type is `.objectID` and whose cell is a key or null. Without components it is the object.
     ///
-    /// - Throws: an error of category configuration where the path names nothing, or goes over a to-many.
+    /// - Throws: an error of category configuration if the path names nothing or crosses a to-many relationship.
     mutating func slot(forKeyPath: [String]) throws(MigrationError) -> (slot: Int, type: AttributeType)
 
-    /// The same for an object around the row's own.
+    /// Returns the same for the object of a level.
     mutating func slot(
         forKeyPath: [String], level: Int
     ) throws(MigrationError) -> (slot: Int, type: AttributeType)
 
-    /// The slot and type of a value that is folded over a to-many of the object of a level.
+    /// Returns the slot and type of a value folded over a to-many relationship of the object of a level.
     ///
-    /// - Throws: an error of category configuration where a name is unknown or a type does not fit.
+    /// - Throws: an error of category configuration if a name is unknown or a type does not fit.
     mutating func slot(
         for: CollectionFold, level: Int
     ) throws(MigrationError) -> (slot: Int, type: AttributeType)
 
-    /// How many components of a path lead through its last to-many relationship; nil where none is to-many, or a
-    /// component is unknown.
+    /// Returns the number of components of a path up to and including its last to-many relationship; nil if none is to-many or
+    /// a component is unknown.
     func collectionLength(of path: [String], level: Int) -> Int?
 
     /// The key paths of the attributes of a composite that a path ends at; nil where it ends at something else.

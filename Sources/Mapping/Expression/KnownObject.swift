@@ -1,22 +1,23 @@
 import Foundation
 import ManagedModel
 
-/// The objects that expressions meet beside managed objects, by what Core Data's class answers to a key.
+/// The classes of objects other than managed objects that expressions can reach, with the keys of Core Data's classes.
 ///
-/// One table says both what a key gives before any row is read and what it gives at a row: what passes the check has a
-/// value, and an unknown key is refused when the mapping model is loaded.
+/// One table gives both the kind of a key's value, before any row is read, and the value itself at a row. So every key that
+/// passes the check has a value, and an unknown key is refused when the mapping model is loaded.
 enum KnownObject: String, Sendable, CaseIterable {
     case manager, entityPolicy, entityMapping, propertyMapping, mappingModel, model, entity, attribute, relationship
     case objectID, context, fetchRequest, expression
 
-    /// A key of a class.
+    /// A key of a class: the kind of its value and how to read it.
     struct Key: Sendable {
         let kind: ExpressionKind
-        /// The value of an object of the class.
+        /// Reads the value from an object of the class.
         let value: @Sendable (Any) -> Any?
     }
 
-    /// The class of a value; nil for those that have no table: the manager and policies answer for themselves.
+    /// Finds the class of a value; nil for values without a table. The manager and policies are not found here: they answer for
+    /// themselves.
     init?(of value: Any) {
         switch value {
         case is EntityMapping: self = .entityMapping
@@ -33,19 +34,19 @@ enum KnownObject: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether objects of the class may have keys that no table knows: stored properties, registered functions.
+    /// True if objects of the class may have keys that no table lists: stored properties, registered functions.
     var isOpen: Bool { self == .manager || self == .entityPolicy }
 
-    /// What a key gives; nil for an unknown one.
+    /// Returns the key of a name; nil for an unknown name.
     func key(_ name: String) -> Key? { Self.tables[self]?[name] }
 
-    /// The keys that there are, in a sentence.
+    /// The names of the keys as a sentence; nil if there are none.
     var keysInWords: String? {
         let names = (Self.tables[self] ?? [:]).keys.sorted()
         return names.isEmpty ? nil : "It has \(names.joined(separator: ", "))"
     }
 
-    /// The objects' class in words.
+    /// The name of the class for error messages.
     var label: String {
         switch self {
         case .manager: "the migration manager"
@@ -65,7 +66,7 @@ enum KnownObject: String, Sendable, CaseIterable {
 
     // MARK: Keys of managed objects
 
-    /// Keys of managed objects that are no properties of their entities: what they give.
+    /// The keys of managed objects that are not properties of their entities, with the kinds of their values.
     static let objectKeys: [String: ExpressionKind] = [
         "objectID": .service(.objectID, "objectID"), "entity": .service(.entity, "entity"),
         "managedObjectContext": .service(.context, "managedObjectContext"), "isDeleted": .value(.boolean),
@@ -95,7 +96,7 @@ enum KnownObject: String, Sendable, CaseIterable {
         .collection(service(object), isOrdered: true)
     }
 
-    /// A property of the manager, which answers for itself.
+    /// Makes a key of the manager, which reads its values itself.
     private static func own(_ kind: ExpressionKind) -> Key { Key(kind: kind) { _ in nil } }
 
     private static let managers: [String: Key] = [
@@ -232,13 +233,13 @@ enum KnownObject: String, Sendable, CaseIterable {
 package protocol ExpressionObjectID: AnyObject {
     /// The entity of the object.
     var entity: EntityDescription { get }
-    /// Whether the object has no key of its store yet.
+    /// True if the object has no key in its store yet.
     var isTemporaryID: Bool { get }
-    /// The address of the object.
+    /// Returns the URI of the object.
     func uriRepresentation() -> URL
 }
 
-/// Keys of managed objects that are no properties of their entities, as `objectID`: only objects can evaluate them.
+/// Keys of managed objects that are not properties of their entities, such as `objectID`. Only objects can evaluate them.
 package enum ObjectKeys {
     package static func contains(_ name: String) -> Bool { KnownObject.objectKeys[name] != nil }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Arithmetic and functions of numbers of one type: the same where types are known when a program is compiled and where
-/// they are known only when it runs.
+/// Arithmetic and functions on numbers of one type. Compiled programs, which know the types in advance, and the evaluator,
+/// which learns them at run time, share these rules.
 enum NumberRules {
     /// - Throws: `value.divisionByZero`, `value.outOfRange`.
     @inline(__always)
@@ -16,7 +16,7 @@ enum NumberRules {
             result = a.dividedReportingOverflow(by: b)
         case .modulus:
             if b == 0 { throw .divisionByZero }
-            // The remainder by -1 is 0; the processor traps on the smallest number.
+            // The remainder by -1 is 0, but the processor traps on it for the least number.
             result = b == -1 ? (0, false) : a.remainderReportingOverflow(dividingBy: b)
         case .power: result = power(a, b)
         }
@@ -40,7 +40,8 @@ enum NumberRules {
         return result
     }
 
-    /// A result without limit is one only where an operand is: NaN would become NULL in the store, silently.
+    /// Applies an operator to two floating-point numbers. An infinite or NaN result is an error unless an operand is one: NaN
+    /// would become NULL in the store, silently.
     @inline(__always)
     static func apply(_ sign: ArithmeticOperator, _ a: Double, _ b: Double) throws(ProgramFault) -> Double {
         if sign == .divide || sign == .modulus, b == 0 { throw .divisionByZero }
@@ -89,7 +90,7 @@ enum NumberRules {
         return result
     }
 
-    /// Roots and logarithms are floating and leave a decimal as it is.
+    /// Applies a function to a decimal. Roots and logarithms are floating-point and leave a decimal unchanged.
     static func apply(_ function: NumberFunction, _ value: ExactDecimal) -> ExactDecimal {
         switch function {
         case .negate: value.negated

@@ -1,20 +1,20 @@
 import Diagnostics
 import Foundation
 
-/// A part of a tree that no text can write: an object, a closure, or a text that could not be read.
+/// A part of a syntax tree that has no text form: an object, a closure, or a text that could not be parsed.
 ///
-/// Two are equal where they are the same box or hold the same object. A box is immutable; whether what it holds may be
-/// used on several threads is its owner's business, as in Foundation.
+/// Two are equal if they are the same instance or hold the same object. An instance is immutable; its owner decides if its
+/// content may be used on several threads, as in Foundation.
 package final class OpaqueConstant: @unchecked Sendable, Hashable {
     package typealias ExpressionBlock = (Any?, [ValueExpression], NSMutableDictionary?) -> Any?
     package typealias PredicateBlock = (Any?, [String: Any]?) -> Bool
 
     package enum Content {
-        /// A value that is no literal: an object, a collection, a UUID, a URL.
+        /// A value that has no literal form: an object, a collection, a UUID, a URL.
         case value(Any)
         case expressionBlock(ExpressionBlock, [ValueExpression])
         case predicateBlock(PredicateBlock)
-        /// A format that could not be read; using it throws the error.
+        /// A format that could not be parsed. Using it throws the error.
         case failure(MigrationError, text: String)
     }
 
@@ -22,7 +22,7 @@ package final class OpaqueConstant: @unchecked Sendable, Hashable {
 
     package init(_ content: Content) { self.content = content }
 
-    /// Why the format could not be read; nil for every other content.
+    /// The error of a format that could not be parsed; nil for any other content.
     package var failure: MigrationError? {
         if case .failure(let error, _) = content { return error }
         return nil
@@ -43,7 +43,7 @@ package final class OpaqueConstant: @unchecked Sendable, Hashable {
         hasher.combine(ObjectIdentifier(object ?? self))
     }
 
-    /// A readable form, which the parser may not read back.
+    /// A readable form, which the parser may be unable to read back.
     var format: String {
         switch content {
         case .value(let value):
@@ -65,7 +65,7 @@ package final class OpaqueConstant: @unchecked Sendable, Hashable {
 }
 
 extension ExpressionConstant {
-    /// The constant that a value of a policy is; nil for objects, collections, UUIDs and URLs.
+    /// Makes the constant for a value of a policy; nil for objects, collections, UUIDs and URLs.
     package init?(_ value: Any?) {
         switch EvaluatedValue(value) {
         case .null: self = .null
@@ -83,7 +83,7 @@ extension ExpressionConstant {
 }
 
 extension ExpressionNode {
-    /// The constant node of a value of a policy.
+    /// Returns the constant node for a value of a policy.
     package static func value(_ value: Any?) -> ExpressionNode {
         guard let value else { return .constant(.null) }
         return ExpressionConstant(value).map(ExpressionNode.constant) ?? .opaque(OpaqueConstant(.value(value)))

@@ -1,25 +1,25 @@
-/// A pattern of LIKE, or a plain regular expression, as a nondeterministic automaton over Unicode characters.
+/// A LIKE pattern or a plain regular expression as a nondeterministic automaton over Unicode characters.
 ///
-/// It matches whole texts in time proportional to text times pattern, whatever the pattern: there is no backtracking.
-/// Of regular expressions it has what ``RegularExpressionParser`` reads; everything else is ``ICUPattern``'s.
+/// It does not backtrack: it matches whole texts in time proportional to text times pattern, for every pattern. It supports the
+/// regular expressions that ``RegularExpressionParser`` reads; all others are left to ``ICUPattern``.
 ///
-/// Memory: 16 bytes a state, at most ``maximumStates``, and while it matches two sets of states.
+/// Memory: 16 bytes a state, at most ``maximumStates``, and two sets of states during a match.
 struct PatternAutomaton: Sendable {
     static let maximumStates = 10_000
 
     enum State: Sendable {
         case character(UInt32)
-        /// Any character; a dot leaves line ends out.
+        /// Any character. A dot does not match line ends.
         case any(exceptLineEnds: Bool)
-        /// A class by its index.
+        /// A character class, by its index.
         case set(Int)
-        /// Both ways are open.
+        /// Continues in both states.
         case split(Int, Int)
         case jump(Int)
         case accept
     }
 
-    /// A class of characters: inclusive ranges.
+    /// A character class: inclusive ranges of code points.
     struct CharacterSet: Sendable {
         var ranges: [(UInt32, UInt32)] = []
         var isInverted = false
@@ -28,7 +28,7 @@ struct PatternAutomaton: Sendable {
             ranges.contains { $0.0 <= scalar && scalar <= $0.1 } != isInverted
         }
 
-        /// Adds the other case of the ASCII letters: the text is in lower case.
+        /// Adds the lower-case forms of the upper-case ASCII letters: the text to match is in lower case.
         mutating func addOtherCase() {
             for (low, high) in ranges {
                 let (first, last) = (max(low, 0x41), min(high, 0x5A))
@@ -42,7 +42,7 @@ struct PatternAutomaton: Sendable {
     private(set) var folding: TextFolding
     private var dotIsAnything = false
 
-    /// Compiles a LIKE pattern: `*` is any text, `?` one character, a backslash takes the meaning of the next away.
+    /// Compiles a LIKE pattern: `*` matches any text, `?` one character, and a backslash makes the next character literal.
     init(glob: String, _ folding: TextFolding) throws(ProgramFault) {
         self.folding = folding
         var isEscaped = false
@@ -71,15 +71,15 @@ struct PatternAutomaton: Sendable {
         for folded in Self.fold(scalar, folding) { states.append(.character(folded)) }
     }
 
-    /// The characters that a pattern's literal stands for after folding.
+    /// Returns the characters that a literal of a pattern matches after folding.
     static func fold(_ scalar: Unicode.Scalar, _ folding: TextFolding) -> [UInt32] {
         let bytes = folding.foldedByCharacter(Array(String(Character(scalar)).utf8))
         return String(decoding: bytes, as: UTF8.self).unicodeScalars.map(\.value)
     }
 
-    /// Compiles what ``RegularExpressionParser`` has read.
+    /// Compiles a regular expression read by ``RegularExpressionParser``.
     ///
-    /// - Throws: `expression.unsupported` where it needs more than ``maximumStates`` states.
+    /// - Throws: `expression.unsupported` if it needs more than ``maximumStates`` states.
     init(_ node: RegularExpressionNode, dotIsAnything: Bool, _ folding: TextFolding) throws(ProgramFault) {
         self.folding = folding
         self.dotIsAnything = dotIsAnything
@@ -122,7 +122,8 @@ struct PatternAutomaton: Sendable {
             for _ in 0..<low {
                 let before = states.count
                 try emit(inner)
-                // Nothing repeated is nothing; a count of counts of it would never end.
+                // Repeating an empty expression adds no state. Without this exit, nested counts would run for an unbounded
+                // time.
                 if states.count == before { break }
             }
             if let high {
@@ -145,7 +146,7 @@ struct PatternAutomaton: Sendable {
 
     // MARK: Matching
 
-    /// Whether the pattern matches a whole text of UTF-8 bytes.
+    /// Tells whether the pattern matches a whole text of UTF-8 bytes.
     ///
     /// - Complexity: O(text × states) time; two arrays of states on the stack or, for large patterns, the heap.
     func matches(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -157,7 +158,7 @@ struct PatternAutomaton: Sendable {
 
     private func run(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let count = states.count
-        // Two lists of live states, the marks of what is already in a list, and a stack of what is to be added.
+        // The memory holds two lists of live states, a mark for each state and list, and the stack of states to add.
         return withUnsafeTemporaryAllocation(of: Int32.self, capacity: count * 5 + 1) { memory in
             guard let base = memory.baseAddress else { return false }
             let stack = base + 3 * count
@@ -170,7 +171,7 @@ struct PatternAutomaton: Sendable {
             var iterator = UnicodeBytes(bytes: bytes)
             while let scalar = iterator.next(lowering: folding.ignoresCase) {
                 guard live > 0 else { return false }
-                // The marks are steps; texts are shorter than 4 GiB, so they wrap only once.
+                // The mark of a list is the current step. Texts are shorter than 4 GiB, so the step wraps at most once.
                 step = step == Int32.max ? 0 : step + 1
                 var reached = 0
                 for index in 0..<live {
@@ -197,7 +198,7 @@ struct PatternAutomaton: Sendable {
         }
     }
 
-    /// Adds a state and all that can be reached from it without a character.
+    /// Adds a state and all states reachable from it without reading a character.
     private func add(
         _ first: Int, to list: UnsafeMutablePointer<Int32>, _ count: Int, _ marks: UnsafeMutablePointer<Int32>,
         _ step: Int32, _ stack: UnsafeMutablePointer<Int32>
@@ -212,7 +213,7 @@ struct PatternAutomaton: Sendable {
             marks[state] = step
             switch states[state] {
             case .split(let one, let other):
-                // Every state is marked once a step and pushes two at most, so the stack holds twice their number.
+                // Each state is marked once a step and pushes at most two, so the stack holds twice the number of states.
                 stack[depth] = Int32(truncatingIfNeeded: other)
                 stack[depth + 1] = Int32(truncatingIfNeeded: one)
                 depth += 2
@@ -228,7 +229,7 @@ struct PatternAutomaton: Sendable {
     }
 }
 
-/// The characters of UTF-8 bytes; a damaged sequence gives U+FFFD.
+/// Iterates over the characters of UTF-8 bytes; a damaged sequence gives U+FFFD.
 struct UnicodeBytes {
     let bytes: UnsafeRawBufferPointer
     var offset = 0

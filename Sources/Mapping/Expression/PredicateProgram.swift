@@ -2,12 +2,12 @@ import Diagnostics
 import ManagedModel
 import Rows
 
-/// The predicate of a source filter, compiled: it says of each source row whether it passes.
+/// The compiled predicate of a source filter. It tells for each source row if it passes.
 ///
-/// It follows SQL's logic for nil: a comparison with nil is unknown, unknown stays unknown under NOT, and a row of
-/// which the whole is unknown drops out. `x == nil` and `x != nil` with a literal nil ask whether there is a value.
+/// It follows SQL's logic for nil: a comparison with nil is unknown, and unknown stays unknown under NOT. A row for which the
+/// whole predicate is unknown is left out. `x == nil` and `x != nil` with a literal nil test if there is a value.
 package struct PredicateProgram: Sendable {
-    /// The answer where it is the same for all rows.
+    /// The answer if it is the same for all rows.
     package let constant: Bool?
     private let code: ProgramCode
     private let context: MigrationError.Context
@@ -16,8 +16,8 @@ package struct PredicateProgram: Sendable {
     ///
     /// - Parameters:
     ///   - resolver: gives slots to key paths, which may be bare, from SELF or from `$source`.
-    ///   - context: where the predicate stands; its text is filled in.
-    ///   - now: what `now()` is, in seconds since 2001: the run's journaled start.
+    ///   - context: the place of the predicate; its text is filled in here.
+    ///   - now: the value of `now()`, in seconds since 2001: the journaled start of the run.
     /// - Throws: as ``ExpressionProgram``.
     package init(
         compiling predicate: SourcePredicate, resolver: inout some KeyPathResolver, context: MigrationError.Context,
@@ -43,7 +43,7 @@ package struct PredicateProgram: Sendable {
         }
     }
 
-    /// Whether a row passes the filter.
+    /// Tells whether a row passes the filter.
     ///
     /// - Throws: `value.outOfRange`, `value.divisionByZero`, `value.type` (65); the caller adds the object.
     package func evaluate(_ source: borrowing RowBatch, row: Int) throws(MigrationError) -> Bool {

@@ -1,25 +1,25 @@
-/// A program as the compiler writes it: instructions over registers, and what they refer to.
+/// A program while it is compiled: instructions over registers, and the tables that they refer to.
 struct ProgramDraft {
     var instructions: [ProgramInstruction] = []
     var registers = 1
     var constants: [ProgramRegister] = []
-    /// By the index of their constant.
+    /// Decimal constants, by the index of the constant.
     var decimals: [Int: ExactDecimal] = [:]
     var comparisons: [ProgramComparison] = []
-    /// What the constants of text and bytes refer to.
+    /// The bytes that constants of text and data refer to.
     var bytes: [UInt8] = []
-    /// Whether a value depends on the row.
+    /// True if a value depends on the row.
     var readsRow = false
     var usesDecimals = false
-    /// Whether text is made on the way, which needs an arena.
+    /// True if the program makes text, which needs an arena.
     var usesScratch = false
 }
 
-/// A compiled program. It never changes, so any number of threads may run it.
+/// A compiled program. It is immutable, so any number of threads may run it.
 ///
-/// A class with its own memory: running it touches no array and counts no references but one, which is most of what a
-/// short expression costs. Memory: 12 bytes an instruction, 16 a constant, the constants' bytes, and while it runs 16
-/// bytes a register (36 where decimals occur).
+/// It is a class that owns its memory: a run accesses no array and counts only one reference. Such counting is most of the cost
+/// of a short expression. Memory: 12 bytes an instruction, 16 a constant, the constants' bytes, and during a run 16 bytes a
+/// register (36 if decimals occur).
 final class ProgramCode: @unchecked Sendable {
     let instructions: UnsafeBufferPointer<ProgramInstruction>
     let constants: UnsafeBufferPointer<ProgramRegister>
@@ -30,7 +30,7 @@ final class ProgramCode: @unchecked Sendable {
     let readsRow: Bool
     let usesDecimals: Bool
     let usesScratch: Bool
-    /// Whether many rows may be computed together: see ``FloatingProgram``.
+    /// True if many rows may be computed together: see ``FloatingProgram``.
     let isFloating: Bool
 
     init(_ draft: ProgramDraft) {

@@ -1,7 +1,7 @@
 import Diagnostics
 import ManagedModel
 
-/// What a node says of a collection: the objects or values that a path or a SUBQUERY gives.
+/// The collection that a node stands for: the objects or values of a path or a SUBQUERY.
 struct CollectionSource {
     var level: Int
     var path: [String]
@@ -10,17 +10,17 @@ struct CollectionSource {
 }
 
 extension ProgramCompiler {
-    /// The level of the object that a node stands for; nil for other nodes.
+    /// Returns the level of the object that a node stands for; nil for other nodes.
     func level(of root: ExpressionNode) -> Int? {
         switch root {
         case .variable(let name): return resolver.scope.firstIndex(of: name)
-        // SELF is the object that a filter is asked about, also inside SUBQUERY.
+        // SELF is the object that the filter tests, also inside SUBQUERY.
         case .evaluatedObject: return isFilter ? resolver.scope.count - 1 : nil
         default: return nil
         }
     }
 
-    /// The collection that a path from a root gives; nil where it is none that can be read by batch.
+    /// Returns the collection that a path from a root stands for; nil if it cannot be read by batch.
     private func collection(_ root: ExpressionNode, _ path: [String]) -> CollectionSource? {
         if let level = level(of: root) { return CollectionSource(level: level, path: path) }
         guard path.isEmpty, case .subquery(let inner, let variable, let condition) = root,
@@ -40,7 +40,7 @@ extension ProgramCompiler {
         return fold
     }
 
-    /// The fold that a value is; nil for values that are none.
+    /// Returns the fold that computes a node; nil if the node is not a fold.
     func fold(of node: ExpressionNode) throws(ProgramFault) -> (fold: CollectionFold, level: Int)? {
         switch node {
         case .function(nil, let selector, let arguments) where arguments.count == 1:
@@ -65,7 +65,7 @@ extension ProgramCompiler {
         return try fold(root, Array(components[..<place]), components[place], Array(components[(place + 1)...]))
     }
 
-    /// A path without the operators that say of a set that it is one; nil where it has other operators.
+    /// Returns a path without the operators that only turn values into a set; nil if other operators remain.
     private static func withoutUnions(_ path: [String]) -> [String]? {
         let unions: Set = ["@distinctUnionOfObjects", "@distinctUnionOfSets", "@distinctUnionOfArrays"]
         let rest = path.filter { !unions.contains($0) }
@@ -86,11 +86,11 @@ extension ProgramCompiler {
         case "@min": operation = .minimum
         case "@max": operation = .maximum
         case "@distinctUnionOfObjects", "@distinctUnionOfSets", "@distinctUnionOfArrays":
-            // The set of the values: what a path through the operator gives anyway.
+            // Distinct values: a path that crosses a to-many relationship already gives a set.
             guard source.condition == nil, let next = rest.firstIndex(where: { $0.hasPrefix("@") }) else { return nil }
             return try fold(root, path + rest[..<next], rest[next], Array(rest[(next + 1)...]))
         case "@unionOfObjects":
-            // All values, equal ones too.
+            // All values, with duplicates.
             guard let next = rest.firstIndex(where: { $0.hasPrefix("@") }), next > 0 else { return nil }
             let (operand, behind) = (Array(rest[..<next]), Array(rest[(next + 1)...]))
             guard rest[next] == "@count" ? behind.isEmpty : behind == ["self"],
@@ -108,7 +108,7 @@ extension ProgramCompiler {
         return (result, source.level)
     }
 
-    /// Loads the value of a fold.
+    /// Emits the load of a fold's value.
     mutating func load(_ fold: CollectionFold, level: Int, into d: Int) throws(ProgramFault) -> ExpressionType {
         let found: (slot: Int, type: AttributeType)
         do throws(MigrationError) { found = try resolver.slot(for: fold, level: level) } catch {
@@ -135,7 +135,7 @@ extension ProgramCompiler {
             if let (root, path) = left.keyPathParts, let level = level(of: root),
                 !path.contains(where: { $0.hasPrefix("@") })
             {
-                // Whatever is wrong with the path comes first.
+                // An error of the path itself takes precedence.
                 do throws(MigrationError) { _ = try resolver.slot(forKeyPath: path, level: level) } catch {
                     throw ProgramFault(error)
                 }
@@ -153,7 +153,7 @@ extension ProgramCompiler {
         let value = tail.isEmpty ? member : .keyPath(target: member, components: tail)
         var test = PredicateNode.comparison(modifier: .direct, value, comparison, right, options)
         if !tail.isEmpty, !isFilter || right != .constant(.null) {
-            // A path over a to-many gives a set, which holds no nil.
+            // A path over a to-many relationship gives a set, which holds no nil.
             let isMissing = PredicateNode.comparison(modifier: .direct, value, .equal, .constant(.null), [])
             test = modifier == .all ? .or([isMissing, test]) : .and([.not(isMissing), test])
         }
@@ -162,7 +162,8 @@ extension ProgramCompiler {
         if modifier == .none { emit(.not, d, d) }
     }
 
-    /// The members that a path goes through last, and what of the path is left for each; nil where it is no collection.
+    /// Returns the collection that a path crosses last, and the components after it, which each member evaluates; nil if there
+    /// is no collection.
     private func members(of node: ExpressionNode) -> (source: CollectionSource, tail: [String])? {
         guard let (root, whole) = node.keyPathParts, let path = Self.withoutUnions(whole) else { return nil }
         if case .subquery = root {
@@ -174,7 +175,7 @@ extension ProgramCompiler {
         return (source, Array(path[length...]))
     }
 
-    /// Compiles `value IN collection`; false where the right side is no collection.
+    /// Compiles `value IN collection`. Returns false if the right side is not a collection.
     mutating func membership(
         _ value: ExpressionNode, inMembersOf node: ExpressionNode, _ options: ComparisonOptions, into d: Int
     ) throws(ProgramFault) -> Bool {
@@ -186,11 +187,11 @@ extension ProgramCompiler {
             options)
         fold.condition = source.condition.map { .and([$0, test]) } ?? test
         if value == .constant(.null) {
-            // Sets hold no nil; in a filter whether nil is a member is unknown.
+            // A set holds no nil. In a filter, membership of nil is unknown.
             if isFilter { emit(.loadNull, d) } else { emitConstant(.truth(false), d) }
             return true
         }
-        // nil is in no set; in a filter whether it is is unknown.
+        // No set holds nil. In a filter, membership of nil is unknown.
         _ = try compile(value, into: d)
         emit(.isNotNull, d, d)
         let toNil = here
@@ -206,8 +207,8 @@ extension ProgramCompiler {
 }
 
 extension ExpressionNode {
-    /// What a key path begins at, and its components with collection operators; nil for other nodes. A bare path begins
-    /// at the evaluated object.
+    /// The root of a key path and its components, with collection operators; nil for other nodes. A bare path starts at the
+    /// evaluated object.
     var keyPathParts: (root: ExpressionNode, path: [String])? {
         switch self {
         case .variable, .evaluatedObject, .subquery: return (self, [])

@@ -103,7 +103,7 @@ extension ProgramCompiler {
         return .text
     }
 
-    /// Compiles a chain of `stringByAppendingString:` as one instruction, so that no part is copied twice.
+    /// Compiles a chain of `stringByAppendingString:` into one instruction, so that no part is copied twice.
     private mutating func concatenation(_ node: ExpressionNode, into d: Int) throws(ProgramFault) -> ExpressionType {
         var parts: [ExpressionNode] = []
         var rest = node
@@ -152,7 +152,7 @@ extension ProgramCompiler {
         default: throw .unsupported("a cast to '\(name)' cannot be evaluated per row")
         }
         if target == .real, type.isFloating, name != "NSNumber" {
-            // No Float's digits any more.
+            // The value no longer has the digits of a Float.
             emit(.widen, d, d)
             return target
         }

@@ -11,7 +11,7 @@ extension ProgramCompiler {
                 remedy: type == .text ? "Join text by FUNCTION(a, 'stringByAppendingString:', b)" : nil)
         }
         if first == .null || second == .null {
-            // nil in arithmetic is nil, whatever the other side is.
+            // Arithmetic with nil gives nil, whatever the other operand is.
             emit(.loadNull, d)
             return .null
         }
@@ -30,7 +30,7 @@ extension ProgramCompiler {
         return type
     }
 
-    /// A date moves by seconds; the difference of two dates is seconds.
+    /// Compiles arithmetic on dates. A date moves by seconds; the difference of two dates is a number of seconds.
     private mutating func dateArithmetic(
         _ sign: ArithmeticOperator, _ first: ExpressionType, _ second: ExpressionType, into d: Int
     ) throws(ProgramFault) -> ExpressionType {
@@ -49,7 +49,7 @@ extension ProgramCompiler {
         return result
     }
 
-    /// Compiles a function of one number. Roots and logarithms are floating; the others keep the type.
+    /// Compiles a function of one number. Roots and logarithms are floating-point; other functions keep the type.
     mutating func numberFunction(
         _ function: NumberFunction, _ argument: ExpressionNode, into d: Int, name: String
     ) throws(ProgramFault) -> ExpressionType {
@@ -70,7 +70,7 @@ extension ProgramCompiler {
         return type
     }
 
-    /// Compiles an operation on the bits of whole numbers.
+    /// Compiles a bit operation on integers.
     mutating func bits(
         _ operation: BitOperation, _ arguments: [ExpressionNode], into d: Int, name: String
     ) throws(ProgramFault) -> ExpressionType {
@@ -90,7 +90,7 @@ extension ProgramCompiler {
         return .integer
     }
 
-    /// Compiles the smallest or largest of a list of values; nil values are passed over.
+    /// Compiles the least or greatest of a list of values. Nil values are skipped.
     mutating func extreme(
         isMaximum: Bool, _ argument: ExpressionNode, into d: Int, name: String
     ) throws(ProgramFault) -> ExpressionType {
@@ -114,7 +114,7 @@ extension ProgramCompiler {
                 let common = ExpressionType.common(type, next)
                 convert(d, from: type, to: common)
                 convert(d + 1, from: next, to: common)
-                // Of unlike numbers the result is the common one, whatever it was.
+                // The result of values of different types has their common type, whichever value is chosen.
                 if type == .float { emit(.widen, d, d) }
                 if next == .float { emit(.widen, d + 1, d + 1) }
                 type = common

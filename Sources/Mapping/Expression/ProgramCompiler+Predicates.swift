@@ -1,5 +1,5 @@
 extension ProgramCompiler {
-    /// Compiles a predicate: the register becomes 1, 0, or, in a filter, null for unknown.
+    /// Compiles a predicate. The register becomes 1 or 0, or in a filter null for unknown.
     mutating func compile(_ node: PredicateNode, into d: Int) throws(ProgramFault) {
         try enter()
         defer { leave() }
@@ -35,10 +35,10 @@ extension ProgramCompiler {
         try compile(first, into: d)
         var jumps: [Int] = []
         for part in parts.dropFirst() {
-            // What follows a decided chain must not run: it may divide by what the first part guards.
+            // Once the result is known, the following parts must not run: one may divide by a value that the first part guards.
             jumps.append(here)
             emit(jumping, d)
-            // Compiling a value makes sure of the register; a constant predicate needs it too.
+            // Compiling a value allocates the register, which a constant predicate needs too.
             _ = try compile(.predicate(part), into: d + 1)
             emit(operation, d, d, d + 1)
         }
@@ -195,7 +195,7 @@ extension ProgramCompiler {
                     .isIn, TextFolding(options), isThreeValued: isFilter, integers: integers, texts: texts))
             return
         }
-        // Anything else is a chain of comparisons of the one value, the result so far in the register above it.
+        // Any other list becomes a chain of comparisons with the one value. The register above holds the result so far.
         try emitFalse(d + 1)
         for element in elements {
             let other = try compile(element, into: d + 2)
@@ -223,6 +223,6 @@ extension ProgramCompiler {
 }
 
 extension ExpressionType {
-    /// Whether comparison options have a meaning.
+    /// True if comparison options have a meaning for the type.
     fileprivate var isText: Bool { self == .text || self == .uri }
 }

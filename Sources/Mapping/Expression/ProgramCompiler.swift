@@ -3,14 +3,14 @@ import ManagedModel
 
 /// Turns a syntax tree into a flat program over registers.
 ///
-/// Registers are a stack: a node leaves its value in the register it is given and uses those above it for its
-/// operands. Types are known at compile time, so every instruction works on one type, and whatever a program could
-/// not evaluate is refused here and not at some row.
+/// Registers form a stack: a node leaves its value in the register it is given and uses those above it for its operands. Types
+/// are known at compile time, so every instruction works on one type. Forms that a program cannot evaluate are refused here and
+/// not at some row.
 struct ProgramCompiler<Resolver: KeyPathResolver> {
     var resolver: Resolver
-    /// Whether bare key paths and SELF mean the source object (in filters) and comparisons follow SQL's logic.
+    /// True if bare key paths and SELF mean the source object and comparisons follow SQL's logic, as in filters.
     let isFilter: Bool
-    /// What `now()` is: seconds since 2001.
+    /// The value of `now()`, in seconds since 2001.
     let now: Double
     var code = ProgramDraft()
     private var depth = 0
@@ -21,7 +21,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         self.now = now
     }
 
-    /// The finished program.
+    /// Returns the finished program.
     func finish() -> ProgramCode { ProgramCode(code) }
 
     // MARK: Emitting
@@ -33,12 +33,12 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
                 b: UInt16(truncatingIfNeeded: b), n: Int32(truncatingIfNeeded: n)))
     }
 
-    /// The index of the next instruction, as a jump's goal.
+    /// The index of the next instruction, as the target of a jump.
     var here: Int { code.instructions.count }
 
     mutating func jumpHere(from index: Int) { code.instructions[index].n = Int32(truncatingIfNeeded: here) }
 
-    /// Goes one node down; trees that no parser made may be deeper than the stack.
+    /// Descends one node. Trees built in code may be deeper than the stack allows.
     mutating func enter() throws(ProgramFault) {
         depth += 1
         guard depth <= 2 * ExpressionParser.maximumDepth else {
@@ -48,7 +48,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
 
     mutating func leave() { depth -= 1 }
 
-    /// Makes sure that a register exists.
+    /// Ensures that a register exists.
     private mutating func use(_ register: Int) throws(ProgramFault) {
         guard register < 16_000, here < 4_000_000 else {
             throw .unsupported("the expression is too large to be compiled")
@@ -109,7 +109,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         return (path, level)
     }
 
-    /// Why a form cannot run in a program.
+    /// Returns an error that says why a form cannot run in a program.
     private func refusal(of node: ExpressionNode) -> ProgramFault {
         let form: String
         if case .opaque(let constant) = node, let error = constant.failure { return ProgramFault(error) }
@@ -210,7 +210,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         let toOtherwise = here
         emit(.jumpUnlessTrue, d)
         let first = try compile(then, into: d)
-        // The type of both is known only behind the second: keep room for a conversion.
+        // Both types are known only after the second branch, so leave room for a conversion.
         let room = here
         emit(.nothing, d)
         let toEnd = here
@@ -240,7 +240,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
 
     // MARK: Conversions
 
-    /// Makes a number of one type a number of another; one instruction at most.
+    /// Converts a number from one type to another, with at most one instruction.
     mutating func convert(_ d: Int, from: ExpressionType, to: ExpressionType) {
         switch (from, to) {
         case (.integer, .real), (.boolean, .real): emit(.wholeToReal, d, d)
@@ -257,7 +257,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         }
     }
 
-    /// Makes the value in register 0 what an attribute of the type stores.
+    /// Converts the value in register 0 to the form that an attribute of the type stores.
     mutating func store(_ type: ExpressionType, as destination: AttributeType) throws(ProgramFault) {
         // Nil fits every type.
         if type == .null { return }
@@ -284,7 +284,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
 }
 
 extension ProgramFault {
-    /// A value of a type that an attribute of another type does not take.
+    /// Returns an error for a value whose type the attribute does not take.
     static func misfit(_ type: ExpressionType, _ destination: AttributeType) -> ProgramFault {
         let remedy: String?
         switch (type, destination) {

@@ -1,21 +1,21 @@
 import Diagnostics
 import Rows
 
-/// A value on its way through a program: 16 bytes, like a cell, but its bytes may lie in three places.
+/// A value inside a program: 16 bytes, like a cell, but with bytes in one of three places.
 struct ProgramRegister {
     enum Kind: UInt8 {
         case null
         case integer
         case real
-        /// The value stands in the register's place of the decimal file.
+        /// The value is in the array of decimals, at the register's index.
         case decimal
-        /// A key, with the entity's number in `length`.
+        /// A key. `length` is the number of the entity.
         case reference
-        /// `bits` is an offset in the source batch's arena.
+        /// `bits` is an offset into the arena of the source batch.
         case sourceBytes
-        /// `bits` is an offset in the destination batch's arena.
+        /// `bits` is an offset into the arena of the destination batch.
         case scratchBytes
-        /// `bits` is an offset in the program's constants.
+        /// `bits` is an offset into the program's constants.
         case constantBytes
     }
 
@@ -29,12 +29,12 @@ struct ProgramRegister {
     static func real(_ value: Double) -> ProgramRegister {
         ProgramRegister(bits: value.bitPattern, length: 0, kind: .real)
     }
-    /// A Float's number, which prints with a Float's digits wherever it goes unchanged.
+    /// Makes the register of a Float. As long as the number is unchanged, it prints with a Float's digits.
     static func float(_ value: Float) -> ProgramRegister {
         ProgramRegister(bits: Double(value).bitPattern, length: floatMark, kind: .real)
     }
     private static let floatMark: UInt32 = 1
-    /// Whether the number is a Float's.
+    /// True if the number is a Float.
     var isFloat: Bool { kind == .real && length == ProgramRegister.floatMark }
     static func truth(_ value: Bool) -> ProgramRegister { integer(value ? 1 : 0) }
     var integerValue: Int64 { Int64(bitPattern: bits) }
@@ -42,20 +42,20 @@ struct ProgramRegister {
     var isNull: Bool { kind == .null }
 }
 
-/// What an instruction does. `d` is its destination register, `a` and `b` its operands, `n` its number.
+/// The operation of an instruction. `d` is its destination register, `a` and `b` are its operands, `n` is its number.
 enum ProgramOperation: UInt8 {
     // Loading: n is a slot, or the index of a constant.
     case loadWhole, loadReal, loadDecimal, loadText, loadBlob, loadReference
-    /// A floating number in the precision of Float.
+    /// Loads a floating-point number in the precision of Float.
     case loadFloat
     case loadConstant, loadNull
-    /// A value folded over a collection, as ``CollectionFoldProgram`` stores it; throws where folding failed.
+    /// Loads a value folded over a collection, as ``CollectionFoldProgram`` stores it. Throws if folding failed.
     case loadFold
-    /// d stays as it is: room for a conversion that turned out not to be needed.
+    /// Leaves d unchanged. It fills the place of a conversion that was not needed.
     case nothing
     // Jumps to instruction n.
     case jump, jumpUnlessTrue, jumpIfFalse, jumpIfTrue
-    // d = a op b; null where either is null. n is an ArithmeticOperator's code.
+    // d = a op b; null if either is null. n is an ArithmeticOperator's code.
     case integerArithmetic, realArithmetic, decimalArithmetic
     /// n is a BitOperation's code.
     case bits
@@ -63,27 +63,27 @@ enum ProgramOperation: UInt8 {
     case integerFunction, realFunction, decimalFunction
     // d = a in another type.
     case wholeToReal, wholeToDecimal, realToDecimal, decimalToReal, realToInteger, decimalToInteger
-    /// Throws where a is not in the range of the AttributeType with code n.
+    /// Throws if a is outside the range of the AttributeType with code n.
     case checkRange
     /// Rounds to the precision of Float.
     case roundToFloat
-    // A floating number as a Float's, and a Float's as one of 64 bits.
+    // markFloat marks a floating-point number as a Float; widen turns a Float into a 64-bit number.
     case markFloat, widen
-    /// Writes a decimal as it is stored: integer where it is whole, else real.
+    /// Converts a decimal to its stored form: an integer if it has no fraction, else a real.
     case storeDecimal
     // Casts between text and other types.
     case wholeToText, realToText, decimalToText, textToReal, textToDecimal, uuidToText, textToUUID
     // Text.
-    /// d = the n texts from register a on, one after the other; null where one is null.
+    /// d = the n texts from register a on, concatenated; null if one is null.
     case concatenate
     case uppercase, lowercase, length
     // Predicates: d is 1, 0 or null. n is the index of a ProgramComparison.
     case compareNumbers, compareBytes, compareReferences, search, match, contained
     case isNull, isNotNull
     case not, and, or
-    /// null becomes 0.
+    /// Turns null into 0.
     case nullIsFalse
-    /// d = the smaller or larger of a and b, the other one where one is null; n is 1 for the larger.
+    /// d = the lesser or greater of a and b, or the other one if one is null; n is 1 for the greater.
     case extreme
 }
 
@@ -96,18 +96,19 @@ struct ProgramInstruction {
     var n: Int32 = 0
 }
 
-/// What a comparison instruction compares, and what it makes of nil. A class, so that a row takes one reference to it
-/// and not one to each list.
+/// The parameters of a comparison instruction: operands, options, and the treatment of nil. It is a class, so that a row counts
+/// one reference and not one for each list.
 final class ProgramComparison: Sendable {
     let comparison: ComparisonOperator
     let folding: TextFolding
-    /// SQL's logic: a comparison with nil is unknown. Otherwise `==` and `!=` know nil and the others are false.
+    /// True for SQL's logic, where a comparison with nil is unknown. Otherwise `==` and `!=` accept nil and the others are
+    /// false.
     let isThreeValued: Bool
-    /// Of `match`: the compiled pattern.
+    /// The compiled pattern of `match`.
     let pattern: TextPattern?
-    /// Of `contained`: the values, sorted.
+    /// The values of `contained`, sorted.
     let integers: [Int64]
-    /// Of `contained`: the values, folded and sorted.
+    /// The values of `contained`, folded and sorted.
     let texts: [[UInt8]]
 
     init(
@@ -132,7 +133,7 @@ enum NumberFunction: Int32 {
 }
 
 extension ArithmeticOperator {
-    /// The operator as an instruction's number.
+    /// The operator's code in an instruction.
     var code: Int32 {
         switch self {
         case .add: 0
@@ -145,14 +146,14 @@ extension ArithmeticOperator {
     }
 }
 
-/// Why an expression cannot be compiled, or a program not go on.
+/// The reason why an expression cannot be compiled or a program cannot continue.
 ///
-/// A class, because the compiler recurses and keeps room for it in every stack frame.
+/// It is a class, because the compiler recurses and reserves room for an error in every stack frame.
 final class ProgramFault: Error, Sendable {
     let code: MigrationError.Code
     let message: String
     let remedy: String?
-    /// Another layer's error, which goes out as it is.
+    /// An error of another layer, which is rethrown unchanged.
     let error: MigrationError?
 
     init(_ code: MigrationError.Code, _ message: String, remedy: String? = nil) {

@@ -4,7 +4,7 @@ import Rows
 import struct Foundation.Decimal
 
 extension ProgramRun {
-    /// Runs a predicate's program and tells whether it holds; unknown does not.
+    /// Runs a predicate's program and tells whether the predicate holds. Unknown counts as false.
     static func truth(
         _ code: ProgramCode, _ source: borrowing RowBatch, row: Int
     ) throws(ProgramFault) -> Bool {
@@ -12,21 +12,21 @@ extension ProgramRun {
         return !value.isNull && value.integerValue != 0
     }
 
-    /// Runs a program whose value is no text.
+    /// Runs a program whose value is not text.
     static func evaluate(
         _ code: ProgramCode, _ source: borrowing RowBatch, row: Int, decimal: UnsafeMutablePointer<ExactDecimal>?
     ) throws(ProgramFault) -> ProgramRegister {
         guard code.usesScratch else {
             return try evaluate(code, source, row: row, scratch: nil, decimal: decimal)
         }
-        // Making text on the way to a number or a truth is rare enough to pay for an arena a row.
+        // Few programs make text on the way to a number or a Boolean, so an arena for each row is affordable.
         var arena = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 256)
         return try withUnsafeMutablePointer(to: &arena) { arena throws(ProgramFault) in
             try evaluate(code, source, row: row, scratch: arena, decimal: decimal)
         }
     }
 
-    /// Reads what ``CollectionFoldProgram/store(_:into:row:slot:)`` wrote.
+    /// Reads a fold that ``CollectionFoldProgram/store(_:into:row:slot:)`` wrote.
     func loadFold(_ step: ProgramInstruction) throws(ProgramFault) -> ProgramRegister {
         let cell = source.pointee[row, Int(step.n)]
         switch cell.kind {
@@ -44,7 +44,7 @@ extension ProgramRun {
 }
 
 extension ProgramFault {
-    /// The failure as bytes of a cell, so that it is thrown only where the value is used.
+    /// The failure encoded as the bytes of a cell, so that it is thrown only if the value is used.
     var foldFailure: [UInt8] {
         [code.rawValue, message, remedy ?? ""].map { Array($0.utf8) }.joined(separator: [0]).map { $0 }
     }

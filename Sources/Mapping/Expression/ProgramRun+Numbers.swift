@@ -8,7 +8,7 @@ import ManagedModel
 #endif
 
 extension ProgramRun {
-    /// The result of an operator on two numbers that are not nil.
+    /// Returns the result of an operator on two numbers that are not nil.
     func arithmetic(
         _ step: ProgramInstruction, _ a: ProgramRegister, _ b: ProgramRegister
     ) throws(ProgramFault) -> ProgramRegister {
@@ -45,7 +45,7 @@ extension ProgramRun {
         }
     }
 
-    /// The result of a function or conversion of one number that is not nil.
+    /// Returns the result of a function or conversion of one number that is not nil.
     func number(_ step: ProgramInstruction, _ a: ProgramRegister) throws(ProgramFault) -> ProgramRegister {
         switch step.operation {
         case .integerFunction:
@@ -80,7 +80,7 @@ extension ProgramRun {
             return .real(value.real)
         case .realToInteger:
             let value = a.realValue
-            // 2^63 is the first number above; the smallest integer is itself a double.
+            // 2^63 is the first number out of range; -2^63 is exact as a Double.
             guard value >= -9_223_372_036_854_775_808, value < 9_223_372_036_854_775_808 else {
                 throw .range("\(value)", "64-bit integers")
             }
@@ -121,7 +121,7 @@ extension ProgramRun {
         return a
     }
 
-    /// -1, 0 or 1; nil where one is not a number.
+    /// Returns -1, 0 or 1; nil if either value is not a number.
     func order(_ a: ProgramRegister, _ first: UInt16, _ b: ProgramRegister, _ second: UInt16) -> Int? {
         switch (a.kind, b.kind) {
         case (.integer, .integer):
@@ -130,7 +130,7 @@ extension ProgramRun {
         case (.integer, .real): return order(a.integerValue, b.realValue)
         case (.real, .integer): return order(b.integerValue, a.realValue).map { -$0 }
         default:
-            // Beside a decimal everything is compared exactly in base ten.
+            // If either number is a decimal, both are compared exactly in base ten.
             guard let left = exact(a, first), let right = exact(b, second) else {
                 return order(approximate(a, first), approximate(b, second))
             }
@@ -142,7 +142,7 @@ extension ProgramRun {
         a < b ? -1 : a == b ? 0 : a > b ? 1 : nil
     }
 
-    /// A whole number against a floating one, without rounding the whole one.
+    /// Compares an integer with a floating-point number, without rounding the integer.
     private func order(_ a: Int64, _ b: Double) -> Int? {
         if b.isNaN { return nil }
         if b >= 9_223_372_036_854_775_808 { return -1 }
@@ -160,7 +160,7 @@ extension ProgramRun {
         }
     }
 
-    /// The decimal number that a floating one prints as.
+    /// Returns the decimal that a floating-point number prints as.
     private func digits(_ value: ProgramRegister) -> ExactDecimal? {
         value.isFloat ? ExactDecimal(float: Float(value.realValue)) : ExactDecimal(real: value.realValue)
     }

@@ -13,7 +13,7 @@ import struct Foundation.UUID
 extension ProgramRun {
     // MARK: Predicates
 
-    /// AND and OR of three values: unknown decides nothing.
+    /// Returns AND or OR in three-valued logic, where unknown decides nothing.
     func logic(_ step: ProgramInstruction, _ a: ProgramRegister, _ b: ProgramRegister) -> ProgramRegister {
         let decisive: Int64 = step.operation == .and ? 0 : 1
         if !a.isNull, a.integerValue == decisive { return a }
@@ -21,7 +21,7 @@ extension ProgramRun {
         return a.isNull ? a : b
     }
 
-    /// The result of a comparison whose operand is nil.
+    /// Returns the result of a comparison with a nil operand.
     private func comparedWithNil(
         _ comparison: ProgramComparison, _ a: ProgramRegister, _ b: ProgramRegister
     ) -> ProgramRegister {
@@ -33,7 +33,7 @@ extension ProgramRun {
         }
     }
 
-    /// The result of a comparison of two values.
+    /// Returns the result of a comparison of two values.
     func compare(_ step: ProgramInstruction, _ a: ProgramRegister, _ b: ProgramRegister) -> ProgramRegister {
         let comparison = code.comparisons[Int(step.n)]
         if a.isNull || b.isNull { return comparedWithNil(comparison, a, b) }
@@ -58,7 +58,7 @@ extension ProgramRun {
         return left.withUnsafeBytes { left in right.withUnsafeBytes { exactOrder(left, $0) } }
     }
 
-    /// By bytes, which for UTF-8 is the order of the code points.
+    /// Orders texts by their bytes, which for UTF-8 is the order of the code points.
     private func exactOrder(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
         if let left = a.baseAddress, let right = b.baseAddress {
             let order = memcmp(left, right, min(a.count, b.count))
@@ -85,7 +85,8 @@ extension ProgramRun {
         }
     }
 
-    /// Knuth, Morris and Pratt, so that no text makes it quadratic; one byte is searched directly.
+    /// Tells whether a text contains another. Uses Knuth-Morris-Pratt, so that no text makes the search quadratic; a single
+    /// byte is searched directly.
     private func contains(_ text: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer) -> Bool {
         if part.count <= 1 { return part.isEmpty || text.contains(part[0]) }
         return withUnsafeTemporaryAllocation(of: Int.self, capacity: part.count) { borders in
@@ -106,7 +107,7 @@ extension ProgramRun {
         }
     }
 
-    /// LIKE, MATCHES, and IN a list of constants.
+    /// Evaluates LIKE, MATCHES, and IN with a list of constants.
     func test(_ step: ProgramInstruction, _ a: ProgramRegister) throws(ProgramFault) -> ProgramRegister {
         let comparison = code.comparisons[Int(step.n)]
         if a.isNull { return comparison.isThreeValued ? a : .truth(false) }
@@ -128,7 +129,7 @@ extension ProgramRun {
 
     // MARK: Making text
 
-    /// Room at the end of the arena for so many bytes, and the register that names it.
+    /// Reserves bytes at the end of the arena and returns them with the register that refers to them.
     private func reserve(
         _ count: Int
     ) throws(ProgramFault) -> (space: UnsafeMutableRawPointer, register: ProgramRegister) {
@@ -139,7 +140,7 @@ extension ProgramRun {
         return (scratch.pointee.reserve(count), ProgramRegister(bits: offset, length: length, kind: .scratchBytes))
     }
 
-    /// Stores text that was made on the heap.
+    /// Stores a text that was built on the heap.
     private func made(_ text: String) throws(ProgramFault) -> ProgramRegister {
         let bytes = Array(text.utf8)
         let (space, register) = try reserve(bytes.count)
@@ -157,7 +158,7 @@ extension ProgramRun {
         let (space, register) = try reserve(count)
         var offset = 0
         for index in first..<first + Int(step.n) {
-            // Asked for only now, because reserving may have moved the arena.
+            // Read only now, because reserving may have moved the arena.
             let part = bytes(registers[index])
             if let base = part.baseAddress, part.count > 0 {
                 (space + offset).copyMemory(from: base, byteCount: part.count)
@@ -181,9 +182,9 @@ extension ProgramRun {
         return register
     }
 
-    /// The length of a text in UTF-16 units, as NSString counts.
+    /// Returns the length of a text in UTF-16 units, as NSString counts.
     func units(_ text: UnsafeRawBufferPointer) -> Int {
-        // Every byte but those that continue a character counts one, those that begin a pair of surrogates two.
+        // A continuation byte counts 0, the first byte of a four-byte character 2 (a surrogate pair), every other byte 1.
         var count = 0
         for byte in text { count += byte & 0xC0 == 0x80 ? 0 : byte >= 0xF0 ? 2 : 1 }
         return count
@@ -229,7 +230,7 @@ extension ProgramRun {
 }
 
 extension ComparisonOperator {
-    /// Whether the comparison holds for an order of two values; nil where they have none.
+    /// Tells whether the comparison holds for the order of two values; nil if they have no order.
     fileprivate func holds(_ order: Int?) -> Bool {
         guard let order else { return self == .notEqual }
         return switch self {
@@ -245,7 +246,7 @@ extension ComparisonOperator {
 }
 
 extension Array {
-    /// Whether a sorted array holds an element; the closure orders an element against the wanted one.
+    /// Tells whether a sorted array holds an element. The closure orders an element against the wanted one.
     fileprivate func binarySearch(_ order: (Element) -> Int) -> Bool {
         var (low, high) = (0, count)
         while low < high {

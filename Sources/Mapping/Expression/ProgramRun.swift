@@ -4,14 +4,14 @@ import Rows
 
 /// One evaluation of a program over one row.
 ///
-/// Holds unsafe pointers to what the caller lends it for the call; nothing of it outlives ``run()``. Memory: the
-/// registers, on the stack for all but very large programs.
+/// It holds unsafe pointers lent by the caller; none outlives ``run()``. Memory: the registers, on the stack except for very
+/// large programs.
 struct ProgramRun {
-    /// The caller holds it for the call; counting references would be a third of a short program's time.
+    /// The caller keeps it alive during the call. Counting references would cost a third of a short program's time.
     unowned(unsafe) let code: ProgramCode
     let source: UnsafePointer<RowBatch>
     let row: Int
-    /// The batch whose arena takes text that is made. Nil where the program makes none.
+    /// The batch whose arena takes new text; nil if the program makes none.
     let scratch: UnsafeMutablePointer<RowBatch>?
     let registers: UnsafeMutablePointer<ProgramRegister>
     let decimals: UnsafeMutablePointer<ExactDecimal>
@@ -19,8 +19,8 @@ struct ProgramRun {
     /// Runs a program and returns register 0.
     ///
     /// - Parameters:
-    ///   - scratch: needed where `code.usesScratch`.
-    ///   - decimal: takes the value where it is a decimal.
+    ///   - scratch: required if `code.usesScratch`.
+    ///   - decimal: receives the value if it is a decimal.
     /// - Throws: value errors of the row.
     static func evaluate(
         _ code: ProgramCode, _ source: borrowing RowBatch, row: Int, scratch: UnsafeMutablePointer<RowBatch>?,
@@ -80,14 +80,14 @@ struct ProgramRun {
     @inline(__always)
     private func isTrue(_ value: ProgramRegister) -> Bool { !value.isNull && value.integerValue != 0 }
 
-    /// The value of an instruction that does not jump.
+    /// Returns the value of an instruction that is not a jump.
     private func apply(_ step: ProgramInstruction) throws(ProgramFault) -> ProgramRegister {
         let a = registers[Int(step.a)]
         switch step.operation {
         case .loadWhole, .loadReal, .loadFloat, .loadDecimal, .loadText, .loadBlob, .loadReference:
             return try load(step)
         case .loadFold: return try loadFold(step)
-        // What knows nil.
+        // These operations accept nil.
         case .isNull: return .truth(a.isNull)
         case .isNotNull: return .truth(!a.isNull)
         case .nullIsFalse: return a.isNull ? .truth(false) : a
@@ -106,7 +106,7 @@ struct ProgramRun {
         case .concatenate: return try concatenation(step)
         default: break
         }
-        // Everything else is nil where an operand is nil.
+        // Every other operation is nil if an operand is nil.
         if a.isNull { return a }
         switch step.operation {
         case .not: return .truth(a.integerValue == 0)
@@ -122,7 +122,7 @@ struct ProgramRun {
         }
     }
 
-    /// Copies a register's decimal, if it is one.
+    /// Copies a register's decimal, if its value is one.
     private func decimals(from value: ProgramRegister, _ a: UInt16, to d: UInt16) {
         if value.kind == .decimal { decimals[Int(d)] = decimals[Int(a)] }
     }
@@ -137,7 +137,7 @@ struct ProgramRun {
         case (.loadFloat, .real): return .float(Float(cell.realValue))
         case (.loadFloat, .integer): return .float(Float(cell.integerValue))
         case (.loadWhole, .real):
-            // A damaged or foreign store; a whole number says the same in either form.
+            // A damaged or foreign store; an integral real number still has the same value.
             guard let value = Int64(exactly: cell.realValue) else { throw damaged(cell) }
             return .integer(value)
         case (.loadDecimal, .integer):
@@ -148,7 +148,7 @@ struct ProgramRun {
             decimals[Int(step.d)] = value
             return ProgramRegister(bits: 0, length: 0, kind: .decimal)
         case (.loadDecimal, .text):
-            // Not a number is stored as text, as everything that is none is under NUMERIC affinity.
+            // NaN is stored as text: under NUMERIC affinity every value that is not a number is.
             let text = String(decoding: source.pointee.bytes(cell), as: UTF8.self)
             guard text == "NaN" else { throw damaged(cell) }
             decimals[Int(step.d)] = ExactDecimal(.nan)
@@ -173,7 +173,7 @@ struct ProgramRun {
         return ProgramFault("value.type", "the store holds \(found) where the attribute's type does not allow it")
     }
 
-    /// The bytes of a value. They may move when text is made.
+    /// Returns the bytes of a value. Making text may move them.
     func bytes(_ value: ProgramRegister) -> UnsafeRawBufferPointer {
         switch value.kind {
         case .sourceBytes: return source.pointee.bytes(Cell(bits: value.bits, length: value.length, kind: .blob))

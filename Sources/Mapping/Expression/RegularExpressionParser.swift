@@ -1,37 +1,36 @@
-/// What a plain regular expression says.
+/// The tree of a plain regular expression.
 indirect enum RegularExpressionNode {
     case literal(Unicode.Scalar)
     case any
     case set(PatternAutomaton.CharacterSet)
     case sequence([RegularExpressionNode])
     case alternatives([RegularExpressionNode])
-    /// At least and, unless nil, at most so many times.
+    /// A repetition with its least count and its greatest; nil is unbounded.
     case repetition(RegularExpressionNode, Int, Int?)
 }
 
-/// Reads the plain regular expressions that ``PatternAutomaton`` matches: literals, `.`, classes `[a-z]` `[^a-z]`,
-/// `\d \w \s \D \W \S`, escapes, groups `( )` `(?: )`, `|`, `* + ? {n} {n,} {n,m}` with a lazy `?` behind, `^` at the
-/// start, `$` at the end, and `(?i)` `(?s)` in front.
+/// Parses the plain regular expressions that ``PatternAutomaton`` matches: literals, `.`, classes `[a-z]` `[^a-z]`, `\d \w \s
+/// \D \W \S`, escapes, groups `( )` `(?: )`, `|`, `* + ? {n} {n,} {n,m}` and their lazy forms with `?`, `^` at the start, `$`
+/// at the end, and leading `(?i)` `(?s)`.
 ///
-/// It says nothing about other forms but that it does not read them. Of what is no regular expression at all it finds
-/// the usual mistakes and their place.
+/// It only reports that it does not know other forms. For invalid expressions it finds the usual mistakes and their place.
 struct RegularExpressionParser {
-    /// What the parser throws.
+    /// The reasons for a refusal.
     enum Failure: Error {
-        /// Another form of ICU's, or a mistake that this parser does not know.
+        /// Another form of ICU's syntax, or a mistake that this parser does not recognise.
         case otherForm
-        /// A mistake, at a character counted from 1.
+        /// A mistake, with the place of its character counted from 1.
         case mistake(String, Int)
     }
 
     private let scalars: [Unicode.Scalar]
     private var offset = 0
     private var depth = 0
-    /// Whether the expression begins with `(?i)`.
+    /// True if the expression begins with `(?i)`.
     private(set) var ignoresCase = false
-    /// Whether it begins with `(?s)`: a dot is any character, line ends too.
+    /// True if it begins with `(?s)`: a dot then matches line ends too.
     private(set) var dotIsAnything = false
-    /// Whether there are classes whose members beyond ASCII are Unicode's.
+    /// True if it has shorthand classes, whose members beyond ASCII are defined by Unicode.
     private(set) var hasShorthands = false
 
     init(_ text: String) { scalars = Array(text.unicodeScalars) }
@@ -42,7 +41,7 @@ struct RegularExpressionParser {
             dotIsAnything = dotIsAnything || flags.contains("s")
             offset += length
         }
-        // The whole text has to match, so the anchors at the ends say nothing.
+        // The whole text must match, so anchors at the ends have no effect.
         if peek == "^" { offset += 1 }
         let node = try alternatives()
         guard offset == scalars.count else { throw wrong("unexpected ')'") }
@@ -61,7 +60,7 @@ struct RegularExpressionParser {
         guard depth <= 100 else { throw .otherForm }
         var all = [try sequence()]
         while peek == "|" {
-            // An anchor at the end of one way is not at the end of the pattern.
+            // An anchor at the end of an alternative is not at the end of the pattern.
             offset += 1
             all.append(try sequence())
         }
@@ -121,9 +120,9 @@ struct RegularExpressionParser {
         case "{": bounds = try counts()
         default: return atom
         }
-        // Counts leave the place at their closing brace.
+        // A count ends at its closing brace, which is skipped here.
         offset += 1
-        // Whether it is lazy makes no difference to whether the whole matches.
+        // A lazy repetition matches the same whole texts as a greedy one.
         if peek == "?" {
             offset += 1
         } else if peek == "+" {
@@ -167,7 +166,7 @@ struct RegularExpressionParser {
         return .literal(try literal(letter))
     }
 
-    /// The character that an escape names, the letter behind the backslash being read.
+    /// Returns the character of an escape, whose letter after the backslash is read already.
     private func literal(_ letter: Unicode.Scalar) throws(Failure) -> Unicode.Scalar {
         switch letter {
         case "n": return "\n"
@@ -181,7 +180,7 @@ struct RegularExpressionParser {
         }
     }
 
-    /// Reads a class behind its opening bracket.
+    /// Parses a class after its opening bracket.
     private mutating func characterSet() throws(Failure) -> PatternAutomaton.CharacterSet {
         let start = offset
         var set = PatternAutomaton.CharacterSet()
@@ -201,7 +200,7 @@ struct RegularExpressionParser {
                 high = last
                 guard low.value <= high.value else { throw wrong("the range of a class is in the wrong order") }
             } else if peek == "-" {
-                // A hyphen at the end is one.
+                // A hyphen at the end is a literal.
                 offset += 1
                 set.ranges.append((0x2D, 0x2D))
             }
@@ -213,7 +212,7 @@ struct RegularExpressionParser {
         return set
     }
 
-    /// A character of a class; nil for a shorthand, which is put into the class.
+    /// Returns a character of a class; nil for a shorthand, which is added to the class.
     private mutating func member(
         _ next: Unicode.Scalar, of set: inout PatternAutomaton.CharacterSet
     ) throws(Failure) -> Unicode.Scalar? {
@@ -225,13 +224,13 @@ struct RegularExpressionParser {
             guard !inner.isInverted else { throw .otherForm }
             set.ranges.append(contentsOf: inner.ranges)
             return nil
-        // Classes in classes, operations on them, and what means something in some places only.
+        // Nested classes, operations on classes, and characters that have a meaning only in some places.
         case "[", "&", "-", "{", "}", "^", "$": throw .otherForm
         default: return next
         }
     }
 
-    /// The ASCII members of a shorthand's class.
+    /// Returns the ASCII members of a shorthand class.
     private mutating func shorthand(_ letter: Unicode.Scalar) -> PatternAutomaton.CharacterSet? {
         let ranges: [(UInt32, UInt32)]
         switch letter {

@@ -1,11 +1,11 @@
 import Diagnostics
 
-/// A path of relationships from the source object, as a lookup's argument gives it.
+/// A path of relationships from the source object, as the argument of a lookup gives it.
 package struct SourcePath: Hashable, Sendable {
-    /// Names of the relationships in order; empty means the source object itself. Objects that are reached in several
-    /// ways count once.
+    /// The names of the relationships in order; empty for the source object itself. An object reached in several ways counts
+    /// once.
     package let components: [String]
-    /// Of SUBQUERY: the variable that stands for a member, and what has to hold for it.
+    /// The variable of a SUBQUERY, which names a member in ``condition``.
     package let variable: String?
     package let condition: PredicateNode?
 
@@ -16,7 +16,7 @@ package struct SourcePath: Hashable, Sendable {
     }
 }
 
-/// What the value expression of a relationship mapping says, in a form that runs without evaluating it per object.
+/// The value expression of a relationship mapping, in a form that needs no evaluation per object.
 package enum RelationshipExpression: Hashable, Sendable {
     /// `FUNCTION($manager, 'destinationInstancesForEntityMappingNamed:sourceInstances:', mapping, argument)`, also
     /// spelled `destinationInstancesForEntityMappingName:sourceInstances:`.
@@ -28,7 +28,7 @@ package enum RelationshipExpression: Hashable, Sendable {
 
     /// Recognises an expression.
     ///
-    /// - Parameter context: where the expression stands, for the error.
+    /// - Parameter context: the place of the expression, for the error.
     /// - Throws: `expression.unsupported` with the text for every other form.
     package init(
         _ expression: ValueExpression, context: MigrationError.Context = .init()
@@ -79,8 +79,8 @@ package enum RelationshipExpression: Hashable, Sendable {
 }
 
 extension SourcePath {
-    /// The path that an expression writes as `$source.a.b`, through `valueForKey:` and `valueForKeyPath:`, with the
-    /// operators that make one set of several (`@distinctUnionOfSets`), or inside a SUBQUERY.
+    /// Recognises `$source.a.b`, also written with `valueForKey:` and `valueForKeyPath:`, with the operators that unite several
+    /// sets (`@distinctUnionOfSets`), or inside a SUBQUERY.
     init?(_ node: ExpressionNode) {
         guard let (root, path) = node.keyPathParts else { return nil }
         switch root {
@@ -94,7 +94,7 @@ extension SourcePath {
         }
     }
 
-    /// A path without the operators that make one set of several; nil where it has others.
+    /// Returns a path without the operators that unite several sets; nil if it has other operators.
     private static func withoutUnions(_ path: [String]) -> [String]? {
         let unions: Set = [
             "@distinctUnionOfObjects", "@distinctUnionOfSets", "@distinctUnionOfArrays", "@unionOfObjects",
@@ -106,11 +106,11 @@ extension SourcePath {
 }
 
 extension ExpressionNode {
-    /// The components of a key path from `$source` without collection operators; empty for `$source` itself; nil for
-    /// every other expression.
+    /// The components of a key path from `$source` without collection operators; empty for `$source` itself; nil for every
+    /// other expression.
     package var sourceKeyPath: [String]? { keyPath(from: .variable("source")) }
 
-    /// The components of a key path from a root without collection operators.
+    /// Returns the components of a key path from a root; nil if it has collection operators or another root.
     func keyPath(from root: ExpressionNode) -> [String]? {
         if self == root { return [] }
         let step: (target: ExpressionNode, components: [String])

@@ -6,7 +6,7 @@ enum ReservedWord: String, CaseIterable {
     case function, ternary, cast, subquery, fetch, union, intersect, minus
     case first, last, size, ci, caseinsensitive
 
-    /// The reserved word that some bytes spell, in any case.
+    /// Finds the reserved word that the bytes spell, in any case.
     init?(_ bytes: some Collection<UInt8>) {
         // The longest word has 15 letters; longer names are never looked up.
         guard bytes.count <= 15 else { return nil }
@@ -22,7 +22,7 @@ enum ReservedWord: String, CaseIterable {
         self.init(rawValue: lower)
     }
 
-    /// Whether the word may stand for a name where an expression begins, because nothing else can begin with it.
+    /// True if the word may be a name at the start of an expression, because no other form begins with it.
     var isNameWhereExpressionBegins: Bool {
         switch self {
         case .function, .ternary, .cast, .subquery, .fetch, .union, .intersect, .minus, .first, .last, .size, .ci,
@@ -32,6 +32,6 @@ enum ReservedWord: String, CaseIterable {
         }
     }
 
-    /// The word as error messages and the canonical text write it.
+    /// The word in error messages and canonical text.
     var spelling: String { rawValue.uppercased() }
 }

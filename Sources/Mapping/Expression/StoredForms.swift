@@ -1,21 +1,21 @@
 import ManagedModel
 
-/// Where expressions look into values whose stored form is not their bytes: those of attributes that allow external
-/// storage, which have a marker byte before them or lie in a file. Only objects know what they are.
+/// Finds expressions that inspect values whose stored form is not their bytes. Values of attributes that allow external storage
+/// have a marker byte before them or are in a file, and only objects can read them.
 extension ValueExpression {
-    /// Whether the expression looks into a value of external storage.
+    /// Tells whether the expression inspects a value of external storage.
     ///
     /// - Parameters:
-    ///   - entity: what `$source` is; nil: nothing.
-    ///   - names: of all attributes of the source model that allow external storage.
-    /// - Complexity: O(nodes); O(1) where there are no such attributes.
+    ///   - entity: the entity of `$source`; if nil, the result is false.
+    ///   - names: the names of all attributes of the source model that allow external storage.
+    /// - Complexity: O(nodes); O(1) if there are no such attributes.
     package func looksIntoExternalData(of entity: EntityDescription?, names: Set<String>) -> Bool {
         SyntaxNode.expression(node).looksIntoExternalData(of: entity, names)
     }
 }
 
 extension SourcePredicate {
-    /// Whether the predicate looks into a value of external storage; whether one is nil is known without.
+    /// Tells whether the predicate inspects a value of external storage. A test for nil does not inspect it.
     package func looksIntoExternalData(of entity: EntityDescription?, names: Set<String>) -> Bool {
         SyntaxNode.predicate(node).looksIntoExternalData(of: entity, names)
     }
@@ -31,7 +31,7 @@ extension SyntaxNode {
                 .predicate(.comparison(_, .constant(.null), .equal, let value, _)),
                 .predicate(.comparison(_, let value, .notEqual, .constant(.null), _)),
                 .predicate(.comparison(_, .constant(.null), .notEqual, let value, _)):
-                // The path itself is no look into the value at its end.
+                // The path alone does not inspect the value at its end.
                 if value.keyPathParts == nil { pending.append(.expression(value)) }
             case .expression(let node):
                 if let (root, path) = node.keyPathParts, !path.isEmpty {
@@ -45,8 +45,8 @@ extension SyntaxNode {
         return false
     }
 
-    /// Whether a path leads to such an attribute. From an object that is not known its names decide: an attribute of the
-    /// same name that is not external is taken for one, which costs time only.
+    /// Tells whether a path leads to such an attribute. If the entity of an object is unknown, names decide: an attribute of
+    /// the same name that is not external then counts as external, which only costs time.
     private static func leads(_ path: [String], from entity: EntityDescription?, _ names: Set<String>) -> Bool {
         guard var current = entity else { return path.contains(where: names.contains) }
         for name in current.joiningElements(in: path) where !name.hasPrefix("@") {
@@ -61,7 +61,7 @@ extension SyntaxNode {
 }
 
 extension ManagedObjectModel {
-    /// Names of attributes that allow external storage.
+    /// The names of attributes that allow external storage.
     ///
     /// - Complexity: O(own properties of all entities).
     package var externalAttributeNames: Set<String> {

@@ -1,6 +1,6 @@
-/// Putting nodes in the place of variables.
+/// Replaces variables with nodes.
 extension ExpressionNode {
-    /// The tree with variables replaced; inside a SUBQUERY its own variable is left alone.
+    /// Returns the tree with variables replaced. A SUBQUERY's own variable is not replaced inside it.
     func substituting(_ values: [String: ExpressionNode]) -> ExpressionNode {
         switch self {
         case .constant, .evaluatedObject, .anyKey, .opaque: return self
@@ -37,7 +37,7 @@ extension ExpressionNode {
 }
 
 extension PredicateNode {
-    /// The tree with variables replaced.
+    /// Returns the tree with variables replaced.
     func substituting(_ values: [String: ExpressionNode]) -> PredicateNode {
         switch self {
         case .constant: self

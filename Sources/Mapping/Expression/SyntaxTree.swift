@@ -1,7 +1,7 @@
 import struct Foundation.Data
 import struct Foundation.Decimal
 
-/// The syntax tree of value expressions: all of NSExpression's forms.
+/// The syntax tree of value expressions, with all of NSExpression's forms.
 package indirect enum ExpressionNode: Hashable, Sendable {
     case constant(ExpressionConstant)
     /// `$name`, without the dollar sign.
@@ -26,11 +26,11 @@ package indirect enum ExpressionNode: Hashable, Sendable {
     case fetch(request: ExpressionNode, context: ExpressionNode, countOnly: Bool)
     /// `$name := value`.
     case assignment(String, ExpressionNode)
-    /// `ANYKEY`: any key of the object, as search predicates know it.
+    /// `ANYKEY`: any key of the object, as in search predicates.
     case anyKey
     /// A predicate used as a value.
     case predicate(PredicateNode)
-    /// What no text can write: an object, a closure; or a text that could not be read.
+    /// A part without a text form: an object, a closure, or a text that could not be parsed.
     case opaque(OpaqueConstant)
 }
 
@@ -68,7 +68,7 @@ package indirect enum ElementIndex: Hashable, Sendable {
     case size
 }
 
-/// The syntax tree of predicates: all of NSPredicate's forms.
+/// The syntax tree of predicates, with all of NSPredicate's forms.
 package indirect enum PredicateNode: Hashable, Sendable {
     case constant(Bool)
     case not(PredicateNode)
@@ -76,7 +76,7 @@ package indirect enum PredicateNode: Hashable, Sendable {
     case or([PredicateNode])
     case comparison(
         modifier: ComparisonModifier, ExpressionNode, ComparisonOperator, ExpressionNode, ComparisonOptions)
-    /// An expression used as a predicate, true where its value is.
+    /// An expression used as a predicate. It holds if its value is true.
     case expression(ExpressionNode)
 }
 

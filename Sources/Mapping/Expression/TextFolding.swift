@@ -1,12 +1,12 @@
 import Foundation
 
-/// What a comparison of text overlooks: case, diacritics.
+/// The differences that a comparison of text ignores: case, diacritics.
 struct TextFolding: Sendable, Hashable {
     let ignoresCase: Bool
     let ignoresDiacritics: Bool
 
-    /// `[n]` promises that the texts are normalised already, and `[l]` asks for the user's locale, which a migration
-    /// has none of: both compare like neither.
+    /// Makes the folding of comparison options. `[n]` promises that the texts are normalised already; `[l]` asks for the user's
+    /// locale, which a migration does not have. Both have no effect.
     init(_ options: ComparisonOptions) {
         ignoresCase = options.contains(.caseInsensitive)
         ignoresDiacritics = options.contains(.diacriticInsensitive)
@@ -14,7 +14,7 @@ struct TextFolding: Sendable, Hashable {
 
     var isExact: Bool { !ignoresCase && !ignoresDiacritics }
 
-    /// The bytes of a text with what is overlooked taken away. Text beyond ASCII goes through Foundation.
+    /// Returns the bytes of a text without the ignored differences. Text beyond ASCII goes through Foundation.
     func folded(_ bytes: some Collection<UInt8>) -> [UInt8] {
         if isExact { return Array(bytes) }
         if bytes.allSatisfy({ $0 < 0x80 }) { return ignoresCase ? bytes.map(Self.lowered) : Array(bytes) }
@@ -24,8 +24,8 @@ struct TextFolding: Sendable, Hashable {
         return Array(String(decoding: bytes, as: UTF8.self).folding(options: options, locale: nil).utf8)
     }
 
-    /// The bytes of a text folded character by character, so that one stays one: patterns count characters, and the
-    /// full folding makes two of some (ß becomes ss).
+    /// Returns the bytes of a text folded character by character, so that their number stays the same. Patterns count
+    /// characters, and full folding turns some into two (ß becomes ss).
     func foldedByCharacter(_ bytes: some Collection<UInt8>) -> [UInt8] {
         if isExact || bytes.allSatisfy({ $0 < 0x80 }) { return folded(bytes) }
         var text = String(decoding: bytes, as: UTF8.self)

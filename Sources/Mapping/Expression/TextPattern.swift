@@ -1,21 +1,21 @@
-/// A pattern of LIKE or MATCHES, compiled.
+/// A compiled pattern of LIKE or MATCHES.
 ///
-/// LIKE is a ``PatternAutomaton``. MATCHES has ICU's syntax, all of it: ``ICUPattern`` decides what a regular
-/// expression is and matches it, within a bounded number of steps. Where a pattern is plain (literals, classes, groups,
-/// alternatives, small counts) and the text leaves no doubt about Unicode's tables, the automaton gives the same answer
-/// in time proportional to text times pattern, without making a string of the text.
+/// LIKE uses a ``PatternAutomaton``. MATCHES has the whole of ICU's syntax: ``ICUPattern`` compiles the regular expression and
+/// matches it within a bounded number of steps. If a pattern is plain (literals, classes, groups, alternatives, small counts)
+/// and the text does not depend on Unicode's tables, the automaton gives the same answer in time proportional to text times
+/// pattern, without making a string of the text.
 struct TextPattern: Sendable {
-    /// Characters of a regular expression.
+    /// The greatest number of characters in a regular expression.
     static let maximumLength = 10_000
-    /// Automata with more states are used only where ICU's matcher gives up.
+    /// The greatest automaton that is tried first. Larger ones are used only if ICU's matcher gives up.
     private static let smallAutomaton = 256
 
     private let automaton: PatternAutomaton?
     private let library: ICUPattern?
-    /// Whether the automaton is right for every text, not only for ASCII.
+    /// True if the automaton is right for every text; otherwise only for ASCII.
     private let isExact: Bool
 
-    /// Compiles a LIKE pattern: `*` is any text, `?` one character, a backslash takes the meaning of the next away.
+    /// Compiles a LIKE pattern: `*` matches any text, `?` one character, and a backslash makes the next character literal.
     init(glob: String, _ folding: TextFolding) throws(ProgramFault) {
         automaton = try PatternAutomaton(glob: glob, folding)
         library = nil
@@ -24,8 +24,8 @@ struct TextPattern: Sendable {
 
     /// Compiles a regular expression.
     ///
-    /// - Throws: `expression.syntax` for what ICU does not know as a regular expression, `expression.unsupported` for
-    ///   one that is too long or too deep.
+    /// - Throws: `expression.syntax` for a pattern that ICU refuses, `expression.unsupported` for one that is too long or too
+    ///   deep.
     init(regularExpression text: String, _ folding: TextFolding) throws(ProgramFault) {
         guard text.unicodeScalars.count <= Self.maximumLength else {
             throw .unsupported("a regular expression of more than \(Self.maximumLength) characters is not taken")
@@ -40,7 +40,7 @@ struct TextPattern: Sendable {
         }
         let ignoresCase = folding.ignoresCase || parser.ignoresCase
         isExact = !ignoresCase && !parser.hasShorthands
-        // Case beyond ASCII reaches into it: the Kelvin sign is a k.
+        // If case is ignored, characters beyond ASCII can match ASCII ones: the Kelvin sign is a k.
         guard !ignoresCase || text.utf8.allSatisfy({ $0 < 0x80 }) else {
             automaton = nil
             return
@@ -49,10 +49,10 @@ struct TextPattern: Sendable {
             node, dotIsAnything: parser.dotIsAnything, ignoresCase ? folding.ignoringCase : folding)
     }
 
-    /// Whether the pattern matches a whole text of UTF-8 bytes.
+    /// Tells whether the pattern matches a whole text of UTF-8 bytes.
     ///
-    /// - Throws: `expression.patternLimit` where a pattern takes too many steps.
-    /// - Complexity: O(text × pattern) time for what the automaton matches.
+    /// - Throws: `expression.patternLimit` if the match takes too many steps.
+    /// - Complexity: O(text × pattern) time if the automaton matches.
     func matches(_ bytes: UnsafeRawBufferPointer) throws(ProgramFault) -> Bool {
         guard let library else { return automaton?.matches(bytes) ?? false }
         guard let automaton, isExact || bytes.allSatisfy({ $0 < 0x80 }) else {
@@ -64,7 +64,7 @@ struct TextPattern: Sendable {
         }
     }
 
-    /// Whether the pattern matches a whole text.
+    /// Tells whether the pattern matches a whole text.
     ///
     /// - Throws: as ``matches(_:)``.
     func matches(_ text: String) throws(ProgramFault) -> Bool {
@@ -80,7 +80,7 @@ struct TextPattern: Sendable {
 }
 
 extension TextFolding {
-    /// The same, and case is overlooked.
+    /// The same folding, with case ignored too.
     var ignoringCase: TextFolding {
         TextFolding(ignoresDiacritics ? [.caseInsensitive, .diacriticInsensitive] : .caseInsensitive)
     }

@@ -1,12 +1,12 @@
 import Diagnostics
 import Foundation
 
-/// NSExpression's ways to make an expression.
+/// The constructors of NSExpression.
 extension ValueExpression {
     /// Parses an NSExpression format string.
     ///
-    /// It does not throw, as Core Data's does not: a text that cannot be read is kept. A mapping model that holds it is
-    /// refused, and evaluating it records the error with the running migration.
+    /// It does not throw, as Core Data's does not: a text that cannot be parsed is kept. A mapping model that holds such an
+    /// expression is refused, and evaluating it records the error with the running migration.
     ///
     /// - Parameters:
     ///   - expressionFormat: at most 1 MiB of text, nested at most 200 levels deep.
@@ -30,81 +30,81 @@ extension ValueExpression {
         }
     }
 
-    /// A constant: a number, text, date, data, UUID, URL, collection, object or nil.
+    /// Makes a constant: a number, text, date, data, UUID, URL, collection, object or nil.
     public init(forConstantValue value: Any?) { self.init(node: .value(value)) }
 
-    /// A property of the evaluated object, or what lies at the end of a path from it.
+    /// Makes a key path from the evaluated object.
     public init(forKeyPath keyPath: String) { self.init(node: .keyPath(text: keyPath)) }
 
-    /// `$name`.
+    /// Makes a variable, `$name`.
     public init(forVariable name: String) { self.init(node: .variable(name)) }
 
-    /// A built-in function by its selector: `sum:`, `add:to:`, `now` …
+    /// Makes a call of a built-in function by its selector: `sum:`, `add:to:`, `now` …
     public init(forFunction name: String, arguments: [Any]) {
         let nodes = arguments.map { ($0 as? ValueExpression)?.node ?? ExpressionNode.value($0) }
         self.init(node: .function(target: nil, selector: name, arguments: nodes))
     }
 
-    /// A function of another expression's value by its selector.
+    /// Makes a call of a function on another expression's value, by its selector.
     public init(forFunction target: ValueExpression, selectorName name: String, arguments: [Any]?) {
         let nodes = (arguments ?? []).map { ($0 as? ValueExpression)?.node ?? ExpressionNode.value($0) }
         self.init(node: .function(target: target.node, selector: name, arguments: nodes))
     }
 
-    /// A list `{a, b}`.
+    /// Makes a list, `{a, b}`.
     public init(forAggregate subexpressions: [Any]) {
         self.init(
             node: .aggregate(subexpressions.map { ($0 as? ValueExpression)?.node ?? ExpressionNode.value($0) }))
     }
 
-    /// The members of either of two collections.
+    /// Makes the union of two collections.
     public init(forUnionSet left: ValueExpression, with right: ValueExpression) {
         self.init(node: .setOperation(.union, left.node, right.node))
     }
 
-    /// The members of both of two collections.
+    /// Makes the intersection of two collections.
     public init(forIntersectSet left: ValueExpression, with right: ValueExpression) {
         self.init(node: .setOperation(.intersection, left.node, right.node))
     }
 
-    /// The members of the first collection that are not in the second.
+    /// Makes the difference of two collections: the members of the first that are not in the second.
     public init(forMinusSet left: ValueExpression, with right: ValueExpression) {
         self.init(node: .setOperation(.difference, left.node, right.node))
     }
 
-    /// `SUBQUERY(expression, $variable, predicate)`.
+    /// Makes `SUBQUERY(expression, $variable, predicate)`.
     public init(
         forSubquery expression: ValueExpression, usingIteratorVariable variable: String, predicate: FormatPredicate
     ) {
         self.init(node: .subquery(expression.node, variable: variable, predicate.part))
     }
 
-    /// `TERNARY(predicate, trueExpression, falseExpression)`.
+    /// Makes `TERNARY(predicate, trueExpression, falseExpression)`.
     public init(
         forConditional predicate: FormatPredicate, trueExpression: ValueExpression, falseExpression: ValueExpression
     ) {
         self.init(node: .ternary(predicate.part, trueExpression.node, falseExpression.node))
     }
 
-    /// A value that a closure computes from the evaluated object, the arguments and the context.
+    /// Makes an expression whose value a closure computes from the evaluated object, the arguments and the context.
     public init(
         block: @escaping (Any?, [ValueExpression], NSMutableDictionary?) -> Any?, arguments: [ValueExpression]?
     ) {
         self.init(node: .opaque(OpaqueConstant(.expressionBlock(block, arguments ?? []))))
     }
 
-    /// `SELF`.
+    /// Returns the expression `SELF`.
     public static func expressionForEvaluatedObject() -> ValueExpression { ValueExpression(node: .evaluatedObject) }
 
-    /// `ANYKEY`.
+    /// Returns the expression `ANYKEY`.
     public static func expressionForAnyKey() -> ValueExpression { ValueExpression(node: .anyKey) }
 
-    /// The value for an object.
+    /// Returns the value for an object.
     ///
     /// - Parameters:
-    ///   - object: what SELF and bare key paths mean.
-    ///   - context: values of the expression's `$variables`; assignments are put into it.
-    /// - Returns: nil also where the value could not be computed: the failure is recorded with the running migration.
+    ///   - object: the value of SELF and the start of bare key paths.
+    ///   - context: the values of the expression's `$variables`. Assignments are added to it.
+    /// - Returns: the value; nil also if it could not be computed. Then the failure is recorded with the running migration.
     public func expressionValue(with object: Any?, context: NSMutableDictionary?) -> Any? {
         EvaluationScope.recording(nil) {
             try ExpressionEvaluator(object: object, context: context).value(of: self).object
@@ -113,8 +113,7 @@ extension ValueExpression {
 }
 
 extension ExpressionNode {
-    /// The key path that a text like `a.b.@count` says; a leading SELF is the evaluated object, a leading `$name` a
-    /// variable.
+    /// Returns the key path of a text like `a.b.@count`. A leading SELF is the evaluated object, a leading `$name` a variable.
     static func keyPath(text: String) -> ExpressionNode {
         var components = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         var target: ExpressionNode?

@@ -1,11 +1,11 @@
 import Diagnostics
 import Foundation
 
-/// NSExpression's questions for an expression's parts. A part that the expression's type has not is nil or empty.
+/// The parts of an expression, as NSExpression gives them. A part that the expression does not have is nil or empty.
 extension ValueExpression {
     /// The kinds of expressions, with Core Data's codes.
     public enum ExpressionType: UInt, Sendable {
-        /// A value that the text holds.
+        /// A value written in the text.
         case constantValue = 0
         /// `SELF`
         case evaluatedObject
@@ -25,15 +25,15 @@ extension ValueExpression {
         case subquery = 13
         /// A list in braces.
         case aggregate = 14
-        /// A wildcard of Spotlight's; it evaluates to nothing here.
+        /// A wildcard of Spotlight; its value here is nil.
         case anyKey = 15
-        /// A closure, which no text can hold.
+        /// A closure, which has no text form.
         case block = 19
         /// `TERNARY(…)`
         case conditional = 20
     }
 
-    /// What the expression is at its outermost.
+    /// The kind of the outermost expression.
     public var expressionType: ExpressionType {
         switch node {
         case .constant, .predicate: .constantValue
@@ -52,7 +52,7 @@ extension ValueExpression {
         }
     }
 
-    /// The constant's value.
+    /// The value of a constant.
     public var constantValue: Any? {
         switch node {
         case .constant(let constant): return EvaluatedValue(constant).object
@@ -62,13 +62,13 @@ extension ValueExpression {
         }
     }
 
-    /// The key path as text, without what it starts from; empty where there is none.
+    /// The key path as text, without its start; empty if there is none.
     public var keyPath: String {
         guard case .keyPath(_, let components) = node else { return "" }
         return components.joined(separator: ".")
     }
 
-    /// The selector of the function; empty where there is none.
+    /// The selector of the function; empty if there is none.
     public var function: String {
         switch node {
         case .function(_, let selector, _): selector
@@ -89,7 +89,7 @@ extension ValueExpression {
         }
     }
 
-    /// The variable's name without the dollar sign; empty where there is none.
+    /// The name of the variable without the dollar sign; empty if there is none.
     public var variable: String {
         switch node {
         case .variable(let name), .assignment(let name, _), .subquery(_, let name, _): name
@@ -97,7 +97,7 @@ extension ValueExpression {
         }
     }
 
-    /// What the function is called on, or the key path starts from; SELF where nothing is written.
+    /// The target of the function, or the start of the key path; SELF if none is written.
     public var operand: ValueExpression {
         switch node {
         case .function(let target?, _, _), .keyPath(let target?, _): ValueExpression(node: target)
@@ -134,7 +134,7 @@ extension ValueExpression {
         }
     }
 
-    /// The predicate of a subquery or of a choice.
+    /// The predicate of a subquery or conditional.
     public var predicate: FormatPredicate {
         switch node {
         case .subquery(_, _, let predicate), .ternary(let predicate, _, _), .predicate(let predicate):
@@ -143,13 +143,13 @@ extension ValueExpression {
         }
     }
 
-    /// What a choice gives where its predicate holds.
+    /// The value of a conditional if its predicate holds.
     public var `true`: ValueExpression {
         if case .ternary(_, let value, _) = node { return ValueExpression(node: value) }
         return ValueExpression(node: .constant(.null))
     }
 
-    /// What a choice gives where its predicate does not hold.
+    /// The value of a conditional if its predicate does not hold.
     public var `false`: ValueExpression {
         if case .ternary(_, _, let value) = node { return ValueExpression(node: value) }
         return ValueExpression(node: .constant(.null))
@@ -167,7 +167,7 @@ extension ValueExpression {
         return ValueExpression(node: .constant(.null))
     }
 
-    /// Why the format could not be read; nil for a good one.
+    /// The error of a format that could not be parsed; nil if it was parsed.
     package var failure: MigrationError? {
         if case .opaque(let constant) = node { return constant.failure }
         return nil
@@ -175,6 +175,6 @@ extension ValueExpression {
 }
 
 extension ValueExpression {
-    /// A copy: expressions are values.
+    /// Returns the expression itself, which is a value.
     public func copy() -> Any { self }
 }

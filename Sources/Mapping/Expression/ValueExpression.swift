@@ -1,6 +1,6 @@
 import Diagnostics
 
-/// A value expression: an NSExpression format string, parsed.
+/// A value expression, parsed from an NSExpression format string.
 public struct ValueExpression: Sendable, Hashable {
     /// The syntax tree.
     package let node: ExpressionNode
@@ -16,7 +16,7 @@ public struct ValueExpression: Sendable, Hashable {
         node = try ExpressionParser.expression(format)
     }
 
-    /// The canonical text: reading it gives this expression again.
+    /// The canonical text. Parsing it gives an equal expression.
     public var format: String {
         var printer = ExpressionPrinter()
         printer.write(node)
@@ -28,7 +28,7 @@ extension ValueExpression: CustomStringConvertible {
     public var description: String { format }
 }
 
-/// The predicate of a source filter: an NSPredicate format string, parsed.
+/// The predicate of a source filter, parsed from an NSPredicate format string.
 public struct SourcePredicate: Sendable, Hashable {
     /// The syntax tree.
     package let node: PredicateNode
@@ -44,7 +44,7 @@ public struct SourcePredicate: Sendable, Hashable {
         node = try ExpressionParser.predicate(format)
     }
 
-    /// The canonical text: reading it gives this predicate again.
+    /// The canonical text. Parsing it gives an equal predicate.
     public var format: String {
         var printer = ExpressionPrinter()
         printer.write(node)

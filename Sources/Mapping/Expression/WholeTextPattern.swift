@@ -1,13 +1,12 @@
 import Diagnostics
 
-/// A regular expression that a whole text has to match, for other modules: ``TextPattern``.
+/// A regular expression that must match a whole text: ``TextPattern`` for other modules.
 package struct WholeTextPattern: Sendable {
     private let pattern: TextPattern
 
     /// Compiles a regular expression.
     ///
-    /// - Throws: `expression.syntax` (78) for what is no regular expression, `expression.unsupported` (78) for
-    ///   forms that are not known.
+    /// - Throws: `expression.syntax` (78) for an invalid regular expression, `expression.unsupported` (78) for unknown forms.
     package init(_ text: String) throws(MigrationError) {
         do throws(ProgramFault) {
             pattern = try TextPattern(regularExpression: text, TextFolding([]))
@@ -16,9 +15,9 @@ package struct WholeTextPattern: Sendable {
         }
     }
 
-    /// Whether the pattern matches all of a text of UTF-8 bytes.
+    /// Tells whether the pattern matches a whole text of UTF-8 bytes.
     ///
-    /// - Throws: `expression.patternLimit` (65) where a pattern that has to backtrack takes too many steps.
+    /// - Throws: `expression.patternLimit` (65) if the match backtracks and takes too many steps.
     /// - Complexity: O(text × pattern) time.
     package func matches(_ bytes: UnsafeRawBufferPointer) throws(MigrationError) -> Bool {
         do throws(ProgramFault) { return try pattern.matches(bytes) } catch {
@@ -26,7 +25,7 @@ package struct WholeTextPattern: Sendable {
         }
     }
 
-    /// Whether the pattern matches all of a text.
+    /// Tells whether the pattern matches a whole text.
     ///
     /// - Throws: as ``matches(_:)``.
     package func matches(_ text: String) throws(MigrationError) -> Bool {

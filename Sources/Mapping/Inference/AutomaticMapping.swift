@@ -1,20 +1,19 @@
 import Diagnostics
 import ManagedModel
 
-/// The expressions that properties get when nobody says how they are computed: what inference and Xcode's compiler
-/// fill in, and what JSON leaves out.
+/// The default expressions of properties: inference and Xcode's compiler fill them in, and JSON may leave them out.
 ///
-/// - An attribute: `$source.<counterpart>`; a new one has no expression, and keeps what insertion gives it.
-/// - A relationship: the objects that the counterpart's objects became,
-///   `FUNCTION($manager, 'destinationInstancesForEntityMappingNamed:sourceInstances:', '<mapping>', $source.<counterpart>)`
-///   where exactly one entity mapping leads to the relationship's destination entity and its subentities, else
-///   `FUNCTION($manager, 'destinationInstancesForSourceRelationshipNamed:sourceInstances:', '<counterpart>',
-///   $source.<counterpart>)`; a new one has no expression. (SampleModel's V2toV3.cdm shows both: `owner`, `cars`.)
-/// - Transient properties hold nothing in a store and are not mapped, neither from nor to. A derived attribute is copied
-///   where the source has it.
+/// - An attribute: `$source.<counterpart>`; a new one has no expression, and keeps the value of its insertion.
+/// - A relationship: the objects that were made of the counterpart's objects, `FUNCTION($manager,
+///   'destinationInstancesForEntityMappingNamed:sourceInstances:', '<mapping>', $source.<counterpart>)` if exactly one entity
+///   mapping leads to the relationship's destination entity and its subentities, else `FUNCTION($manager,
+///   'destinationInstancesForSourceRelationshipNamed:sourceInstances:', '<counterpart>', $source.<counterpart>)`; a new one has
+///   no expression. (SampleModel's V2toV3.cdm shows both: `owner`, `cars`.)
+/// - Transient properties have no value in a store, and are mapped neither from nor to. A derived attribute is copied if the
+///   source has it.
 ///
-/// Counterparts are found as ``CounterpartMatching`` says, attributes and relationships in one list, so that an attribute
-/// that became a relationship is noticed.
+/// ``CounterpartMatching`` finds the counterparts, with attributes and relationships in one list, so that an attribute that
+/// became a relationship is noticed.
 package struct AutomaticMapping {
     /// One property of a destination entity.
     package struct Property {
@@ -26,33 +25,32 @@ package struct AutomaticMapping {
         /// The entity that declares it.
         package let declaringEntity: String
         package let outcome: Outcome
-        /// Whether a nil source value becomes the model's default: the attribute was optional, and is now required
-        /// with a default.
+        /// True if a nil source value becomes the model's default: the attribute was optional, and is now required with a
+        /// default.
         package let replacesNil: Bool
-        /// What Xcode's compiler fills in: the expression also where the two properties do not fit, which shows when it
-        /// runs, unless a policy deals with the property; nil for a new property, and where an attribute became a
-        /// relationship or the reverse.
+        /// The expression that Xcode's compiler fills in, also if the two properties do not fit: that shows at run time, unless
+        /// a policy sets the property. Nil for a new property, and if an attribute became a relationship or the reverse.
         package let compiledExpression: ValueExpression?
 
-        /// The expression; nil where the property is new, or where it cannot be mapped.
+        /// The expression; nil if the property is new or cannot be mapped.
         package var expression: ValueExpression? {
             if case .mapped(let expression, _) = outcome { return expression }
             return nil
         }
 
-        /// Why it cannot be mapped; nil where it can, or is new.
+        /// The reason why the property cannot be mapped; nil if it can, or is new.
         package var unmapped: UnmappedProperty? {
             guard case .incompatible(let reason, let origin) = outcome else { return nil }
             return UnmappedProperty(source: origin, reason: reason.reason(of: name, from: origin))
         }
 
-        /// The line that maps it in JSON, where its values convert when an expression names them; nil where they do not.
+        /// The JSON line that maps the property, if its values convert when an expression names them; else nil.
         var convertingLine: String? {
             guard case .incompatible(let reason, let origin) = outcome, reason.convertsWhereNamed else { return nil }
             return "\"\(name)\": \"$source.\(origin)\""
         }
 
-        /// A property mapping that says so. What cannot be mapped is left, with the reason.
+        /// Returns a property mapping for the outcome. A property that cannot be mapped has no expression, but the reason.
         package func propertyMapping() -> PropertyMapping {
             if let unmapped {
                 let mapping = PropertyMapping(name: name, valueExpression: nil)
@@ -66,26 +64,26 @@ package struct AutomaticMapping {
     }
 
     package enum Outcome {
-        /// Computed by the expression, from the source property of the name.
+        /// Computed by the expression, from the source property with the name.
         case mapped(ValueExpression, from: String)
         /// The source has no counterpart.
         case new
-        /// The source property of the name has values that the property cannot take over.
+        /// The source property with the name has values that the property cannot take.
         case incompatible(Incompatibility, from: String)
     }
 
     private let source: ManagedObjectModel
     private let destination: ManagedObjectModel
-    /// Name of the mapping and index of the destination entity, by index of the source entity.
+    /// The destination entities of the mappings, by index of the source entity.
     private var targets: [Int: [EntityDescription]] = [:]
-    /// By index of a destination entity: the entity mappings into it and its subentities.
+    /// The entity mappings into a destination entity and its subentities, by its index.
     private var producers: [Int: (count: Int, name: String, hasSource: Bool)] = [:]
-    /// Whether a relationship to an entity that nothing migrates is an incompatibility (inference) or leads nowhere.
+    /// True if a relationship to an entity that nothing migrates is an incompatibility (inference). If false, it leads nowhere.
     private let requiresTarget: Bool
 
-    /// Prepares the expressions for a list of entity mappings. Mappings that name unknown entities count for nothing.
+    /// Prepares the expressions for a list of entity mappings. Mappings that name unknown entities are ignored.
     ///
-    /// - Parameter requiresTarget: Whether a relationship whose old destination entity no mapping migrates is refused.
+    /// - Parameter requiresTarget: true to refuse a relationship if no mapping migrates its old destination entity.
     /// - Complexity: O(mappings × depth of inheritance).
     package init(
         entityMappings: [EntityMapping], source: ManagedObjectModel, destination: ManagedObjectModel,
@@ -112,7 +110,7 @@ package struct AutomaticMapping {
     /// The stored properties of a destination entity, own and inherited: attributes, then relationships, each by name. The
     /// elements of composite attributes stand in their places.
     ///
-    /// - Parameter sourceEntity: Nil for an add mapping: everything is new.
+    /// - Parameter sourceEntity: the source entity; nil for an add mapping, where everything is new.
     /// - Complexity: O(properties × subentities of their destinations).
     package func properties(
         from sourceEntity: EntityDescription?, to destinationEntity: EntityDescription
@@ -149,7 +147,7 @@ package struct AutomaticMapping {
         return .mapped(pair.filling(expression, from: counterpart) ?? expression, from: counterpart.name)
     }
 
-    /// Nil where the two are not both attributes or both relationships.
+    /// Returns the expression that maps a property; nil unless both are attributes or both are relationships.
     private func expression(of property: StoredProperty, from counterpart: StoredProperty) -> ValueExpression? {
         let value = ExpressionNode.source(counterpart.name)
         switch (property, counterpart) {
@@ -160,13 +158,13 @@ package struct AutomaticMapping {
         }
     }
 
-    /// The expression that looks up the destination objects of source objects, for a relationship.
+    /// Returns the expression that looks up the destination objects of source objects, for a relationship.
     ///
     /// - Parameters:
-    ///   - value: The source objects.
-    ///   - mapping: The entity mapping that made the objects; nil: the only one that leads to the relationship's
-    ///     destination entity, or whichever did.
-    ///   - name: The source relationship.
+    ///   - value: the source objects.
+    ///   - mapping: the entity mapping that made the objects. If nil, it is the only one that leads to the relationship's
+    ///     destination entity, or any if there are several.
+    ///   - name: the source relationship.
     func lookup(
         of value: ExpressionNode, in relationship: RelationshipDescription, mapping: String?, name: String
     ) -> ValueExpression {
@@ -198,8 +196,9 @@ package struct AutomaticMapping {
         }
     }
 
-    /// What the old destination entity became must be kin of the new one. Where it became nothing itself (an abstract
-    /// parent was dissolved), its subentities speak for it.
+    /// Returns the incompatibility of two destination entities; nil if they fit. The counterpart of the old one must be related
+    /// to the new one by inheritance. If the old one has no counterpart (an abstract parent was dissolved), its subentities
+    /// decide.
     private func destinationIncompatibility(
         from old: EntityDescription, to new: EntityDescription
     ) -> Incompatibility? {
@@ -215,7 +214,7 @@ package struct AutomaticMapping {
 /// Selectors of the migration manager that look objects up by a name.
 enum LookupSelector {
     static let byEntityMapping = "destinationInstancesForEntityMappingNamed:sourceInstances:"
-    /// The method's name in Swift, as some mapping models spell it.
+    /// The method's name in Swift, which some mapping models use.
     static let byEntityMappingName = "destinationInstancesForEntityMappingName:sourceInstances:"
     static let bySourceRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
     static let sourcesByEntityMapping = "sourceInstancesForEntityMappingNamed:destinationInstances:"

@@ -10,8 +10,8 @@ struct EntityHashes {
 
     subscript(entity: EntityDescription) -> Data? { byName[entity.definition.name] }
 
-    /// Whether two versions of an entity hold the same: their hashes are equal, or, where one is not known, all that
-    /// enters a hash is.
+    /// Tells whether two versions of an entity are the same: their hashes are equal or, if one is unknown, all ingredients of
+    /// the hash are.
     static func isUnchanged(
         _ old: EntityDescription, _ new: EntityDescription, _ oldHashes: EntityHashes, _ newHashes: EntityHashes
     ) -> Bool {

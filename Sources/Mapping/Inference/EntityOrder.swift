@@ -1,11 +1,11 @@
 import ManagedModel
 
 extension ManagedObjectModel {
-    /// The entities in the order in which Core Data numbers them (Z_ENT): roots by name without regard to case, each
-    /// followed at once by its subentities, likewise sorted.
+    /// The entities in the order in which Core Data numbers them (Z_ENT): roots sorted by name without regard to case, each
+    /// followed directly by its subentities, sorted likewise.
     ///
-    /// `SyncableSettingsMetadata` stands before `SyncFeatureEntity` in the store of duckduckgo's sync metadata. Names that
-    /// differ in case only keep code point order.
+    /// For example, `SyncableSettingsMetadata` precedes `SyncFeatureEntity` in the store of duckduckgo's sync metadata. Names
+    /// that differ only in case are in code point order.
     ///
     /// - Complexity: O(n log n) in entities.
     package var entitiesInStoreOrder: [EntityDescription] {
@@ -16,7 +16,7 @@ extension ManagedObjectModel {
             }.map(\.entity)
         }
         var order: [EntityDescription] = []
-        // A stack and no recursion: the depth of a hierarchy is the model's to choose.
+        // A stack instead of recursion, because the model chooses the depth of the hierarchy.
         var pending = Array(sorted(entities.filter { $0.superentity == nil }).reversed())
         while let next = pending.popLast() {
             order.append(next)
@@ -27,6 +27,6 @@ extension ManagedObjectModel {
 }
 
 extension EntityDescription {
-    /// Whether one of the two entities is the other or inherits from it.
+    /// Tells whether one of the two entities is the other or inherits from it.
     package func isKin(of other: EntityDescription) -> Bool { isKindOf(entity: other) || other.isKindOf(entity: self) }
 }

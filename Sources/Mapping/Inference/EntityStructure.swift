@@ -1,8 +1,8 @@
 import ManagedModel
 
-/// What of an entity decides the form of its rows: the ingredients of its version hash, compared as they are.
+/// The parts of an entity that determine the form of its rows: the ingredients of its version hash, compared directly.
 ///
-/// For entities whose hash is not known (they have or inherit derived or composite attributes).
+/// It serves entities with an unknown hash (they have or inherit derived or composite attributes).
 struct EntityStructure: Equatable {
     private struct Ancestor: Equatable {
         let name: String

@@ -1,7 +1,7 @@
 import Diagnostics
 import ManagedModel
 
-/// Why a property or a hierarchy cannot be mapped without being told how.
+/// The reason why a property or a hierarchy cannot be mapped without an instruction.
 package enum Incompatibility: Hashable, Sendable {
     /// The attribute's type changed.
     case attributeType(from: String, to: String)
@@ -11,12 +11,12 @@ package enum Incompatibility: Hashable, Sendable {
     case kind(from: String, to: String)
     /// A to-many relationship became a to-one.
     case cardinality
-    /// The relationship points to something else: `counterpart` is what the old destination became, nil where it is gone.
+    /// The relationship has another destination: `counterpart` is the old destination's counterpart, nil if it has none.
     case destination(old: String, counterpart: String?, new: String)
     /// Two entities without a common ancestor got one.
     case hierarchies(first: String, firstRoot: String, second: String, secondRoot: String)
 
-    /// The error's code when inference meets it.
+    /// The code of inference's error.
     var code: MigrationError.Code {
         switch self {
         case .attributeType, .compositeElement: "inference.attributeType"
@@ -27,13 +27,13 @@ package enum Incompatibility: Hashable, Sendable {
         }
     }
 
-    /// Whether the property may be left without a value; else the objects themselves have no place.
+    /// True if the property may be left without a value. If false, the objects themselves have no place.
     var mayBeLeft: Bool {
         if case .hierarchies = self { return false }
         return true
     }
 
-    /// Whether an expression that names the source attribute gives values that the attribute takes: numbers of another type,
+    /// True if an expression that names the source attribute gives values that the attribute takes: numbers of another type,
     /// and the bytes of a transformable attribute.
     var convertsWhereNamed: Bool {
         let (old, new): (String, String)
@@ -49,7 +49,7 @@ package enum Incompatibility: Hashable, Sendable {
         return wanted.takes(given)
     }
 
-    /// The reason in one sentence without a full stop, in the words that Core Data uses.
+    /// The reason in one sentence without a full stop, in Core Data's terms.
     package var reason: String {
         switch self {
         case .attributeType(let old, let new):
@@ -75,20 +75,20 @@ package enum Incompatibility: Hashable, Sendable {
 }
 
 extension Incompatibility {
-    /// The reason, with both names of a property that was renamed.
+    /// Returns the reason, with both names of a renamed property.
     package func reason(of property: String?, from oldName: String?) -> String {
         guard let oldName, let property, oldName != property else { return reason }
         return "\(reason), and \(oldName) was renamed to \(property)"
     }
 }
 
-/// Everything that stands against inferring a mapping model, in the order of the destination's entities.
+/// All obstacles to inferring a mapping model, in the order of the destination's entities.
 struct InferenceProblems {
     private struct Problem {
         let entity: String
         let property: String?
         let reason: Incompatibility
-        /// The source property's name; nil where the problem is no property's.
+        /// The name of the source property; nil if the problem does not concern a property.
         let origin: String?
 
         var sentence: String { reason.reason(of: property, from: origin) }
@@ -96,11 +96,11 @@ struct InferenceProblems {
     private var problems: [Problem] = []
     private var seen: Set<String> = []
 
-    /// Notes a problem. A property that several subentities inherit is reported once, at the first of them.
+    /// Records a problem. A property that several subentities inherit is reported once, at the first of them.
     ///
     /// - Parameters:
     ///   - origin: the source property.
-    ///   - declaredBy: The entity that declares the property; `entity` where the problem is the entity's own.
+    ///   - declaredBy: the entity that declares the property; `entity` if the problem concerns the entity itself.
     mutating func add(
         _ reason: Incompatibility, entity: String, property: String?, from origin: String? = nil, declaredBy: String
     ) {
@@ -108,7 +108,7 @@ struct InferenceProblems {
         problems.append(Problem(entity: entity, property: property, reason: reason, origin: origin))
     }
 
-    /// One error for all problems: code and context of the first, the others in the message. Nil where there is none.
+    /// One error for all problems: the code and context of the first, the others in the message. Nil if there are none.
     var error: MigrationError? {
         guard let first = problems.first else { return nil }
         var message = first.sentence

@@ -4,8 +4,8 @@ import ManagedModel
 extension MappingModel {
     /// Infers the mapping model between two versions, as Core Data's lightweight migration does.
     ///
-    /// Entities are matched by their renaming identifiers and names, every source entity at most once; their properties
-    /// get the expressions that copy what has the same identifier or name. The mappings are named as Core Data names them:
+    /// Entities are matched by their renaming identifiers and names, every source entity at most once. Their properties get
+    /// expressions that copy the counterpart with the same identifier or name. The mappings are named as Core Data names them:
     ///
     /// | destination entity | mapping | type |
     /// |---|---|---|
@@ -13,14 +13,14 @@ extension MappingModel {
     /// | of the same version hash, every property mapped from its own name | `IEM_Copy_<E>` | copy |
     /// | with any other counterpart | `IEM_Transform_<E>` | transform |
     ///
-    /// and `IEM_Remove_<E>` for a source entity that is no counterpart. `<E>` is the destination's name, for a remove
-    /// mapping the source's. Where a hash is not known the ingredients are compared. Abstract entities have mappings too;
-    /// they have no rows. The order is that of Z_ENT over the destination's entities, then the removals in the source's.
+    /// and `IEM_Remove_<E>` for a source entity without a counterpart. `<E>` is the destination's name, in a remove mapping the
+    /// source's. If a hash is unknown, its ingredients are compared. Abstract entities have mappings too; they have no rows.
+    /// The mappings are in the order of Z_ENT over the destination's entities, then the removals in that of the source's.
     ///
-    /// A new required attribute without default is no error here: it shows when rows exist.
+    /// A new required attribute without a default is accepted here: it is an error only if rows exist.
     ///
-    /// - Parameter unmappable: what becomes of properties that cannot be mapped. Entities of two hierarchies that are put
-    ///   into one are refused in any case.
+    /// - Parameter unmappable: the treatment of properties that cannot be mapped. Entities of two hierarchies put into one are
+    ///   refused in any case.
     /// - Throws: `inference.attributeType`, `inference.propertyKind`, `inference.cardinality`,
     ///   `inference.relationshipDestination`, `inference.hierarchies` (78): the first problem in the context, all in the
     ///   message.
@@ -51,7 +51,7 @@ extension MappingModel {
                 }
             entityMappings.append(mapping)
         }
-        // Copy demands that the properties stay in place, which needs the matching but not the names of mappings.
+        // A copy requires unchanged properties. That needs the matching but not the names of mappings.
         let places = AutomaticMapping(entityMappings: entityMappings, source: source, destination: destination)
         for (index, mapping) in entityMappings.enumerated() {
             if mapping.mappingType == .copyEntityMappingType, let counterpart = counterparts[index],
@@ -96,14 +96,14 @@ extension MappingModel {
         return model
     }
 
-    /// ``inferred(from:to:unmappable:)`` under the name that Core Data gives it.
+    /// Infers the mapping model: ``inferred(from:to:unmappable:)`` under Core Data's name.
     public static func inferredMappingModel(
         forSourceModel source: ManagedObjectModel, destinationModel destination: ManagedObjectModel
     ) throws -> MappingModel {
         try inferred(from: source, to: destination)
     }
 
-    /// Entities that come from two hierarchies cannot share one: their rows' keys come from two tables.
+    /// Refuses entities that come from two hierarchies and share one now, because the keys of their rows come from two tables.
     private static func checkHierarchies(
         _ entities: [EntityDescription], _ counterparts: [EntityDescription?], _ problems: inout InferenceProblems
     ) {
@@ -125,7 +125,7 @@ extension MappingModel {
 }
 
 extension EntityMappingType {
-    /// The first part of the names that Core Data gives to inferred mappings.
+    /// The prefix that Core Data gives the names of inferred mappings.
     fileprivate var inferredPrefix: String {
         switch self {
         case .addEntityMappingType: "IEM_Add_"
@@ -143,7 +143,7 @@ extension EntityDescription {
 }
 
 extension AutomaticMapping.Property {
-    /// Whether the property is computed from the source property of the same name.
+    /// True if the property is computed from the source property with the same name.
     fileprivate var staysInPlace: Bool {
         if case .mapped(_, let origin) = outcome { return origin == name }
         return false

@@ -7,12 +7,12 @@ import struct Foundation.UUID
 import typealias Foundation.uuid_t
 
 extension ArchivedExpression {
-    /// A constant value; collections of constants become aggregates, and what has no literal a cast of one:
-    /// `CAST('…', 'NSUUID')`, `CAST('…', 'NSURL')`, `CAST({key, value, …}, 'NSDictionary')`.
+    /// Reads a constant value. Collections of constants become aggregates, and a value without a literal form becomes a cast of
+    /// one: `CAST('…', 'NSUUID')`, `CAST('…', 'NSURL')`, `CAST({key, value, …}, 'NSDictionary')`.
     static func constant(
         _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> ExpressionNode {
-        // A class, as `CAST("NSNumber", "Class")` writes it.
+        // A class, as in `CAST("NSNumber", "Class")`.
         if let name = try object.string("NSConstantValueClassName"), name != "NSNull", name != "nil" {
             try tree.charge(bytes: name.utf8.count)
             return .cast(.constant(.string(name)), "Class")
@@ -42,7 +42,7 @@ extension ArchivedExpression {
         case .integer(let number): return .constant(.integer(number))
         case .real(let number): return .constant(.double(number))
         case .largeInteger(let high, let low):
-            // Beyond Int64, as unsigned 64-bit numbers are archived.
+            // A number beyond Int64: unsigned 64-bit numbers are archived in two halves.
             guard high == 0, let decimal = Decimal(exactText: String(low)) else { break }
             return .constant(.decimal(decimal))
         default: break
@@ -67,7 +67,7 @@ extension ArchivedExpression {
         guard let members = try value.elements() else {
             throw unreadable(object, "holds a \(value.kindName), which no constant can be")
         }
-        // Plain collections can hold themselves only as deep as the property list is.
+        // Plain collections nest at most as deep as the property list.
         guard let collection = value.object else {
             return .aggregate(try constants(members, in: object, &tree))
         }
@@ -87,7 +87,7 @@ extension ArchivedExpression {
 }
 
 extension UUID {
-    /// - Returns: nil for other than 16 bytes.
+    /// - Returns: nil unless there are 16 bytes.
     fileprivate init?(archived bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
         self = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }

@@ -4,26 +4,26 @@ import Diagnostics
 /// Reads archived NSExpression objects into the syntax tree.
 ///
 /// The keys of constants, variables, key paths, functions and fetches are those of real mapping models (SampleModel's
-/// V2toV3.cdm, Moody, wire). No file at hand shows the other classes: their parts are recognised by what they are and
-/// by a word in their key, so that a key spelled otherwise does not matter.
+/// V2toV3.cdm, Moody, wire). No known file contains the other classes. Their parts are recognised by their type and by a word
+/// in their key, so that the exact spelling of a key does not matter.
 ///
-/// A tree is at most ``maximumDepth`` deep, so that its text can be read again, and texts and objects are bounded by the
-/// guard, so that cycles and shared parts end in an error.
+/// A tree is at most ``maximumDepth`` deep, so that its text can be parsed again. The guard bounds texts and objects, so that
+/// cycles and shared parts end in an error.
 enum ArchivedExpression {
-    /// Levels of a tree. Each may take two pairs of parentheses of text, of which the parser allows 200.
+    /// The greatest depth of a tree. Each level may take two pairs of parentheses as text, of which the parser allows 200.
     static let maximumDepth = 90
 
-    /// A guard for the walks over all expressions of a mapping model: wire's have 3000 objects.
+    /// Makes a guard for the walks over all expressions of a mapping model. Wire's have 3000 objects.
     static var treeGuard: ArchivedTreeGuard { ArchivedTreeGuard(maximumDepth: maximumDepth, maximumVisits: 1_000_000) }
 
-    /// What an archive may cost: real ones have at most 1 kB and 60 values.
+    /// The limits of an archive. Real ones have at most 1 kB and 60 values.
     static let limits = BinaryPropertyList.Limits(bytes: 4 << 20, expandedValues: 200_000, depth: 64)
 
     /// Reads a whole archive with an expression as its root.
     ///
     /// - Parameter tree: bounds this walk, and all walks that share it.
-    /// - Returns: nil where the root is nil.
-    /// - Throws: `archive.…` for damage, cycles and size; `archive.expression` for what is no expression, and for
+    /// - Returns: nil if the root is nil.
+    /// - Throws: `archive.…` for damage, cycles and size; `archive.expression` for an object that is not an expression, and for
     ///   blocks, which are code.
     /// - Complexity: O(bytes).
     static func decode(
@@ -32,7 +32,7 @@ enum ArchivedExpression {
         try expression(try KeyedArchive(decoding: bytes, limits: limits).topValue(), &tree)
     }
 
-    /// Reads an expression that a field holds; nil for the archive's nil.
+    /// Reads an expression from a field; nil for the archive's nil.
     ///
     /// - Throws: as ``decode(_:_:)``.
     static func expression(
@@ -91,7 +91,7 @@ enum ArchivedExpression {
 
     // MARK: Parts
 
-    /// The object's keys, each charged: a large object that many refer to must not be searched for ever.
+    /// Returns the keys of an object, each charged to the guard: many references may lead to one large object.
     private static func keys(
         of object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> [String] {
@@ -100,11 +100,11 @@ enum ArchivedExpression {
         return keys
     }
 
-    /// The key that has a word in it.
+    /// Returns the key that contains a word.
     private static func key(
         _ word: String, of object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> String {
-        // The shortest first: a key that is the word itself, or has the least beside it.
+        // The shortest first: the word itself, or the key with the least text around it.
         guard
             let key = try keys(of: object, &tree).filter({ $0.contains(word) }).min(by: {
                 $0.utf8.count < $1.utf8.count
@@ -115,7 +115,7 @@ enum ArchivedExpression {
         return key
     }
 
-    /// The expression in the field whose key has a word in it.
+    /// Reads the expression in the field whose key contains a word.
     private static func part(
         _ word: String, of object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> ExpressionNode {
@@ -125,7 +125,7 @@ enum ArchivedExpression {
         return try node(part, &tree)
     }
 
-    /// The field that holds a predicate.
+    /// Reads the predicate of an object, from the field that holds it.
     private static func predicate(
         of object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> PredicateNode {
@@ -150,7 +150,7 @@ enum ArchivedExpression {
         return nodes
     }
 
-    /// A variable's name, given as text or as a variable expression.
+    /// Returns the name of a variable, archived as text or as a variable expression.
     private static func variable(
         _ object: ArchivedObject, _ key: String, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> String {
@@ -210,8 +210,8 @@ enum ArchivedExpression {
 
     // MARK: Functions
 
-    /// Calls, among them key paths (`valueForKeyPath:` of their operand) and arithmetic (selectors of
-    /// `_NSPredicateUtilities`).
+    /// Reads a call. Key paths (`valueForKeyPath:` of their operand) and arithmetic (selectors of `_NSPredicateUtilities`) are
+    /// archived as calls too.
     private static func function(
         _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> ExpressionNode {
@@ -238,7 +238,7 @@ enum ArchivedExpression {
             target: try node(operand, &tree), selector: selector, arguments: try nodes(values, in: object, &tree))
     }
 
-    /// The components of a key path's argument; nil where the call computes its key.
+    /// Returns the components of a key path's argument; nil if the call computes its key.
     private static func keyPath(
         _ value: ArchivedValue, isPath: Bool, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> [String]? {
@@ -276,7 +276,7 @@ enum ArchivedExpression {
         return .function(target: nil, selector: selector, arguments: arguments)
     }
 
-    /// An index, or one of the words that are archived as a symbolic expression.
+    /// Reads an index, or one of the words that are archived as a symbolic expression.
     private static func elementIndex(
         _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> ElementIndex {

@@ -1,18 +1,18 @@
 import Archives
 import Diagnostics
 
-/// Reads archived NSPredicate objects into the syntax tree (keys as in the validation predicates of compiled models,
-/// SampleModel2_V1 and cyface V3). Bounded as ``ArchivedExpression`` is.
+/// Reads archived NSPredicate objects into the syntax tree. The keys are those of validation predicates in compiled models
+/// (SampleModel2_V1 and cyface V3). Bounded like ``ArchivedExpression``.
 enum ArchivedPredicate {
-    /// Whether an object says that it is a predicate.
+    /// Tells whether an object is a predicate, by its class.
     static func isPredicate(_ object: ArchivedObject) -> Bool {
         object.isKind(of: "NSPredicate") || object.className.hasSuffix("Predicate")
     }
 
     /// Reads one predicate with its parts.
     ///
-    /// - Throws: `archive.…` for damage, cycles and size; `archive.expression` for what is no predicate that a text can
-    ///   write: blocks, comparisons by a selector of an app.
+    /// - Throws: `archive.…` for damage, cycles and size; `archive.expression` for predicates without a text form: blocks,
+    ///   comparisons by a selector of an app.
     static func node(
         _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> PredicateNode {
@@ -49,7 +49,7 @@ enum ArchivedPredicate {
         }
     }
 
-    /// NSComparisonPredicate.Operator's codes.
+    /// The operators by NSComparisonPredicate.Operator's codes.
     private static let operators: [Int64: ComparisonOperator] = [
         0: .lessThan, 1: .lessThanOrEqual, 2: .greaterThan, 3: .greaterThanOrEqual, 4: .equal, 5: .notEqual,
         6: .matches, 7: .like, 8: .beginsWith, 9: .endsWith, 10: .isIn, 99: .contains, 100: .between,
@@ -78,7 +78,7 @@ enum ArchivedPredicate {
         case 2: modifier = .any
         case let type: throw ArchivedExpression.unreadable(operation, "has an unknown quantifier (\(type))")
         }
-        // Text operators keep their options in NSFlags, the others in NSOptions.
+        // Text operators have their options in NSFlags, the others in NSOptions.
         var flags = try operation.integer("NSOptions")
         if flags == nil { flags = try operation.integer("NSFlags") }
         let options = ComparisonOptions(rawValue: UInt8(truncatingIfNeeded: (flags ?? 0) & 0xF))

@@ -3,21 +3,21 @@ import Diagnostics
 
 /// Reads an archived `userInfo` dictionary.
 enum ArchivedUserInfo {
-    /// What an archive may cost.
+    /// The limits of an archive.
     private static let limits = BinaryPropertyList.Limits(bytes: 16 << 20, expandedValues: 500_000, depth: 64)
 
     /// Reads a whole archive with a dictionary as its root.
     ///
     /// - Parameter tree: bounds this walk, and all walks that share it.
-    /// - Returns: nil where the root is nil.
-    /// - Throws: `archive.…`; `archive.userInfo` for values that are neither property list values, decimals nor null.
+    /// - Returns: nil if the root is nil.
+    /// - Throws: `archive.…`; `archive.userInfo` for values other than property list values, decimals and null.
     static func decode(
         _ bytes: [UInt8], _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> [AnyHashable: Any]? {
         try dictionary(try KeyedArchive(decoding: bytes, limits: limits).topValue(), &tree)
     }
 
-    /// Reads the dictionary that a field holds; nil for the archive's nil.
+    /// Reads the dictionary of a field; nil for the archive's nil.
     static func dictionary(
         _ value: ArchivedValue, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> [AnyHashable: Any]? {

@@ -1,9 +1,9 @@
 import Diagnostics
 import ManagedModel
 
-/// Resolves key paths against entities alone, to check expressions before there are batches: slots are only counted.
+/// Resolves key paths from entities alone, to check expressions before there are batches. Slots are only counted.
 struct EntityKeyPathResolver: KeyPathResolver {
-    /// The entity of the row's own object, then those of the objects around it.
+    /// The entity of the row's own object, then those of the enclosing objects.
     private let entities: [EntityDescription]
     let scope: [String]
     private var slots = 0
@@ -18,8 +18,8 @@ struct EntityKeyPathResolver: KeyPathResolver {
         self.scope = scope
     }
 
-    /// - Throws: `mapping.unknownKeyPath` where a component names no property of its entity; `expression.unsupported` for
-    ///   paths over to-many relationships and to properties that the store does not hold, which only objects have.
+    /// - Throws: `mapping.unknownKeyPath` if a component is not a property of its entity; `expression.unsupported` for paths
+    ///   over to-many relationships and to properties that are not stored, which only objects have.
     mutating func slot(forKeyPath path: [String]) throws(MigrationError) -> (slot: Int, type: AttributeType) {
         try slot(forKeyPath: path, level: 0)
     }
@@ -70,7 +70,7 @@ struct EntityKeyPathResolver: KeyPathResolver {
             }
             if current.composite(named: name) != nil { throw unsupported(ofComposite: name, current, path.last) }
             guard let relationship = current.relationship(named: name) else {
-                // Fetched properties and the like exist for objects only.
+                // Fetched properties and similar ones exist only for objects.
                 if current.definition.fetchedProperties.contains(where: { $0.name == name }) {
                     throw unsupported("\(current).\(name) is a fetched property")
                 }

@@ -1,26 +1,26 @@
-/// A place in a text: one-based line and column, columns in Unicode scalars.
+/// A place in a text: line and column from 1, with columns counted in Unicode scalars.
 struct TextPosition: Hashable {
     var line: Int
     var column: Int
 }
 
-/// A value of a JSON text with the place where it begins.
+/// A value of a JSON text, with the place where it begins.
 struct JSONNode {
     let value: JSONValue
     let position: TextPosition
 }
 
-/// What a JSON value is. Numbers keep their text: their type is decided by who wants them.
+/// The content of a JSON value. Numbers stay text, because their users decide on the type.
 indirect enum JSONValue {
     case null
     case boolean(Bool)
     case number(String)
     case string(String)
     case array([JSONNode])
-    /// In the order of the text; keys are unique.
+    /// The members in the order of the text; keys are unique.
     case object([JSONMember])
 
-    /// What it is, for messages: `a string`, `null`, …
+    /// The kind of the value in messages: `a string`, `null`, …
     var kind: String {
         switch self {
         case .null: "null"
@@ -36,7 +36,7 @@ indirect enum JSONValue {
 /// A key and its value.
 struct JSONMember {
     let key: String
-    /// Where the key's quotation mark stands.
+    /// The place of the key's quotation mark.
     let keyPosition: TextPosition
     let value: JSONNode
 }

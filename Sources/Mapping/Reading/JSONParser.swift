@@ -1,16 +1,16 @@
 import Diagnostics
 
-/// Reads a JSON text (RFC 8259), strictly, and remembers where everything stands.
+/// Parses a JSON text (RFC 8259) strictly, and records the place of every value.
 ///
-/// Refused are: what the grammar does not know (comments, trailing commas, …), keys that occur twice in an object, bytes
-/// that are no UTF-8, escapes of lone surrogates, texts longer than ``maximumLength`` and nested deeper than
-/// ``maximumDepth``. A byte order mark at the start is passed over. Lines end with LF, CR LF or CR.
+/// It refuses violations of the grammar (comments, trailing commas, …), duplicate keys in an object, bytes that are not UTF-8,
+/// escapes of lone surrogates, texts longer than ``maximumLength`` and nesting deeper than ``maximumDepth``. A byte order mark
+/// at the start is skipped. Lines end with LF, CR LF or CR.
 ///
 /// Memory: the tree, about ten times the text. O(n) time.
 struct JSONParser {
-    /// Bytes; a mapping model of a hundred entities has a hundred thousand.
+    /// The greatest length of a text in bytes. A mapping model of a hundred entities has a hundred thousand.
     static let maximumLength = 32 << 20
-    /// Arrays and objects inside each other.
+    /// The greatest nesting of arrays and objects.
     static let maximumDepth = 100
 
     private let bytes: [UInt8]
@@ -18,9 +18,9 @@ struct JSONParser {
     private var offset = 0
     private var position = TextPosition(line: 1, column: 1)
 
-    /// Reads a whole text.
+    /// Parses a whole text.
     ///
-    /// - Parameter path: The file, for errors.
+    /// - Parameter path: the file, for errors.
     /// - Throws: `mapping.json` (78) with line and column; `mapping.duplicateKey` (78) at the second key.
     static func parse(_ bytes: [UInt8], path: String) throws(MigrationError) -> JSONNode {
         guard bytes.count <= maximumLength else {
@@ -60,7 +60,7 @@ struct JSONParser {
             context: .init(path: path, line: place.line, column: place.column))
     }
 
-    /// Steps over one byte that is no line end and begins a character or is one.
+    /// Skips one byte that is a whole character or its first byte, and not a line end.
     private mutating func advance() {
         offset += 1
         position.column += 1
@@ -214,7 +214,8 @@ struct JSONParser {
         throw failure("The string that begins here has no end", at: start)
     }
 
-    /// A string of ASCII characters without escapes, as nearly all are, with its end; nil, and nothing is read, for others.
+    /// Reads a string of ASCII characters without escapes, as nearly all strings are. For other strings it returns nil and
+    /// reads nothing.
     private mutating func plainString() -> String? {
         guard
             let end = bytes[offset...].firstIndex(where: {
@@ -229,7 +230,7 @@ struct JSONParser {
         return String(decoding: bytes[offset..<end], as: UTF8.self)
     }
 
-    /// One character of a string, escaped or not.
+    /// Reads one character of a string, escaped or not.
     private mutating func character() throws(MigrationError) -> Unicode.Scalar {
         guard let byte = peek else { throw failure("The text ends inside a string") }
         switch byte {

@@ -1,11 +1,11 @@
-/// Writes JSON for people: two spaces a level, one member a line, keys in the order in which they are given.
+/// Writes JSON for people: two spaces a level, one member a line, keys in the order given.
 struct JSONWriter {
     /// The text so far.
     private(set) var text = ""
-    /// Whether the object or array at each depth has a member already.
+    /// For each depth, true if the object or array already has a member.
     private var hasMembers: [Bool] = []
 
-    /// An object or array; its members are written by `body`. Without any it is `{}` or `[]`.
+    /// Writes an object or array, with its members written by `body`. Without members it is `{}` or `[]`.
     mutating func container(
         _ opening: Character, _ closing: Character, _ body: (inout JSONWriter) -> Void
     ) {
@@ -30,14 +30,14 @@ struct JSONWriter {
         newLine()
     }
 
-    /// A word that is JSON already: a number, `null`, `true`.
+    /// Writes a word that is valid JSON: a number, `null`, `true`.
     mutating func literal(_ word: String) { text += word }
 
-    /// A string. Escaped is what must be, and nothing else.
+    /// Writes a string, with the necessary escapes only.
     mutating func string(_ value: String) {
         text.append("\"")
         defer { text.append("\"") }
-        // As nearly all are.
+        // Nearly all strings need no escapes.
         if value.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
             text += value
             return

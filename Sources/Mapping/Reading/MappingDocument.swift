@@ -3,11 +3,11 @@ import ManagedModel
 
 import struct Foundation.Data
 
-/// A mapping model's JSON text, with what every reading of it needs: keys, types and places.
+/// The JSON text of a mapping model, with the common parts of all ways of reading it: keys, types and places.
 struct MappingDocument {
-    /// The version that is written; this and all before it are read. 2 has more keys than 1 (`rulesOfTheSource`, `from`, `to`,
-    /// `sourceExpression`, version hashes, `unlisted`, `convertedFrom`, properties as objects), which a program that reads 1
-    /// only would call unknown.
+    /// The version that is written; this and all earlier ones are read. Version 2 has more keys than 1 (`rulesOfTheSource`,
+    /// `from`, `to`, `sourceExpression`, version hashes, `unlisted`, `convertedFrom`, properties as objects), which a program
+    /// for version 1 would refuse as unknown.
     static let formatVersion = 2
     /// The keys of the mapping model itself.
     static let modelKeys = ["formatVersion", "rulesOfTheSource", "from", "to", "entityMappings"]
@@ -17,7 +17,7 @@ struct MappingDocument {
         "destinationEntityVersionHash", "sourceFilter", "sourceExpression", "migrationPolicy", "userInfo", "unlisted",
         "convertedFrom", "attributes", "relationships",
     ]
-    /// The keys of a property that is written as an object.
+    /// The keys of a property written as an object.
     static let propertyKeys = ["expression", "keyPath", "entityMapping", "unmappable", "userInfo"]
 
     let root: JSONNode
@@ -29,7 +29,7 @@ struct MappingDocument {
         root = try JSONParser.parse(bytes, path: path)
     }
 
-    /// An error at a place of the text.
+    /// Makes an error at a place of the text.
     func failure(
         _ code: MigrationError.Code, _ message: String, at place: TextPosition, remedy: String? = nil,
         context: MigrationError.Context = .init()
@@ -39,7 +39,7 @@ struct MappingDocument {
             context: MigrationError.Context(path: path, line: place.line, column: place.column).filled(from: context))
     }
 
-    /// The members of an object whose keys must all be known.
+    /// Returns the members of an object; all keys must be known.
     ///
     /// - Throws: `mapping.valueType`, `mapping.unknownKey` (78).
     func members(
@@ -60,7 +60,7 @@ struct MappingDocument {
         return byKey
     }
 
-    /// The string of a member, nil where the member is absent.
+    /// Returns the string of a member, nil if the member is absent.
     ///
     /// - Throws: `mapping.valueType` (78), also for an empty string.
     func string(_ member: JSONMember?) throws(MigrationError) -> String? {
@@ -81,8 +81,8 @@ struct MappingDocument {
             at: node.position)
     }
 
-    /// The error of an expression that does not parse, at the string that holds it. Where in the expression is in the
-    /// parser's message.
+    /// Makes the error of an expression that does not parse, at the place of its string. The parser's message has the place in
+    /// the expression.
     func failure(
         parsing node: JSONNode, _ error: MigrationError, context: MigrationError.Context
     ) -> MigrationError {
@@ -93,16 +93,16 @@ struct MappingDocument {
 }
 
 extension MappingDocument {
-    /// What the mapping model says of the rules of the source, and of the versions that it is for.
+    /// The statements of the mapping model about the rules of the source and about its versions.
     struct Statements {
         var rules = RulesOfTheSource.error
-        /// Of `rulesOfTheSource`, or of `formatVersion`, beside which it may stand.
+        /// The line of `rulesOfTheSource`, or of `formatVersion`, beside which it may be added.
         var rulesLine: Int?
         var from: String?
         var to: String?
     }
 
-    /// The version hash of a member, in hexadecimal digits or base64; nil where the member is absent.
+    /// Returns the version hash of a member, in hexadecimal digits or base64; nil if the member is absent.
     ///
     /// - Throws: `mapping.valueType` (78).
     func hash(_ member: JSONMember?) throws(MigrationError) -> Data? {

@@ -1,19 +1,20 @@
 import Diagnostics
 import Foundation
 
-/// The forms in which a mapping model stands on disk.
+/// The forms of a mapping model on disk.
 package enum MappingForm: String, Sendable, Encodable {
     /// Stagecoach's own.
     case json
     /// Xcode's `.xcmappingmodel` folder, or the `xcmapping.xml` in it.
     case xcode = "xcmappingmodel"
-    /// What Xcode's compiler makes of it: `.cdm`.
+    /// The output of Xcode's compiler: `.cdm`.
     case compiled = "cdm"
 }
 
-/// A mapping model's file, read whole: at most ``greatestByteCount``.
+/// The file of a mapping model, read as a whole: at most ``greatestByteCount``.
 package struct MappingFile {
-    /// More than this is no mapping model; the largest known, with two copies of its models, has 4 MB.
+    /// The size above which a file is not read as a mapping model. The largest known one, with two copies of its models, has 4
+    /// MB.
     package static let greatestByteCount = 64 << 20
 
     package let form: MappingForm
@@ -21,9 +22,9 @@ package struct MappingFile {
     package let path: String
     package let bytes: [UInt8]
 
-    /// Reads a file, and tells its form by its first bytes.
+    /// Reads a file, and determines its form by its first bytes.
     ///
-    /// - Parameter path: A JSON file, an `.xcmappingmodel` folder or the XML file in it, or a `.cdm` file.
+    /// - Parameter path: a JSON file, an `.xcmappingmodel` folder or the XML file in it, or a `.cdm` file.
     /// - Throws: `mapping.notFound`, `mapping.notAFile` (66), `mapping.permission` (77), `mapping.unreadable` (74),
     ///   `mapping.tooLarge`, `mapping.unknownKind` (78).
     package init(path argument: String) throws(MigrationError) {
@@ -42,12 +43,12 @@ package struct MappingFile {
         form = try Self.form(of: bytes, path: path)
     }
 
-    /// The file in an `.xcmappingmodel` folder.
+    /// The name of the file in an `.xcmappingmodel` folder.
     static let contentsName = "xcmapping.xml"
 
-    /// Whether a path's name, or a file's first bytes, say that it is a mapping model; nothing else is looked at.
+    /// Tells whether a path's name, or a file's first bytes, are those of a mapping model. Nothing else is examined.
     ///
-    /// - Parameter beginning: The file's first bytes; nil for a folder.
+    /// - Parameter beginning: the first bytes of the file; nil for a folder.
     package static func isMappingModel(name path: String, beginning: [UInt8]?) -> Bool {
         var name = path
         while name.count > 1, name.hasSuffix("/") { name.removeLast() }
@@ -72,20 +73,20 @@ package struct MappingFile {
             context: .init(path: path))
     }
 
-    /// The first byte that is neither white space nor a byte order mark.
+    /// Returns the first byte that is neither white space nor part of a byte order mark.
     private static func firstCharacter(_ bytes: [UInt8]) -> UInt8? {
         let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
         return text.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
     }
 
-    /// Whether an XML file's prolog announces the root element of Xcode's mapping models.
+    /// Tells whether an XML file's prolog announces the root element of Xcode's mapping models.
     private static func isXcodeDatabase(_ beginning: [UInt8]) -> Bool {
         guard firstCharacter(beginning) == UInt8(ascii: "<") else { return false }
         let text = String(decoding: beginning, as: UTF8.self)
         return text.contains("<!DOCTYPE database") || text.contains("<database")
     }
 
-    /// What stands at a path; nil for nothing.
+    /// Returns the status of the file at a path; nil if there is none.
     private static func status(_ path: String) throws(MigrationError) -> stat? {
         do throws(FileBytes.Failure) { return try FileBytes.status(path) } catch {
             throw unreadable(path, error)

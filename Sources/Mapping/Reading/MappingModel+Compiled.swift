@@ -7,13 +7,13 @@ import struct Foundation.Data
 extension MappingModel {
     /// Reads a compiled mapping model, a `.cdm` file, against its two models.
     ///
-    /// The compiler has filled everything in, so that what it filled in by itself is told from its spelling: an
-    /// expression that equals the automatic one counts as automatic. Version hashes in the file must be those of the
-    /// models, as far as they are known there: Core Data, too, refuses a mapping model of other versions.
+    /// The compiler has filled in all defaults, so defaults are recognised by their spelling: an expression equal to the
+    /// automatic one counts as automatic. Version hashes in the file must be those of the models, as far as these are known.
+    /// Core Data, too, refuses a mapping model of other versions.
     ///
-    /// - Parameter earlier: names of entity mappings of models that run before.
+    /// - Parameter earlier: the names of entity mappings of mapping models that run before.
     /// - Throws: `mapping.archive` for damage (the archive's error is the cause), `mapping.versionHash`,
-    ///   `mapping.unknownEntity`, `mapping.unknownProperty`, and what ``validate(source:destination:)`` throws; all 78,
+    ///   `mapping.unknownEntity`, `mapping.unknownProperty`, and the errors of ``validate(source:destination:)``; all 78,
     ///   with path, entity mapping and property.
     /// - Complexity: O(file) time and memory.
     static func reading(
@@ -47,8 +47,8 @@ extension MappingModel {
         return model
     }
 
-    /// Reads a compiled mapping model as it stands, without its models: no expression counts as automatic, and
-    /// properties that are not listed are left alone.
+    /// Reads a compiled mapping model literally, without its models: no expression counts as automatic, and unlisted properties
+    /// are not touched.
     ///
     /// - Throws: `mapping.archive` (78).
     /// - Complexity: O(file) time and memory.
@@ -69,7 +69,7 @@ extension MappingModel {
 }
 
 extension EntityMapping {
-    /// Compares stated hashes with those of the models; takes the models' where none is stated.
+    /// Compares stated hashes with those of the models. If none is stated, the models' hashes are set.
     ///
     /// - Throws: `mapping.versionHash` (78).
     func checkHashes(
@@ -96,9 +96,9 @@ extension EntityMapping {
 /// Reads the object graph of a compiled mapping model (SampleModel's V2toV3.cdm).
 private struct CompiledMappingReader {
     private let archive: KeyedArchive
-    /// Members of collections that may still be read: shared ones must not multiply.
+    /// The number of collection members that may still be read, so that shared ones cannot multiply.
     private var remainingMembers = 500_000
-    /// Bounds the walks over all expressions together.
+    /// The common bound of the walks over all expressions.
     private var tree = ArchivedExpression.treeGuard
 
     init(_ bytes: [UInt8]) throws(MigrationError) {
@@ -114,7 +114,7 @@ private struct CompiledMappingReader {
             throw Self.malformed("The archive holds a \(root.className), not a mapping model")
         }
         let model = MappingModel()
-        // The names lead to the same objects; a mapping model without the list would have no order.
+        // The dictionary by name leads to the same objects. A mapping model without the list would have no order.
         for value in try elements(root, "NSEntityMappings") ?? [] {
             guard let object = value.object, object.isKind(of: "NSEntityMapping") else {
                 throw Self.malformed("The mapping model holds a \(value.kindName) where an entity mapping is expected")
@@ -127,7 +127,7 @@ private struct CompiledMappingReader {
     private mutating func elements(
         _ object: ArchivedObject, _ key: String
     ) throws(MigrationError) -> [ArchivedValue]? {
-        // Old compilers may keep the mappings by name, in a dictionary of known keys or another.
+        // Old compilers may store the mappings by name, in a dictionary with the known keys or another one.
         let value = try object.value(key)
         var members: [ArchivedValue]?
         if case .null = value { return nil }

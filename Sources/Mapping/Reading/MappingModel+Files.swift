@@ -2,17 +2,17 @@ import Diagnostics
 import ManagedModel
 
 extension MappingModel {
-    /// Reads a mapping model: Stagecoach's JSON form, Xcode's `.xcmappingmodel` (the folder, or the XML file in it) or
-    /// a compiled `.cdm`; the first bytes tell which.
+    /// Reads a mapping model: Stagecoach's JSON form, Xcode's `.xcmappingmodel` (the folder, or the XML file in it) or a
+    /// compiled `.cdm`. The first bytes determine the form.
     ///
     /// - Parameters:
     ///   - path: the file or folder.
-    ///   - sourceModel: the version that the mapping model migrates from.
-    ///   - destinationModel: the version that it migrates to.
+    ///   - sourceModel: the version from which the mapping model migrates.
+    ///   - destinationModel: the version to which it migrates.
     ///   - earlier: mapping models that run before, whose entity mappings expressions may look up.
-    ///   - unmappable: what becomes of properties that JSON does not list and that cannot be mapped.
-    /// - Throws: `mapping.notFound`, `mapping.notAFile` (66), `mapping.permission` (77), `mapping.unreadable` (74),
-    ///   `mapping.…` and `expression.…` (78) with line and column where the form has them.
+    ///   - unmappable: the treatment of properties that JSON does not list and that cannot be mapped.
+    /// - Throws: `mapping.notFound`, `mapping.notAFile` (66), `mapping.permission` (77), `mapping.unreadable` (74), `mapping.…`
+    ///   and `expression.…` (78) with line and column if the form has them.
     /// - Complexity: O(file) time and memory.
     public static func read(
         path: String, sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel,
@@ -23,9 +23,9 @@ extension MappingModel {
             unmappable: unmappable)
     }
 
-    /// ``read(path:sourceModel:destinationModel:)`` for a file that has been read.
+    /// Reads a mapping model from a file that is in memory: ``read(path:sourceModel:destinationModel:)``.
     ///
-    /// - Parameter misfits: what becomes of expressions that do not fit their properties.
+    /// - Parameter misfits: the treatment of expressions that do not fit their properties.
     package static func read(
         _ file: MappingFile, sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel,
         after earlier: [MappingModel] = [], unmappable: UnmappableProperties = .refuse,

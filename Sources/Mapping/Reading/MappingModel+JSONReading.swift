@@ -4,30 +4,29 @@ import ManagedModel
 extension MappingModel {
     /// Reads a mapping model in Stagecoach's JSON form (format versions 1 and 2) and checks it against its two models.
     ///
-    /// - What is left out is filled in: the name is `<source>To<destination>` (or the one name there is); the type is
-    ///   custom with a policy, add without a source, remove without a destination, else transform; a property is mapped
-    ///   as ``AutomaticMapping`` maps it.
-    /// - `null` is no expression. An expression or a `null` that equals the automatic one counts as automatic, so that a
-    ///   written mapping model that lists everything means what the inferred one means. The exception is an attribute
-    ///   that was optional and is now required with a default: there an automatic expression replaces nil by the
-    ///   default, a listed one is never patched, and ``json()`` leaves the automatic one out.
-    /// - With `"unlisted": "untouched"` the properties that are not listed have no expression instead of the automatic
-    ///   one.
-    /// - A property may be listed with an object instead of its expression: `{"expression": "…", "userInfo": {…}}`;
-    ///   without `expression` it is mapped as an unlisted one.
-    /// - With `convertedFrom` the mapping was written without its models, and is completed as the form that it names is.
-    /// - Version hashes that are written (`sourceEntityVersionHash`, `destinationEntityVersionHash`, in hexadecimal digits or
-    ///   base64) must be those of the models, as far as they are known there.
-    /// - ``MappingModel/rulesOfTheSource`` is `error` where the text does not say `"rulesOfTheSource": "warn"`.
+    /// - Omitted parts are filled in. The name is `<source>To<destination>` (or the one name given). The type is custom with a
+    ///   policy, add without a source, remove without a destination, else transform. A property is mapped as
+    ///   ``AutomaticMapping`` maps it.
+    /// - `null` is no expression. An expression or a `null` equal to the automatic one counts as automatic, so that a written
+    ///   mapping model that lists everything means the same as the inferred one. The exception is an attribute that was
+    ///   optional and is now required with a default: there an automatic expression replaces nil by the default, a listed one
+    ///   never does, and ``json()`` omits the automatic one.
+    /// - With `"unlisted": "untouched"`, unlisted properties have no expression instead of the automatic one.
+    /// - A property may be listed with an object instead of its expression: `{"expression": "…", "userInfo": {…}}`. Without
+    ///   `expression` it is mapped like an unlisted one.
+    /// - With `convertedFrom` the mapping was written without its models, and is completed like the form that it names.
+    /// - Stated version hashes (`sourceEntityVersionHash`, `destinationEntityVersionHash`, in hexadecimal digits or base64)
+    ///   must be those of the models, as far as these are known.
+    /// - ``MappingModel/rulesOfTheSource`` is `error` unless the text has `"rulesOfTheSource": "warn"`.
     /// - Attribute and relationship mappings are sorted by name, in code point order.
     ///
     /// - Parameters:
-    ///   - json: The text, UTF-8.
-    ///   - path: The file, for errors.
-    ///   - earlier: Names of the entity mappings of mapping models that run before, which expressions may look up.
+    ///   - json: the text, UTF-8.
+    ///   - path: the file, for errors.
+    ///   - earlier: the names of the entity mappings of mapping models that run before, which expressions may look up.
     /// - Throws: `mapping.json`, `mapping.duplicateKey`, `mapping.unknownKey`, `mapping.missingKey`, `mapping.valueType`,
-    ///   `mapping.formatVersion`, `mapping.type`, `mapping.versionHash`, `mapping.unlistedProperty`, `mapping.expression`, and what
-    ///   ``validate(source:destination:)`` throws; all 78, with path, line and column.
+    ///   `mapping.formatVersion`, `mapping.type`, `mapping.versionHash`, `mapping.unlistedProperty`, `mapping.expression`, and
+    ///   the errors of ``validate(source:destination:)``; all 78, with path, line and column.
     /// - Complexity: O(n log n) in the text and in the properties of the mapped entities.
     package static func reading(
         json: [UInt8], path: String, source: ManagedObjectModel, destination: ManagedObjectModel,
@@ -43,34 +42,34 @@ extension MappingModel {
 
     /// Reads JSON that was converted from another form without its models, again without them.
     ///
-    /// - Throws: `mapping.modelsNeeded` (78) where an entity mapping leaves out what only the models tell; what
-    ///   ``reading(json:path:source:destination:earlier:)`` throws for the text.
+    /// - Throws: `mapping.modelsNeeded` (78) if an entity mapping omits parts that only the models determine; the errors of
+    ///   ``reading(json:path:source:destination:earlier:)`` for the text.
     package static func reading(json: [UInt8], path: String) throws(MigrationError) -> MappingModel {
         var reader = MappingModelReader(document: try MappingDocument(json, path: path), models: nil, earlier: [])
         return try reader.read()
     }
 }
 
-/// One reading of a document: first all entity mappings with what they list, then what they leave out, which depends
-/// on all of them.
+/// One reading of a document: first all entity mappings with their listed parts, then the omitted parts, which depend on all of
+/// them.
 private struct MappingModelReader {
-    /// What a mapping lists for a property.
+    /// The listed content of a property.
     private struct Listed {
         let key: TextPosition
         let place: TextPosition
         var expression: ValueExpression?
         /// Listed for its userInfo only.
         var isAutomatic = false
-        /// What a converted mapping leaves open.
+        /// The part that a converted mapping leaves open.
         var open: OpenValue?
-        /// Why the property is left without a value.
+        /// The reason why the property is left without a value.
         var unmappable: String?
         var userInfo: [AnyHashable: Any]?
     }
     private struct Draft {
         let mapping: EntityMapping
         let position: TextPosition
-        /// Whether properties that are not listed are left alone.
+        /// True if unlisted properties are not touched.
         let leavesUnlisted: Bool
         var attributes: [String: Listed] = [:]
         var relationships: [String: Listed] = [:]
@@ -78,14 +77,14 @@ private struct MappingModelReader {
 
     private let document: MappingDocument
     private let models: (source: ManagedObjectModel, destination: ManagedObjectModel)?
-    /// Names of entity mappings of mapping models that run before.
+    /// The names of entity mappings of mapping models that run before.
     private let earlier: Set<String>
     private var drafts: [Draft] = []
     private var statements = MappingDocument.Statements()
 
-    /// Whether properties that are not listed and cannot be mapped are left.
+    /// True if unlisted properties that cannot be mapped are left without an expression.
     var leavesUnmappable = false
-    /// What becomes of expressions, listed or not, that do not fit their properties.
+    /// The treatment of expressions, listed or not, that do not fit their properties.
     var misfits = MisfittingExpressions.refused
 
     init(
@@ -259,7 +258,7 @@ private struct MappingModelReader {
         return type
     }
 
-    /// A number that no Double holds would change its value silently.
+    /// Refuses numbers that no Double can hold, because they would change silently.
     private func checkNumbers(_ node: JSONNode) throws(MigrationError) {
         switch node.value {
         case .number(let text):
@@ -283,7 +282,7 @@ private struct MappingModelReader {
         var listed: [String: Listed] = [:]
         for entry in entries {
             let context = MigrationError.Context(property: entry.key, entityMapping: mapping.name)
-            // What was converted is completed as its form is, with what the form forgives.
+            // A converted mapping is completed like its form, with the tolerance of that form.
             if let models, mapping.convertedFrom == nil,
                 let problem = mapping.problem(
                     ofProperty: entry.key, isRelationship: isRelationship, destination: models.destination)
@@ -299,7 +298,7 @@ private struct MappingModelReader {
         return listed
     }
 
-    /// A property: its expression, `null`, or an object with the expression and a `userInfo`.
+    /// Reads a property: its expression, `null`, or an object with the expression and a `userInfo`.
     private func property(
         _ entry: JSONMember, of mapping: EntityMapping, isRelationship: Bool
     ) throws(MigrationError) -> Listed {
@@ -384,7 +383,7 @@ private struct MappingModelReader {
         }
         let automatic = AutomaticMapping(
             entityMappings: model.entityMappings, source: models.source, destination: models.destination)
-        // What inference left for want of a mapping of the relationship's destination has its source from here.
+        // A property that inference left because nothing migrates its relationship's destination gets its source from here.
         let inferred = AutomaticMapping(
             entityMappings: model.entityMappings, source: models.source, destination: models.destination,
             requiresTarget: true)
@@ -447,7 +446,7 @@ private struct MappingModelReader {
         }
     }
 
-    /// What a converted mapping lists, as it stands.
+    /// Returns the listed properties of a converted mapping literally.
     private func open(_ listed: [String: Listed]) -> [PropertyMapping] {
         listed.sorted { $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars) }.map { name, entry in
             let mapping = PropertyMapping(name: name, valueExpression: entry.expression)
@@ -489,7 +488,7 @@ private struct MappingModelReader {
             }
             mappings.append(mapping(property.name, entry, automatic: property))
         }
-        // What has no place in the store (transient properties) is never automatic.
+        // Properties that are not stored (transient ones) are never automatic.
         for (name, entry) in remaining { mappings.append(mapping(name, entry, automatic: nil)) }
         return mappings.sorted {
             ($0.name ?? "").unicodeScalars.lexicographicallyPrecedes(($1.name ?? "").unicodeScalars)
@@ -509,8 +508,8 @@ private struct MappingModelReader {
                 entityMapping: draft.mapping.name))
     }
 
-    /// An unlisted property that does not fit, with the expression that Core Data's compiler fills in: whoever evaluates
-    /// it refuses it.
+    /// Returns an unlisted property that does not fit, with the expression that Core Data's compiler fills in. The property is
+    /// refused if it is evaluated.
     private func unfitting(
         _ property: AutomaticMapping.Property, _ entry: Listed?, _ refusal: MigrationError
     ) -> PropertyMapping {
@@ -537,14 +536,14 @@ private struct MappingModelReader {
 }
 
 extension EntityMapping {
-    /// True where a property was left with a reason and nobody knows which source property stays behind.
+    /// True if a property was left with a reason and without a known source property.
     fileprivate var lacksSources: Bool {
         ((attributeMappings ?? []) + (relationshipMappings ?? [])).contains {
             $0.unmapped != nil && $0.unmapped?.source == nil
         }
     }
 
-    /// Gives properties that were left with a reason the source that inference sees for that reason.
+    /// Sets the source property of properties that were left with a reason, as inference finds it for that reason.
     fileprivate func takeSources(of properties: [AutomaticMapping.Property]) {
         for mapping in (attributeMappings ?? []) + (relationshipMappings ?? []) {
             guard let reason = mapping.unmapped?.reason, mapping.unmapped?.source == nil else { continue }
@@ -555,7 +554,7 @@ extension EntityMapping {
 }
 
 extension AutomaticMapping.Property {
-    /// Whether listing an expression says the same as leaving the property out.
+    /// Tells whether listing an expression has the same effect as omitting the property.
     func isReproduced(by listed: ValueExpression?) -> Bool {
         switch outcome {
         case .mapped(let expression, _): !replacesNil && listed == expression

@@ -2,36 +2,35 @@ import Diagnostics
 import ManagedModel
 
 extension MappingModel {
-    /// The mapping model in Stagecoach's JSON form (format version 2), for people and version control: two spaces a level,
-    /// keys in a fixed order, properties by name, a line end at the end. Equal mapping models give equal texts.
+    /// Returns the mapping model in Stagecoach's JSON form (format version 2), for people and version control: two spaces a
+    /// level, keys in a fixed order, properties by name, a line end at the end. Equal mapping models give equal texts.
     ///
-    /// Every property is listed, with two exceptions, which reading restores: the automatic expression of an attribute
-    /// that was optional and is now required with a default (a listed one is never patched by the default), and the
-    /// properties of an entity mapping without source, as long as they have no expression.
+    /// Every property is listed, with two exceptions, which reading restores: the automatic expression of an attribute that was
+    /// optional and is now required with a default (a listed one never replaces nil by the default), and the properties of an
+    /// entity mapping without source, if they have no expression.
     ///
-    /// The keys before the entity mappings: `formatVersion`; `rulesOfTheSource` where it is `warn`, as in what was inferred;
-    /// `from` and `to` where the mapping model names its versions.
+    /// The keys before the entity mappings: `formatVersion`; `rulesOfTheSource` if it is `warn`, as in an inferred mapping
+    /// model; `from` and `to` if the mapping model names its versions.
     ///
-    /// The keys of an entity mapping, those without a value left out: `name`, `mappingType`, `sourceEntity`,
-    /// `destinationEntity`; `sourceEntityVersionHash` and `destinationEntityVersionHash` (hexadecimal digits; only
-    /// where the mapping model stated them, else they follow from the models); `sourceFilter`; `sourceExpression` (only where it is
-    /// not the usual fetch of the source entity, which the filter says); `migrationPolicy`; `userInfo`; `convertedFrom`
-    /// (`cdm` or `xcmappingmodel`, of a mapping model that was read without its models: what is not listed is left alone,
-    /// and what the form leaves open is filled in as for that form when the JSON is read with the models); `attributes`;
+    /// The keys of an entity mapping, without those that have no value: `name`, `mappingType`, `sourceEntity`,
+    /// `destinationEntity`; `sourceEntityVersionHash` and `destinationEntityVersionHash` (hexadecimal digits; only if the
+    /// mapping model stated them, else they follow from the models); `sourceFilter`; `sourceExpression` (unless it is the usual
+    /// fetch of the source entity, which the filter describes); `migrationPolicy`; `userInfo`; `convertedFrom` (`cdm` or
+    /// `xcmappingmodel`, for a mapping model that was read without its models: unlisted properties are not touched, and the
+    /// open parts of the form are filled in like that form when the JSON is read with the models); `attributes`;
     /// `relationships`.
     ///
-    /// A property is written as its expression, as `null` for none (the property is left alone; `"nil"` is the expression
-    /// that sets nil), or as `{"expression": …, "userInfo": {…}}` where it has a `userInfo`
-    /// (without `expression` where reading restores it). A property that could not be mapped and was left has
-    /// `"expression": null` and the reason under `unmappable`. With `convertedFrom`, `{}` is what the models suggest, and
-    /// `{"keyPath": …, "entityMapping": …}`, of which one may be missing, the objects that an entity mapping made of those
-    /// at a key path. Dates, data and decimals in
-    /// a `userInfo` are objects of one key.
+    /// A property is written as its expression, as `null` for none (the property is not touched; `"nil"` is the expression that
+    /// sets nil), or as `{"expression": …, "userInfo": {…}}` if it has a `userInfo` (without `expression` if reading restores
+    /// it). A property that could not be mapped and was left has `"expression": null` and the reason under `unmappable`. With
+    /// `convertedFrom`, `{}` leaves the property to the models, and `{"keyPath": …, "entityMapping": …}`, of which one may be
+    /// missing, means the objects that an entity mapping made of those at a key path. Dates, data and decimals in a `userInfo`
+    /// are objects with one key.
     ///
     /// Places are not written.
     ///
-    /// - Throws: `mapping.notWritable` (78) for what the form has no place for: a `userInfo` key that is no string, a
-    ///   `userInfo` value that is none of the above, a type that does not fit, a missing name.
+    /// - Throws: `mapping.notWritable` (78) for parts without a JSON form: a `userInfo` key that is not a string, a `userInfo`
+    ///   value other than the above, a type that does not fit, a missing name.
     /// - Complexity: O(n log n) in properties.
     public func json() throws(MigrationError) -> String {
         for mapping in entityMappings ?? [] { try mapping.checkWritable(path: path) }
@@ -62,7 +61,7 @@ extension MappingModel {
 }
 
 extension EntityMapping {
-    /// Finds what the JSON form cannot say.
+    /// Refuses parts that the JSON form cannot express.
     fileprivate func checkWritable(path: String?) throws(MigrationError) {
         func failure(_ message: String, property: String? = nil) -> MigrationError {
             MigrationError(
@@ -119,7 +118,7 @@ extension EntityMapping {
         }
     }
 
-    /// Whether reading restores what is left out.
+    /// Tells whether reading restores an omitted mapping.
     private func isRestored(_ mapping: PropertyMapping) -> Bool {
         mapping.isAutomatic && (mapping.replacesNil || (sourceEntityName == nil && mapping.valueExpression == nil))
     }

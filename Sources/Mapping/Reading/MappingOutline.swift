@@ -1,51 +1,51 @@
 import Diagnostics
 import ManagedModel
 
-/// What a mapping model's file says, without the two models it speaks of: for looking at it.
+/// The content of a mapping model's file, read without its two models, for display.
 ///
-/// Keys and types are checked; names of entities and properties are not, nor are expressions in JSON.
+/// Keys and types are checked. Names of entities and properties are not, and neither are expressions in JSON.
 package struct MappingOutline: Sendable, Equatable, Encodable {
     /// A property and its expression; nil for none.
     package struct Property: Sendable, Equatable, Encodable {
         package let name: String
         package let expression: String?
-        /// Whether the expression is left out, to be filled in.
+        /// True if the expression is omitted and will be filled in.
         package var isAutomatic = false
     }
 
-    /// An entity mapping as it is written: what is left out is nil or empty.
+    /// An entity mapping as written in the file; omitted parts are nil or empty.
     package struct EntityMapping: Sendable, Equatable, Encodable {
         package let name: String?
         package let mappingType: String?
         package let sourceEntity: String?
         package let destinationEntity: String?
-        /// In hexadecimal digits; nil where the file does not state it.
+        /// Hexadecimal digits; nil if the file states no hash.
         package var sourceEntityVersionHash: String?
         package var destinationEntityVersionHash: String?
         package let sourceFilter: String?
-        /// Where it is not a plain fetch of the source entity.
+        /// The source expression if it is not a plain fetch of the source entity; else nil.
         package let sourceExpression: String?
         package let migrationPolicy: String?
-        /// In the order of the file.
+        /// The attributes, in the order of the file.
         package let attributes: [Property]
         package let relationships: [Property]
     }
 
     package let form: MappingForm
-    /// Of JSON.
+    /// The format version, for JSON only.
     package let formatVersion: String?
-    /// Where Xcode found the models, relative to a project.
+    /// The path of the model for Xcode, relative to a project.
     package var sourceModelPath: String?
     package var destinationModelPath: String?
-    /// What becomes of rules of the source, and the versions that the mapping model is for: of JSON.
+    /// The rules of the source and, below, the versions of the mapping model, for JSON only.
     package private(set) var rulesOfTheSource: String?
     package private(set) var from: String?
     package private(set) var to: String?
     package let entityMappings: [EntityMapping]
 
-    /// Reads the outline of a file of any form.
+    /// Reads the outline of a file in any form.
     ///
-    /// - Throws: what reading the form throws (78), with path, and line and column where the form has them.
+    /// - Throws: the errors of reading the form (78), with path, and line and column if the form has them.
     /// - Complexity: O(file).
     package static func reading(_ file: MappingFile) throws(MigrationError) -> MappingOutline {
         switch file.form {

@@ -1,13 +1,13 @@
 import Diagnostics
 import ManagedModel
 
-/// Completes what a file says of an entity mapping's properties, so that mapping models of all forms are alike: every
-/// stored property of the destination entity has its mapping, and it is known which are automatic.
+/// Completes the properties of an entity mapping, so that mapping models of all forms are alike: every stored property of the
+/// destination entity has a mapping, and automatic ones are marked.
 ///
-/// A property that the file does not mention is left alone, as Core Data does: it gets a mapping without expression. What
-/// has no place in a store (a transient property) has a mapping only where the file computes it in a way of its own.
+/// A property missing from the file is not touched, as in Core Data: it gets a mapping without expression. A property that is
+/// not stored (a transient one) has a mapping only if the file computes it in a special way.
 struct PropertyCompletion {
-    /// What a file says of a property.
+    /// The content of a file for a property.
     struct Listed {
         let name: String
         let isRelationship: Bool
@@ -20,10 +20,10 @@ struct PropertyCompletion {
     let automatic: AutomaticMapping
     let path: String?
 
-    /// Sets attribute and relationship mappings, each by name in code point order.
+    /// Sets attribute and relationship mappings, each sorted by name in code point order.
     ///
-    /// - Parameter matchesAutomatic: Whether an expression that is spelled like the automatic one is taken for it also
-    ///   where the automatic one replaces nil by the model's default: a compiled mapping model does not tell them apart.
+    /// - Parameter matchesAutomatic: true to treat an expression spelled like the automatic one as automatic, even if the
+    ///   automatic one replaces nil by the model's default. A compiled mapping model does not distinguish the two.
     /// - Throws: `mapping.unknownProperty`, `mapping.propertyKind`, `mapping.duplicateProperty` (78).
     /// - Complexity: O(n log n) in properties.
     func complete(
@@ -112,8 +112,8 @@ struct PropertyCompletion {
         return automatic.lookup(of: value, in: relationship, mapping: name, name: last)
     }
 
-    /// A property that no store holds, or that the destination entity does not have; nil where nothing is to be said of
-    /// it. Xcode leaves mappings of removed properties behind; they matter where they compute something.
+    /// Returns the mapping of a property that is not stored or that the destination entity does not have; nil if it needs none.
+    /// Xcode keeps mappings of removed properties, which matter only if they compute something.
     private func unstored(
         _ item: Listed, _ destination: EntityDescription
     ) throws(MigrationError) -> PropertyMapping? {
@@ -129,7 +129,7 @@ struct PropertyCompletion {
         {
             throw failure(problem.code, problem.message, item)
         }
-        // What the compiler writes for each transient attribute.
+        // The compiler writes this expression for each transient attribute.
         if expression.node == .keyPath(target: .variable("source"), components: [item.name]) { return nil }
         return placed(PropertyMapping(name: item.name, valueExpression: expression), item)
     }

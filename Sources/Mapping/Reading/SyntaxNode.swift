@@ -1,9 +1,9 @@
-/// A node of a syntax tree of either kind, for walks over both.
+/// A node of a syntax tree of either kind, for walks over both kinds.
 enum SyntaxNode {
     case expression(ExpressionNode)
     case predicate(PredicateNode)
 
-    /// The nodes directly below, in reading order.
+    /// The child nodes, in reading order.
     var children: [SyntaxNode] {
         switch self {
         case .expression(let node): node.children

@@ -1,12 +1,13 @@
 import Foundation
 
-/// A value of a `userInfo`, in the forms that JSON has and in those that it has not.
+/// A value of a `userInfo`, in JSON's types or others.
 ///
-/// JSON gives Swift's own types: String, Int (Double where a number has a fraction, an exponent or more than 63 bits),
-/// Bool, `[Any]`, `[String: Any]`, NSNull. Archives and code may give Foundation's; the two kinds compare as equal.
+/// JSON gives Swift's own types: String, Int (Double if a number has a fraction, an exponent or more than 63 bits), Bool,
+/// `[Any]`, `[String: Any]`, NSNull. Archives and code may give Foundation's types; equal values of both kinds compare as
+/// equal.
 ///
-/// Dates, data and decimals are written as objects of one key: `{"$date": 483291.5}` (seconds since 2001-01-01 00:00:00
-/// UTC), `{"$data": "AP8="}` (base64), `{"$decimal": "12.5"}`. An object that would read as one of these is written as
+/// Dates, data and decimals are written as objects with one key: `{"$date": 483291.5}` (seconds since 2001-01-01 00:00:00 UTC),
+/// `{"$data": "AP8="}` (base64), `{"$decimal": "12.5"}`. An object that would be read as one of these is written as
 /// `{"$object": {…}}`.
 enum UserInfoValue: Hashable {
     case null
@@ -20,13 +21,13 @@ enum UserInfoValue: Hashable {
     case date(Double)
     case data([UInt8])
     case decimal(Decimal)
-    /// What JSON cannot hold: its type's name, and a description that tells two apart.
+    /// A value that JSON cannot hold: the name of its type, and a description to compare values by.
     case foreign(type: String, description: String)
 
     /// - Complexity: O(n) in nested values.
     init(_ value: Any) {
         let type = Swift.type(of: value)
-        // Numbers and Booleans convert into each other by `as?`, so Swift's own are told by their type.
+        // Numbers and Booleans convert into each other with `as?`, so Swift's own are identified by their type.
         if type == Bool.self, let flag = value as? Bool {
             self = .boolean(flag)
         } else if let number = value as? any BinaryInteger, let integer = Int(exactly: number) {
@@ -54,7 +55,7 @@ enum UserInfoValue: Hashable {
         }
     }
 
-    /// The value that JSON reading gives for a node.
+    /// Makes the value of a JSON node.
     init(_ node: JSONNode) {
         switch node.value {
         case .null: self = .null
@@ -81,7 +82,7 @@ enum UserInfoValue: Hashable {
             Dictionary(members.map { ($0.key, UserInfoValue($0.value)) }, uniquingKeysWith: { first, _ in first }))
     }
 
-    /// What the only member of an object stands for; nil where it is an ordinary one.
+    /// Returns the value for an object with this only member; nil if it is an ordinary object.
     private static func special(_ member: JSONMember) -> UserInfoValue? {
         switch (member.key, member.value.value) {
         case (dateKey, .number(let text)): return Double(text).map { .date($0) }
@@ -109,7 +110,7 @@ enum UserInfoValue: Hashable {
         }
     }
 
-    /// A dictionary's members; nil where a key is no string.
+    /// Returns the members of a dictionary; nil if a key is not a string.
     static func members(_ dictionary: [AnyHashable: Any]) -> [String: UserInfoValue]? {
         var members: [String: UserInfoValue] = [:]
         for (key, value) in dictionary {
@@ -136,7 +137,7 @@ enum UserInfoValue: Hashable {
         }
     }
 
-    /// The name of the first type that JSON cannot hold, depth first; nil where all can be written.
+    /// The name of the first type that JSON cannot hold, depth first; nil if all values can be written.
     var foreignType: String? {
         switch self {
         case .null, .boolean, .integer, .double, .string, .data, .decimal: nil
@@ -147,7 +148,8 @@ enum UserInfoValue: Hashable {
         }
     }
 
-    /// Writes the value; object keys by name. What JSON cannot hold becomes a string: ask ``foreignType`` first.
+    /// Writes the value, with object keys sorted by name. A value that JSON cannot hold becomes a string, so check
+    /// ``foreignType`` first.
     func write(to writer: inout JSONWriter) {
         switch self {
         case .null: writer.literal("null")
@@ -175,7 +177,7 @@ enum UserInfoValue: Hashable {
         }
     }
 
-    /// Writes the members of a dictionary as they are, by key.
+    /// Writes the members of a dictionary literally, sorted by key.
     static func write(_ members: [String: UserInfoValue], to writer: inout JSONWriter) {
         writer.container("{", "}") { writer in
             for (key, value) in members.sorted(by: { $0.key < $1.key }) {

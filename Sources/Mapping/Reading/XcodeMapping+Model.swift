@@ -2,18 +2,19 @@ import Diagnostics
 import ManagedModel
 
 extension XcodeMapping {
-    /// The mapping model, with what Xcode's compiler fills in (SampleModel's V2toV3 in both forms shows it):
+    /// Returns the mapping model, with the defaults that Xcode's compiler fills in (SampleModel's V2toV3 in both forms shows
+    /// them):
     ///
-    /// - the type: custom with a policy, add without a source, remove without a destination, copy where the entity keeps
-    ///   its name, transform where it is renamed (`PersonToPerson` is compiled as a copy although Person changed);
-    /// - expressions, as ``AutomaticMapping`` says; a relationship of which the key path and the entity mapping are given
-    ///   looks up that path's objects.
+    /// - the type: custom with a policy, add without a source, remove without a destination, copy if the entity keeps its name,
+    ///   transform if it is renamed (`PersonToPerson` is compiled as a copy although Person changed);
+    /// - expressions, as in ``AutomaticMapping``; a relationship with a given key path and entity mapping looks up that path's
+    ///   objects.
     ///
-    /// Properties that the file does not list are left alone.
+    /// Properties that the file does not list are not touched.
     ///
-    /// - Parameter earlier: names of entity mappings of models that run before.
-    /// - Throws: `mapping.unknownEntity`, `mapping.unknownProperty`, `mapping.propertyKind`,
-    ///   `mapping.duplicateProperty`, and what ``MappingModel/validate(source:destination:)`` throws (78).
+    /// - Parameter earlier: the names of entity mappings of mapping models that run before.
+    /// - Throws: `mapping.unknownEntity`, `mapping.unknownProperty`, `mapping.propertyKind`, `mapping.duplicateProperty`, and
+    ///   the errors of ``MappingModel/validate(source:destination:)`` (78).
     /// - Complexity: O(n log n) in properties.
     func mappingModel(
         source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String> = [],
@@ -45,7 +46,7 @@ extension XcodeMapping {
         return model
     }
 
-    /// The mapping model as the file has it, without its models: what they suggest is left open.
+    /// Returns the mapping model of the file without its models. Parts that the models determine are left open.
     func openMappingModel() -> MappingModel {
         let model = MappingModel()
         model.path = path
@@ -61,7 +62,7 @@ extension XcodeMapping {
 }
 
 extension MappingModel {
-    /// Reads an `xcmapping.xml` as it stands, without its models.
+    /// Reads an `xcmapping.xml` literally, without its models.
     ///
     /// - Throws: `mapping.xml` and the like (78), with path, line and column.
     /// - Complexity: O(file).
@@ -88,7 +89,7 @@ extension XcodeMapping.Property {
 }
 
 extension XcodeMapping.Entity {
-    /// The type that the compiler derives.
+    /// The type that Xcode's compiler derives.
     var mappingType: EntityMappingType {
         if policy != nil { return .customEntityMappingType }
         if source == nil { return .addEntityMappingType }
@@ -117,8 +118,8 @@ extension XcodeMapping.Entity {
 }
 
 extension EntityMapping {
-    /// Keeps of the compiler's usual source expression, a fetch of the source entity, the filter only, as the other forms
-    /// of mapping models have it.
+    /// Replaces the compiler's usual source expression, a fetch of the source entity, by its filter, as in the other forms of
+    /// mapping models.
     func settleSourceFetch() {
         switch sourceFetch {
         case .all:
@@ -133,8 +134,8 @@ extension EntityMapping {
         }
     }
 
-    /// Drops a source expression that can give none of the source entity's objects: Xcode keeps one that was written once
-    /// and fills in a fetch of the source entity all the same.
+    /// Removes a source expression that can give no objects of the source entity. Xcode keeps an expression that was written
+    /// once, and fills in a fetch of the source entity all the same.
     func dropStraySourceExpression(_ model: ManagedObjectModel) {
         guard let expression = usedSourceExpression else { return }
         let origin = sourceEntityName.flatMap { model.entity(named: $0) }

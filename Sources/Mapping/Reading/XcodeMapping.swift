@@ -3,22 +3,22 @@ import Diagnostics
 import Foundation
 import ManagedModel
 
-/// What an `xcmapping.xml` says, without the two models it speaks of.
+/// The content of an `xcmapping.xml`, read without its two models.
 ///
-/// An entity mapping that no mapping model refers to is left over from editing and ignored (nova-wallet, cyface, tml have
-/// some), as are property mappings without an entity mapping (Moody 2-3) and entity mappings without source, destination
-/// and properties. The order is that of `mappingnumber`, equal numbers in the file's order.
+/// Ignored are entity mappings that no mapping model refers to, left over from editing (nova-wallet, cyface, tml have some),
+/// property mappings without an entity mapping (Moody 2-3), and entity mappings without source, destination and properties. The
+/// order is that of `mappingnumber`; equal numbers are in the file's order.
 ///
 /// Memory: the file's texts without the models' copies.
 struct XcodeMapping {
-    /// How a property is computed.
+    /// The computation of a property.
     enum Content {
-        /// The compiler fills it in.
+        /// The compiler fills the expression in.
         case automatic
-        /// The value is nil without an expression: the property is left alone.
+        /// The value is nil and there is no expression: the property is not touched.
         case unset
         case expression(ValueExpression)
-        /// A relationship: the objects that an entity mapping made of the objects at a key path; nil parts are filled in.
+        /// A relationship: the objects that an entity mapping made of the objects at a key path. Nil parts are filled in.
         case lookup(keyPath: ValueExpression?, mapping: String?)
     }
 
@@ -36,21 +36,21 @@ struct XcodeMapping {
         let policy: String?
         let filter: SourcePredicate?
         let sourceExpression: ValueExpression?
-        /// Whether the compiler fills the source expression in, so that one that stands there may be left over.
+        /// True if the compiler fills the source expression in. An existing one may then be a leftover.
         let isSourceAutomatic: Bool
         let userInfo: [AnyHashable: Any]?
-        /// Attributes and relationships, by name: the file has no order.
+        /// The attributes and relationships, sorted by name, because the file has no order.
         let properties: [Property]
         let place: TextPosition
     }
 
     let path: String
-    /// Where Xcode found the models, relative to a project: a hint.
+    /// The path of the model for Xcode, relative to a project: a hint.
     let sourceModelPath: String?
     let destinationModelPath: String?
     let entities: [Entity]
 
-    /// Reads the bytes of an `xcmapping.xml`. A document type is not resolved, entities are refused.
+    /// Reads the bytes of an `xcmapping.xml`. A document type is not resolved; entities are refused.
     ///
     /// - Throws: `mapping.xml`, `mapping.encoding`, `mapping.documentType`, `mapping.tooLarge`, `mapping.tooDeep`,
     ///   `mapping.notAMapping`, `mapping.missingAttribute`, `mapping.duplicateObject`, `mapping.reference`,
@@ -75,7 +75,7 @@ struct XcodeMapping {
         entities = try reader.entities()
     }
 
-    /// An error of the XML reader, which models and mapping models share, under the name that fits here.
+    /// Returns an error of the XML reader, which models and mapping models share, with the code for mapping models.
     private static func ofMapping(_ error: MigrationError) -> MigrationError {
         guard error.code.rawValue.hasPrefix("model.") else { return error }
         var error = error
@@ -84,15 +84,15 @@ struct XcodeMapping {
     }
 }
 
-/// Joins the objects of a file to entity mappings.
+/// Assembles entity mappings from the objects of a file.
 private struct XcodeObjectReader {
     private let objects: [XcodeObject]
     private let byID: [String: Int]
-    /// The objects that refer to an owner by one of the to-one relationships, by its id.
+    /// The objects that refer to an owner by one of the to-one relationships, by the owner's id.
     private let members: [String: [Int]]
-    /// Property mappings that an entity mapping has taken: one belongs to one.
+    /// The property mappings that an entity mapping has taken. Each belongs to only one.
     private var taken: Set<Int> = []
-    /// Bounds the walks over all archives of the file together.
+    /// The common bound of the walks over all archives of the file.
     private var tree = ArchivedExpression.treeGuard
     private let positions: [Int: ManagedModel.TextPosition]
     private let path: String
@@ -142,8 +142,8 @@ private struct XcodeObjectReader {
             context: .init(path: path, line: place.line, column: place.column, objectID: object.id), cause: cause)
     }
 
-    /// The objects of a type that another refers to, or that refer to it, in the order of the file: the file keeps both
-    /// directions.
+    /// Returns the objects of a type that another object refers to, or that refer to it, in the order of the file. The file has
+    /// both directions.
     private mutating func objects(
         of type: String, from owner: XcodeObject, _ relationship: String
     ) throws(MigrationError) -> [XcodeObject] {
@@ -170,7 +170,7 @@ private struct XcodeObjectReader {
             guard let entity = try entity(object) else { continue }
             numbered.append((try number(object), entity))
         }
-        // Sorting is stable by the position, which breaks ties.
+        // Equal numbers are ordered by position.
         return numbered.enumerated().sorted { ($0.element.number, $0.offset) < ($1.element.number, $1.offset) }
             .map(\.element.entity)
     }
@@ -183,13 +183,13 @@ private struct XcodeObjectReader {
         return number
     }
 
-    /// A text; nil where it is absent or empty.
+    /// Returns a text; nil if it is absent or empty.
     private func text(_ name: String, of object: XcodeObject) -> String? {
         guard let text = object.attributes[name], !text.isEmpty else { return nil }
         return text.unescapedFromXcode
     }
 
-    /// Nil for a stub.
+    /// Reads an entity mapping; nil for an empty one.
     private mutating func entity(_ object: XcodeObject) throws(MigrationError) -> XcodeMapping.Entity? {
         let source = text("sourcename", of: object)
         let destination = text("destinationname", of: object)
@@ -268,7 +268,7 @@ private struct XcodeObjectReader {
             }
         }
         if mapping != nil { return .lookup(keyPath: nil, mapping: mapping) }
-        // Written by hand and emptied again.
+        // The expression was written by hand and then emptied.
         return text("autogenerateexpression", of: object) == "0" ? .unset : .automatic
     }
 

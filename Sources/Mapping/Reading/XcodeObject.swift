@@ -5,18 +5,18 @@ import ManagedModel
 struct XcodeObject {
     let type: String
     let id: String
-    /// Of its start tag, in bytes of the file; tells line and column.
+    /// The offset of its start tag in bytes of the file, which gives line and column.
     let offset: Int
-    /// Texts by name, as they stand in the file.
+    /// The texts by name, as in the file.
     var attributes: [String: String] = [:]
-    /// Ids of other objects by the relationship's name.
+    /// The ids of other objects, by the relationship's name.
     var references: [String: [String]] = [:]
 }
 
-/// Gathers the objects of an `xcmapping.xml`. What else stands in the file is passed over, and so are the copies of the
-/// two models (`sourcemodeldata`: archives of classes that only Xcode has, 3 MB of wire's 4 MB file).
+/// Collects the objects of an `xcmapping.xml`. Other content is skipped, also the copies of the two models (`sourcemodeldata`:
+/// archives of classes that only Xcode has, 3 MB of wire's 4 MB file).
 final class XcodeObjectHandler: XMLTagHandler {
-    /// In the order of the file.
+    /// The objects in the order of the file.
     private(set) var objects: [XcodeObject] = []
     private var open: [String] = []
     private var object: XcodeObject?
@@ -72,8 +72,8 @@ final class XcodeObjectHandler: XMLTagHandler {
 }
 
 extension String {
-    /// The text with Core Data's escapes undone: `\uXXXX`, the two bytes of a UTF-16 unit swapped, stands for a
-    /// character that XML would need escaped (`messageID \u3c00 10000` is a filter `messageID < 10000`).
+    /// The text without Core Data's escapes: `\uXXXX`, a UTF-16 unit with its two bytes swapped, is a character that XML would
+    /// escape (`messageID \u3c00 10000` is a filter `messageID < 10000`).
     var unescapedFromXcode: String {
         guard utf8.contains(UInt8(ascii: "\\")) else { return self }
         let bytes = Array(utf8)

@@ -5,9 +5,9 @@ import ManagedModel
 /// triggers may have an older form than today's, or an index whose form is not known well enough to be predicted.
 package struct CarriedIndex: Sendable, Equatable {
     package let index: LeftOutIndex
-    /// CREATE statements, in order: of an R-tree its virtual table and its triggers.
+    /// The CREATE statements, in order; for an R-tree those of its virtual table and its triggers.
     let statements: [String]
-    /// What fills an R-tree: what its insert trigger would have done. Nil for an index, which SQLite fills.
+    /// The statement that fills an R-tree as its insert trigger would; nil for an index, which SQLite fills.
     let fill: String?
 }
 
@@ -16,8 +16,8 @@ extension SourceStore {
     /// table of the same name, declared alike, over attributes that have the same names, types and columns.
     ///
     /// - Parameters:
-    ///   - schema: the destination's.
-    ///   - layout: this store's.
+    ///   - schema: the schema of the destination.
+    ///   - layout: the layout of this store.
     package func carriedIndexes(
         for schema: StoreSchema, from layout: StoreLayout
     ) throws(MigrationError) -> [CarriedIndex] {
@@ -38,7 +38,7 @@ extension SourceStore {
                     sql.uppercased().split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
                 })
             guard Self.meansTheSame(words, in: old, layout, in: entity, schema) else { continue }
-            // Numbers of entities in a statement are this store's.
+            // Entity numbers in a statement are those of this store.
             if words.contains("Z_ENT"),
                 !schema.model.entities.allSatisfy({ entity in
                     layout.schema.model.entity(named: entity.definition.name).map {
@@ -53,8 +53,8 @@ extension SourceStore {
         return found
     }
 
-    /// Whether each column of the entity's table that is one of the words belongs to an attribute that the other entity has
-    /// too, of the same type and in a column of the same name.
+    /// Tells whether each column of the entity's table among the words belongs to an attribute that the other entity has too,
+    /// with the same type and column name.
     private static func meansTheSame(
         _ words: Set<String>, in old: EntityDescription, _ layout: StoreLayout, in new: EntityDescription,
         _ schema: StoreSchema
@@ -101,7 +101,7 @@ extension SourceStore {
         var statements = [sql]
         while try triggers.step() {
             guard let sql = triggers.text(0), sql.hasPrefix("CREATE TRIGGER ") else { return nil }
-            // The name of another tree may begin with this one's.
+            // Another tree's name may begin with this one's.
             let names = sql.split { !($0.isLetter || $0.isNumber || $0 == "_") }
             guard names.contains(where: { $0 == index.treeName }) else { continue }
             statements.append(sql)
@@ -112,11 +112,11 @@ extension SourceStore {
     }
 }
 
-/// An insert trigger of an R-tree: `CREATE TRIGGER … AFTER INSERT ON T … [WHEN (…)] BEGIN INSERT OR REPLACE INTO <tree>
-/// [(columns)] VALUES (NEW.Z_PK, …); END`.
+/// Recognises an insert trigger of an R-tree: `CREATE TRIGGER … AFTER INSERT ON T … [WHEN (…)] BEGIN INSERT OR REPLACE INTO
+/// <tree> [(columns)] VALUES (NEW.Z_PK, …); END`.
 enum TreeTrigger {
-    /// The statement that does for all rows what the trigger does for a new one; nil where it does anything but put one row of
-    /// the new row's own values into the tree.
+    /// Returns the statement that does for all rows what the trigger does for a new one; nil unless the trigger only puts one
+    /// row of the new row's own values into the tree.
     static func fill(_ sql: String, _ tree: String, _ table: String) -> String? {
         let words = sql.uppercased()
         guard words.utf8.count == sql.utf8.count, words.contains(" AFTER INSERT ON "),
@@ -148,7 +148,7 @@ enum TreeTrigger {
             "INSERT OR REPLACE INTO \(SQLName.quoted(tree))\(columns) SELECT \(list) FROM \(quoted) AS t WHERE \(condition)"
     }
 
-    /// A list of the tree's columns in its brackets, as it goes into a statement; empty for none, nil for anything else.
+    /// Returns a list of the tree's columns in brackets, as used in a statement; empty for none, nil for any other text.
     private static func columns(_ text: String) -> String? {
         guard !text.isEmpty else { return "" }
         let names = text.dropFirst().dropLast()
@@ -158,7 +158,7 @@ enum TreeTrigger {
         return text.hasPrefix("(") && text.hasSuffix(")") && isPlain ? " (\(names))" : nil
     }
 
-    /// Names of columns do not tell upper from lower case, so upper case will do; text would, and is not taken.
+    /// Returns an expression on the row itself, in upper case: column names ignore case. Text literals do not, and are refused.
     private static func ofRow(_ text: String) -> String? {
         let plain = text.unicodeScalars.allSatisfy { scalar in
             scalar.isASCII
@@ -170,7 +170,7 @@ enum TreeTrigger {
 }
 
 extension FetchIndexDefinition {
-    /// Whether another one is declared alike. A cached model tells an expression as if it were a property.
+    /// Tells whether another index is declared alike. A cached model lists an expression like a property.
     fileprivate func isAlike(_ other: FetchIndexDefinition) -> Bool {
         name == other.name && partialIndexPredicate == other.partialIndexPredicate
             && elements.map(\.subject) == other.elements.map(\.subject)
@@ -184,7 +184,7 @@ extension FetchIndexElement {
 }
 
 extension String {
-    /// Without blanks at both ends.
+    /// The text without blanks at both ends.
     fileprivate var trimmed: String {
         String(drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
     }

@@ -1,8 +1,8 @@
 import Diagnostics
 
-/// Tables of a store that are no part of its model, and that a migration leaves behind.
+/// The tables of a store that are not part of its model. A migration does not carry them over.
 package struct ForeignTables: Sendable, Equatable {
-    /// Names that are told.
+    /// The greatest number of names that are kept.
     static let most = 20
 
     /// By name, ``most`` at the most.
@@ -13,12 +13,12 @@ package struct ForeignTables: Sendable, Equatable {
     package var furtherCount = 0
 }
 
-/// Tables of a store that Core Data makes beside a model's own.
+/// Recognises the tables that Core Data makes beside those of the model.
 enum CoreDataTables {
-    /// Persistent history.
+    /// The tables of persistent history.
     static let history: Set<String> = ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"]
 
-    /// Whether a table belongs to CloudKit mirroring.
+    /// Tells whether a table belongs to CloudKit mirroring.
     static func isMirroring(_ name: String) -> Bool { name.uppercased().hasPrefix("ANSCK") }
 
     /// Whether a table is SQLite's own, or of persistent history.

@@ -2,25 +2,25 @@ import Diagnostics
 import Glibc
 import Rows
 
-/// A file with an external binary value, open for reading: a regular file, not a link to one.
+/// A file that holds an external binary value, open for reading. It is a regular file, not a link to one.
 ///
 /// Memory: 256 KiB while it is read in parts.
 package final class ExternalFile: HugeValueSource {
     private static let part = 256 << 10
 
     package let path: String
-    /// Bytes, when it was opened.
+    /// The size in bytes when the file was opened.
     package let count: Int
     private let descriptor: Int32
     private let status: stat
 
     /// Opens the file.
     ///
-    /// - Throws: `external.notAFile` (65) for a symbolic link, a folder and whatever else is no regular file;
+    /// - Throws: `external.notAFile` (65) for a symbolic link, a folder or anything else that is not a regular file;
     ///   `external.unreadable` (77, 74).
     package init(path: String) throws(MigrationError) {
         self.path = path
-        // A FIFO must not make the run wait for its writer.
+        // Without this flag, opening a FIFO would wait for its writer.
         descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
         guard descriptor >= 0 else {
             if errno == ELOOP { throw Self.notAFile(path) }
@@ -55,10 +55,9 @@ package final class ExternalFile: HugeValueSource {
             remedy: "Put the file itself there, not a symbolic link to it", context: .init(path: path))
     }
 
-    /// Shows the file's bytes from the first to the last.
+    /// Passes the file's bytes to a body, in order.
     ///
-    /// - Throws: `external.unreadable` (74), `external.changed` (75) where it has another length by now; what the body
-    ///   throws.
+    /// - Throws: `external.unreadable` (74), `external.changed` (75) if the length has changed; the errors of the body.
     package func read(
         _ body: (UnsafeRawBufferPointer) throws(MigrationError) -> Void
     ) throws(MigrationError) {
@@ -84,7 +83,7 @@ package final class ExternalFile: HugeValueSource {
         }
     }
 
-    /// The file's bytes, all at once.
+    /// Returns the file's bytes, all at once.
     package func contents() throws(MigrationError) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -105,15 +104,15 @@ package final class ExternalFile: HugeValueSource {
             remedy: "Let the destination attribute allow external storage", context: .init(path: path))
     }
 
-    /// Carries the file over to a new path: by sharing its blocks where the file system can, else by a hard link where its
-    /// permissions allow no more than they should, else by a copy.
+    /// Carries the file to a new path: by sharing its blocks if the file system can, else by a hard link if the file's
+    /// permissions are no wider than allowed, else by a copy.
     ///
     /// - Parameters:
-    ///   - target: nothing stands there.
-    ///   - permissions: what the new file has at most.
+    ///   - target: the new path, where no file exists.
+    ///   - permissions: the greatest permissions of the new file.
     ///   - checkCancelled: called once a MiB.
-    /// - Throws: `store.full`, `external.write` (74); what `checkCancelled` throws.
-    /// - Complexity: O(1) but for a copy, O(bytes) and 1 MiB of memory.
+    /// - Throws: `store.full`, `external.write` (74); the errors of `checkCancelled`.
+    /// - Complexity: O(1); for a copy O(bytes) and 1 MiB of memory.
     package func carry(
         to target: String, permissions: FilePermissions, checkCancelled: () throws -> Void
     ) throws {

@@ -1,7 +1,7 @@
 import Diagnostics
 import Glibc
 
-/// A new file of external binary data while it is written. One that is not finished is removed.
+/// A new file of external binary data while it is written. An unfinished file is removed.
 package final class ExternalFileWriter {
     private let path: String
     private var descriptor: Int32
@@ -9,7 +9,7 @@ package final class ExternalFileWriter {
 
     /// Makes the file.
     ///
-    /// - Parameter permissions: the file's, less those of the process's umask.
+    /// - Parameter permissions: the permissions of the file, less those of the process's umask.
     /// - Throws: `external.write` (74), `store.full` (74), `destination.permission` (77).
     package init(path: String, permissions: FilePermissions) throws(MigrationError) {
         self.path = path
@@ -24,7 +24,7 @@ package final class ExternalFileWriter {
         if !isFinished { unlink(path) }
     }
 
-    /// Adds bytes.
+    /// Appends bytes.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(MigrationError) {
         var done = 0
         while done < bytes.count {
@@ -35,7 +35,7 @@ package final class ExternalFileWriter {
         }
     }
 
-    /// Closes the file; it is not synced yet.
+    /// Closes the file. It is not synced yet.
     package func finish() throws(MigrationError) {
         let code = close(descriptor)
         descriptor = -1

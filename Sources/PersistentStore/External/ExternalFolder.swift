@@ -1,18 +1,18 @@
 import Diagnostics
 import Glibc
 
-/// The folder of a store's external binary values, `.NAME_SUPPORT/_EXTERNAL_DATA` beside it, for reading.
+/// The folder of a store's external binary values, `.NAME_SUPPORT/_EXTERNAL_DATA` beside the store, for reading.
 ///
-/// Nothing in it is followed: a folder or file that is a symbolic link is refused.
+/// Links are not followed: a folder or file that is a symbolic link is refused.
 package struct ExternalFolder: Sendable {
-    /// `.NAME_SUPPORT` beside the store.
+    /// The path of `.NAME_SUPPORT` beside the store.
     package let support: String
-    /// `_EXTERNAL_DATA` in it.
+    /// The path of `_EXTERNAL_DATA` in it.
     package var path: String { support + "/_EXTERNAL_DATA" }
 
-    /// The folder of a store, there or not.
+    /// Makes the value for a store, whether its folder exists or not.
     ///
-    /// - Parameter store: the store's path; its name without the last ending gives the folder's.
+    /// - Parameter store: the store's path. The folder's name is the store's name without its last ending.
     package init(store: String) {
         let folder: Substring
         let name: Substring
@@ -28,9 +28,9 @@ package struct ExternalFolder: Sendable {
         support = "\(folder).\(stem)_SUPPORT"
     }
 
-    /// Whether the folder is there.
+    /// Tells whether the folder exists.
     ///
-    /// - Throws: `external.io` (74); `external.folder` (65) where something else has one of the names, a symbolic link too.
+    /// - Throws: `external.io` (74); `external.folder` (65) if something else, such as a symbolic link, has one of the names.
     package func exists() throws(MigrationError) -> Bool {
         for path in [support, path] {
             guard let status = try Self.status(path) else { return false }
@@ -43,17 +43,17 @@ package struct ExternalFolder: Sendable {
         return true
     }
 
-    /// The path of a file.
+    /// Returns the path of a file.
     package func path(of reference: ExternalReference) -> String { "\(path)/\(reference.name)" }
 
-    /// Whether something stands at a file's name.
+    /// Tells whether a file exists under the reference's name.
     ///
     /// - Throws: `external.io` (74).
     package func holds(_ reference: ExternalReference) throws(MigrationError) -> Bool {
         try Self.status(path(of: reference)) != nil
     }
 
-    /// What stands at a path itself; nil for nothing.
+    /// Returns the status of a path itself, without following links; nil if nothing exists there.
     private static func status(_ path: String) throws(MigrationError) -> stat? {
         do throws(FileBytes.Failure) {
             return try FileBytes.status(path, followsLinks: false)
@@ -65,8 +65,8 @@ package struct ExternalFolder: Sendable {
 
     /// Opens a file.
     ///
-    /// - Returns: nil where there is none.
-    /// - Throws: what opening throws, `external.folder`.
+    /// - Returns: nil if there is none.
+    /// - Throws: the errors of opening, `external.folder`.
     package func file(_ reference: ExternalReference) throws(MigrationError) -> ExternalFile? {
         guard try holds(reference), try exists() else { return nil }
         return try ExternalFile(path: path(of: reference))

@@ -1,35 +1,35 @@
-/// The name of a file that holds a binary value, as a column refers to it: the marker byte 2, 36 characters of an
-/// upper-case UUID, a NUL byte (wire store1-24: `ZIMAGEMEDIUMDATA`).
+/// The name of a file that holds a binary value, as a column stores it: the marker byte 2, 36 characters of an upper-case UUID,
+/// a NUL byte (wire store1-24: `ZIMAGEMEDIUMDATA`).
 ///
-/// Only a name of that form is ever made: none that a store holds can lead out of its folder.
+/// Only names of this form can be made, so no name in a store can lead out of its folder.
 package struct ExternalReference: Hashable, Sendable {
-    /// The marker byte of a value that follows it in the column.
+    /// The marker byte of a value stored in the column itself.
     package static let inlineMarker: UInt8 = 1
     /// The marker byte of a reference.
     package static let referenceMarker: UInt8 = 2
-    /// Bytes of a stored reference.
+    /// The number of bytes of a stored reference.
     package static let byteCount = 38
 
     /// The file's name.
     package let name: String
 
-    /// Whether a column's bytes mean a file, well formed or not.
+    /// Tells whether a column's bytes refer to a file, well formed or not.
     package static func isReference(_ bytes: UnsafeRawBufferPointer) -> Bool { bytes.first == referenceMarker }
 
-    /// Reads a column's bytes.
+    /// Parses a column's bytes.
     ///
-    /// - Returns: nil where they are not exactly the marker, a UUID and the NUL byte.
+    /// - Returns: nil unless they are exactly the marker, a UUID and the NUL byte.
     package init?(stored bytes: UnsafeRawBufferPointer) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.referenceMarker, bytes[37] == 0 else { return nil }
         self.init(name: bytes[1..<37])
     }
 
-    /// A file's name in a folder.
+    /// Parses a file name.
     ///
-    /// - Returns: nil where it is no UUID.
+    /// - Returns: nil if it is not a UUID.
     package init?(name: String) { self.init(name: Array(name.utf8)[...]) }
 
-    /// 16 bytes as a UUID's name.
+    /// Makes the name from the 16 bytes of a UUID.
     package init(uuid bytes: [UInt8]) {
         precondition(bytes.count == 16, "a UUID has 16 bytes")
         let digits = Array("0123456789ABCDEF".utf8)
@@ -58,6 +58,6 @@ package struct ExternalReference: Hashable, Sendable {
         self.name = String(decoding: name, as: UTF8.self)
     }
 
-    /// The column's bytes.
+    /// The bytes to store in a column.
     package var stored: [UInt8] { [Self.referenceMarker] + Array(name.utf8) + [0] }
 }

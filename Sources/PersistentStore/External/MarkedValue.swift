@@ -1,7 +1,7 @@
 import Diagnostics
 import Rows
 
-/// A huge value with the marker byte of inline external storage put before it, or taken away.
+/// A huge value with the marker byte of inline external storage added or removed.
 package final class MarkedValue: HugeValueSource {
     private let inner: HugeValue
     private let adds: Bool
@@ -11,12 +11,12 @@ package final class MarkedValue: HugeValueSource {
         self.adds = adds
     }
 
-    /// The value behind the marker byte 1.
+    /// Returns the value with the marker byte 1 before it.
     package static func marked(_ value: HugeValue) -> HugeValue {
         HugeValue(source: MarkedValue(value, adds: true), key: value.key, count: value.count + 1, isText: false)
     }
 
-    /// The value without its first byte, which is the marker 1: no reference is huge.
+    /// Returns the value without its first byte. That byte is the marker 1, because a reference is never huge.
     package static func unmarked(_ value: HugeValue) -> HugeValue {
         HugeValue(source: MarkedValue(value, adds: false), key: value.key, count: value.count - 1, isText: false)
     }

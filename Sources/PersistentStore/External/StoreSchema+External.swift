@@ -1,9 +1,9 @@
 import ManagedModel
 
 extension StoreSchema {
-    /// A column whose values may lie in files.
+    /// A column whose values may be in files.
     package struct ExternalColumn: Sendable {
-        /// Index in the table's columns.
+        /// The index in the table's columns.
         package let column: Int
         package let name: String
         package let attribute: String

@@ -1,22 +1,22 @@
-/// The statements that a framework of a certain age makes for a schema.
+/// The statements that a framework version makes for a schema.
 ///
-/// Fresh stores are written in today's form only. For older ones the few things that older frameworks did in another
-/// way are rewritten here, so that all else can be compared byte by byte (moody 2 to 5, wire up to 2-31, artsy).
+/// Fresh stores are written only in today's form. The few differences of older frameworks are reproduced here, so that
+/// everything else can be compared byte by byte (moody 2 to 5, wire up to 2-31, artsy).
 struct FrameworkForm {
-    /// Build of the framework, NSPersistenceFrameworkVersion.
+    /// The build of the framework, NSPersistenceFrameworkVersion.
     let version: Int64
     let schema: StoreSchema
 
-    /// Frameworks below 800 knew no fetch indexes: `indexed="YES"` and compound indexes had a form of their own.
+    /// Frameworks below 800 had no fetch indexes: `indexed="YES"` and compound indexes had a form of their own.
     private var hasFetchIndexes: Bool { version >= 800 }
     /// Framework 637 wrote uniqueness constraints into the table.
     private var hasUniqueIndexes: Bool { version > 641 }
-    /// Frameworks up to 519 made no index on join tables and had no model cache.
+    /// Frameworks up to 519 made no index on join tables and no model cache.
     private var isBefore2015: Bool { version <= 519 }
-    /// Whether join tables have an index.
+    /// True if join tables have an index.
     var hasJoinIndexes: Bool { !isBefore2015 }
 
-    /// By name.
+    /// The CREATE TABLE statements by name.
     var tables: [String: String] {
         var found: [String: String] = [:]
         for sql in schema.tableStatements() + schema.fixedTableStatements() { found[Self.name(of: sql)] = sql }
@@ -37,7 +37,7 @@ struct FrameworkForm {
         return found
     }
 
-    /// By name.
+    /// The CREATE INDEX statements by name.
     var indexes: [String: String] {
         var found: [String: String] = [:]
         for (table, indexes) in zip(schema.tables, schema.indexes) {
@@ -63,7 +63,7 @@ struct FrameworkForm {
         return found
     }
 
-    /// By name.
+    /// The CREATE TRIGGER statements by name.
     var triggers: [String: String] {
         let trees = schema.trees.flatMap { $0.statements(on: schema.tables[$0.table]).dropFirst() }
         return Dictionary(
@@ -71,7 +71,7 @@ struct FrameworkForm {
             uniquingKeysWith: { first, _ in first })
     }
 
-    /// The name that a CREATE statement gives; quotes around it go.
+    /// Returns the name in a CREATE statement, without quotes.
     static func name(of sql: String) -> String {
         let words = sql.split(separator: " ", maxSplits: 4)
         guard words.count > 3 else { return sql }

@@ -1,11 +1,11 @@
 import Diagnostics
 
-/// The schema of a file by name, as `sqlite_master` has it; what Core Data makes beside the model's own is left out.
+/// The schema of a file by name, as in `sqlite_master`, without the objects that Core Data makes beside those of the model.
 struct StoredObjects {
-    /// Objects that are read.
+    /// The greatest number of objects that are read.
     static let most = 100_000
 
-    /// SQL by name.
+    /// The SQL of the tables by name; below, that of indexes and triggers.
     private(set) var tables: [String: String] = [:]
     private(set) var indexes: [String: String] = [:]
     private(set) var triggers: [String: String] = [:]
@@ -45,7 +45,7 @@ struct StoredObjects {
     }
 }
 
-/// A file's schema against the statements of one framework's form, byte by byte.
+/// The comparison of a file's schema with the statements of one framework's form, byte by byte.
 struct SchemaComparison {
     private(set) var equal = StoreFidelity.Equal()
     private(set) var differences: [StoreFidelity.Difference] = []
@@ -55,7 +55,7 @@ struct SchemaComparison {
         var tables = form.tables
         var indexes = form.indexes
         var joins = Set(form.schema.joinTables.map(\.name))
-        // Core Data names the join table of a pair on one entity by either side.
+        // Core Data names the join table of a pair on one entity after either side.
         for (index, join) in form.schema.joinTables.enumerated() {
             guard join.isOnOneEntity, let alternative = join.alternativeName, stored.tables[join.name] == nil,
                 stored.tables[alternative] != nil

@@ -2,11 +2,11 @@ import Archives
 import Diagnostics
 import ManagedModel
 
-/// How a store compares with what Core Data would make for its model: DDL, metadata, keys.
+/// The comparison of a store with the one that Core Data would make for its model: DDL, metadata, keys.
 ///
-/// Memory: the model's own schema twice, and the differences, at most ``mostDifferences`` of them.
+/// Memory: the model's own schema twice, and at most ``mostDifferences`` differences.
 package struct StoreFidelity: Sendable, Codable, Equatable {
-    /// What a difference is of.
+    /// The subject of a difference.
     package enum Subject: String, Sendable, Codable {
         case table
         case index
@@ -18,7 +18,7 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
         case modelCache
     }
 
-    /// One difference: what the model predicts, what the file has; nil for nothing.
+    /// A difference: the prediction from the model and the content of the file, each nil if there is nothing.
     package struct Difference: Sendable, Codable, Equatable {
         package let subject: Subject
         package let name: String
@@ -26,7 +26,7 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
         package let found: String?
     }
 
-    /// Objects of the file's schema that are byte for byte as predicted.
+    /// The number of schema objects in the file that are as predicted, byte for byte.
     package struct Equal: Sendable, Codable, Equatable {
         package var tables = 0
         package var joinTables = 0
@@ -95,9 +95,9 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
     package private(set) var equal = Equal()
     package private(set) var names = Names()
     package private(set) var differences: [Difference] = []
-    /// Differences beyond those that are kept.
+    /// The number of differences beyond the kept ones.
     package private(set) var furtherDifferences = 0
-    /// What is no difference but worth saying: choices that Core Data itself makes one way or the other.
+    /// Remarks that are not differences: choices that Core Data itself makes one way or the other.
     package private(set) var notes: [String] = []
 
     package var isEqual: Bool { differences.isEmpty }
@@ -113,7 +113,7 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
         let schema = witness?.schema ?? StoreSchema(model: model)
         notes = schema.notes
         let objects = try StoredObjects(store.connection)
-        // A migrated store has today's form beside the source's framework version.
+        // A migrated store has today's form with the framework version of its source.
         let version = store.metadata.frameworkVersion ?? 0
         let forms = [
             FrameworkForm(version: version, schema: schema), FrameworkForm(version: .max, schema: schema),
@@ -220,7 +220,7 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
                 if stored[name] == bytes { equal.versionHashes += 1 }
                 compare(.metadata, "version hash of \(name)", bytes.hexadecimal, found)
             case .unknown:
-                // Derived attributes: how they are hashed is not known.
+                // The hash of derived attributes is unknown.
                 if found == nil { compare(.metadata, "version hash of \(name)", "32 bytes", nil) }
                 notes.append("The version hash of \(name) cannot be computed")
             case nil: compare(.metadata, "version hash of \(name)", nil, found)
@@ -239,7 +239,7 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
     // MARK: - Keys
 
     private mutating func compareNumbers(_ store: SourceStore, _ schema: StoreSchema) throws(MigrationError) {
-        // The numbers of persistent history's entities begin at 16001 (SampleModel2_V1).
+        // The entities of persistent history are numbered from 16001 (SampleModel2_V1).
         let rows = Dictionary(
             store.primaryKeys.filter { $0.number < 16000 }.map { ($0.number, $0) },
             uniquingKeysWith: { first, _ in first })
@@ -301,7 +301,7 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
             return compare(.modelCache, "Z_MODELCACHE", "a model", "unreadable: \(error.message)")
         }
         guard let cached else { return compare(.modelCache, "Z_MODELCACHE", "a model", nil) }
-        // A store of one configuration caches the whole model.
+        // A store of one configuration has the whole model in its cache.
         let hashes = store.metadata.versionHashes
         if cached.fitting(storeHashes: hashes) != nil { return }
         for line in ModelDifference.describe(store: hashes, model: cached) {

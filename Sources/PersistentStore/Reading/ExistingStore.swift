@@ -2,22 +2,22 @@ import Archives
 import Diagnostics
 import ManagedModel
 
-/// What a store that rows are appended to holds already, read without touching it.
+/// The content of an existing store to which rows will be appended, read without changing it.
 package struct ExistingStore: Sendable {
     package let metadata: StoreMetadata
-    /// The destination model's schema under the file's names and entity numbers.
+    /// The destination model's schema with the file's names and entity numbers.
     package let schema: StoreSchema
-    /// Highest key ever given, by table; 0 for none.
+    /// The highest key ever given out, by table; 0 for none.
     package private(set) var highestKeys: [Int64]
-    /// Whether a table has rows.
+    /// True for tables that have rows.
     package private(set) var hasRows: [Bool]
-    /// Transactions of the store's persistent history; 0 where it has none.
+    /// The number of transactions in the store's persistent history; 0 if it has none.
     package let historyTransactions: Int64
 
     /// Z_ENT of TRANSACTION in a store with persistent history (SampleModel2_V1).
     private static let historyTransaction = 16002
 
-    /// The store as it was before a run that has added rows to it.
+    /// Returns the state of the store before a run that has added rows to it.
     package func before(highestKeys: [Int64], hasRows: [Bool]) -> ExistingStore {
         var before = self
         before.highestKeys = highestKeys
@@ -29,10 +29,10 @@ package struct ExistingStore: Sendable {
     ///
     /// - Parameters:
     ///   - path: the main file; its -wal is read.
-    ///   - model: the model that the store must be of; the caller compares ``metadata``'s hashes.
-    ///   - check: called with the metadata before tables are looked for: a store of another model has others.
-    /// - Throws: what ``SourceStore`` throws; `store.schemaMismatch`, `store.incomplete` (65).
-    /// - Complexity: O(tables) lookups; a small page cache for the time of the call.
+    ///   - model: the model of the store; the caller compares ``metadata``'s hashes.
+    ///   - check: called with the metadata before tables are searched, because a store of another model has other tables.
+    /// - Throws: the errors of ``SourceStore``; `store.schemaMismatch`, `store.incomplete` (65).
+    /// - Complexity: O(tables) lookups; a small page cache during the call.
     package init(
         path: String, model: ManagedObjectModel, check: (StoreMetadata) throws(MigrationError) -> Void
     ) throws(MigrationError) {

@@ -2,11 +2,10 @@ import CSQLite
 import Diagnostics
 
 extension SourceStore {
-    /// The members of all owners in a range of keys: those of a to-many with a to-one inverse, or without one.
+    /// Returns the members of all owners in a range of keys, for a to-many relationship with a to-one inverse or without one.
     ///
-    /// Ascending by owner, then as ``members(table:column:owner:orderColumn:in:)`` has them.
-    /// - Complexity: O(members) where the column has an index; a pass over the table and a sort, which may spill, where it
-    ///   has none.
+    /// Ascending by owner, then in the order of ``members(table:column:owner:orderColumn:in:)``.
+    /// - Complexity: O(members) if the column has an index; otherwise a scan of the table and a sort, which may spill.
     package func members(
         table: Int, column: Int, owners: ClosedRange<Int64>, orderColumn: Int?, in layout: StoreLayout
     ) throws(MigrationError) -> GroupedMemberCursor {
@@ -20,9 +19,9 @@ extension SourceStore {
         return try cursor(sql, owners)
     }
 
-    /// The members that a join table gives all objects in a range of keys.
+    /// Returns the members that a join table links to all objects in a range of keys.
     ///
-    /// Ascending by object, then as ``joined(joinTable:side:key:in:)`` has them.
+    /// Ascending by object, then in the order of ``joined(joinTable:side:key:in:)``.
     package func joined(
         joinTable: Int, side: Int, owners: ClosedRange<Int64>, in layout: StoreLayout
     ) throws(MigrationError) -> GroupedMemberCursor {
@@ -49,8 +48,8 @@ extension SourceStore {
     }
 }
 
-/// The members of many objects' to-many relationship, owner by owner. Gives its statement back to the store's pool when
-/// released.
+/// A cursor over the members of many objects' to-many relationship, owner by owner. On release it returns its statement to the
+/// store's pool.
 package final class GroupedMemberCursor {
     private var steps: RowSteps
     private let sql: String
@@ -62,7 +61,7 @@ package final class GroupedMemberCursor {
 
     deinit { steps.store.pool.give(steps.statement, sql: sql) }
 
-    /// The next member with its owner; nil at the end. Rows without a key are passed over.
+    /// Returns the next member with its owner; nil at the end. Rows without a key are skipped.
     package func next() throws(MigrationError) -> (owner: Int64, member: Member)? {
         let handle = steps.statement.handle
         while try steps.next() {

@@ -2,14 +2,14 @@ import CSQLite
 import Diagnostics
 import Rows
 
-/// A column of a source table whose values are read in parts, through SQLite's incremental reading: it walks a value's
-/// overflow pages and never holds the value.
+/// A column of a source table whose values are read in parts with SQLite's incremental I/O, which walks the overflow pages of a
+/// value and never holds the whole value.
 ///
 /// Memory: 256 KiB while a value is read, and four bytes for each of its pages, which SQLite keeps: 1 MB for 1 GB.
 final class HugeColumn: HugeValueSource {
     private static let part = 256 << 10
 
-    /// It keeps its columns.
+    /// Unowned, because the store owns its columns.
     private unowned let store: SourceStore
     private let layout: StoreLayout
     private let table: Int
@@ -22,7 +22,7 @@ final class HugeColumn: HugeValueSource {
         self.column = column
     }
 
-    /// The text or blob of a row, its bytes not read; nil for another kind, and for text that is not UTF-8.
+    /// Returns the text or blob of a row without reading its bytes; nil for another kind, and for text that is not UTF-8.
     func value(key: Int64) throws(MigrationError) -> HugeValue? {
         let (table, column) = (layout.tables[table].name.quoted, layout.tables[table].columns[column].quoted)
         let kind = try store.connection.prepare("SELECT typeof(\(column)) FROM \(table) WHERE \"Z_PK\" = ?1")
@@ -63,7 +63,7 @@ final class HugeColumn: HugeValueSource {
         store.tooLarge(table: table, key: value.key, column: column, bytes: value.count, layout: layout, use: use)
     }
 
-    /// The error for a value above the limit.
+    /// Returns the error for a value above the limit.
     func refusal(key: Int64, bytes: Int) -> MigrationError {
         store.tooLarge(table: table, key: key, column: column, bytes: bytes, layout: layout)
     }

@@ -2,10 +2,10 @@ import Diagnostics
 import Rows
 
 extension SourceStore {
-    /// Adds a row that has values above the limit to a batch, those of streamed slots as references.
+    /// Adds a row with values above the limit to a batch. Those of streamed slots become references.
     ///
-    /// - Parameter streamed: slots whose values may be huge; only own columns are looked at.
-    /// - Returns: false where no streamed slot has a value above the limit; the batch is then as it was.
+    /// - Parameter streamed: slots whose values may be huge; only own columns are examined.
+    /// - Returns: false if no streamed slot has a value above the limit; the batch is then unchanged.
     /// - Throws: `store.valueTooLarge` for another value above the limit; `store.damaged`, `store.io`.
     func rowWithHugeValues(
         _ key: Int64, table: Int, columns: [SelectedColumn], streamed: Set<Int>, in layout: StoreLayout,
@@ -35,7 +35,7 @@ extension SourceStore {
         return true
     }
 
-    /// The reader of a column's huge values, one for each column.
+    /// Returns the reader of a column's huge values, one for each column.
     private func hugeColumn(table: Int, column: Int, in layout: StoreLayout) -> HugeColumn {
         if let known = hugeColumns[[table, column]] { return known }
         let made = HugeColumn(store: self, layout: layout, table: table, column: column)

@@ -3,13 +3,13 @@ import Diagnostics
 import Rows
 
 extension SourceStore {
-    /// Adds the rows of many keys to a batch, ascending, until it is full: one statement for 64 keys.
+    /// Adds the rows of many keys to a batch, ascending, until the batch is full, with one statement for 64 keys.
     ///
     /// - Parameters:
-    ///   - keys: ascending, each once.
-    ///   - streamed: slots of own columns whose values, where they are too large to be read, become ``HugeValue``s.
-    /// - Returns: the last key that was asked for; keys up to it that are not in the batch have no row. Nil where the
-    ///   batch was full before the first.
+    ///   - keys: ascending, without duplicates.
+    ///   - streamed: slots of own columns whose values become ``HugeValue``s if they are too large to read.
+    /// - Returns: the last key that was looked up. Keys up to it that are not in the batch have no row. Nil if the batch was
+    ///   full before the first key.
     /// - Throws: `store.valueTooLarge`, `store.damaged`, `store.io`.
     /// - Precondition: the batch has a slot for each column.
     package func rows(
@@ -29,7 +29,7 @@ extension SourceStore {
         while next < keys.count {
             let chunk = keys[next..<min(keys.count, next + many)]
             for place in 0..<many {
-                // Room that is left over repeats a key.
+                // Unused parameters repeat a key.
                 statement.bind(chunk[chunk.startIndex + min(place, chunk.count - 1)], at: Int32(place) + 1)
             }
             while true {
@@ -38,7 +38,7 @@ extension SourceStore {
                 guard code == SQLITE_ROW else {
                     statement.reset()
                     if code & 0xff == SQLITE_TOOBIG, !streamed.isEmpty {
-                        // One row of the chunk has a huge value: the rest of it is read row by row.
+                        // A row of the chunk has a huge value, so the rest of the chunk is read row by row.
                         let single = try pointReader(table: table, columns: columns, in: layout, streamed: streamed)
                         for key in chunk where asked.map({ key > $0 }) ?? true {
                             if batch.isFull { return asked }

@@ -4,13 +4,13 @@ import ManagedModel
 extension SourceStore {
     /// Finds a model's tables, columns and entity numbers in the file.
     ///
-    /// Names decide, never positions: a store that was migrated in place has its columns in another order, columns
-    /// left over, and join tables under an older number or name (wire 1-27: Z_14TRUSTEDBYCLIENTS).
+    /// Names decide, never positions: a store that was migrated in place has its columns in another order, leftover columns,
+    /// and join tables with an older number or name (wire 1-27: Z_14TRUSTEDBYCLIENTS).
     ///
-    /// - Parameter damage: what becomes of a store whose metadata say that the model wrote it, and that lacks a table or a
-    ///   column of it.
-    /// - Throws: `store.schemaMismatch` (65) naming the entity and the property that has no place; `store.incomplete` (65)
-    ///   where the model wrote the store all the same; `store.damaged`.
+    /// - Parameter damage: the treatment of a store that lacks a table or a column of the model, although its metadata say that
+    ///   the model wrote it.
+    /// - Throws: `store.schemaMismatch` (65) naming the entity and the property that is missing; `store.incomplete` (65) if the
+    ///   metadata say that the model wrote the store; `store.damaged`.
     /// - Complexity: O(tables + columns), and O(rows) of tables that lack a column.
     package func layout(
         for model: ManagedObjectModel, damage choice: DamageChoice = .refuse
@@ -32,7 +32,7 @@ extension SourceStore {
         return layout
     }
 
-    /// The model's places in the file, and what has none.
+    /// Returns the places of the model's parts in the file, and the missing parts.
     func resolution(of model: ManagedObjectModel) throws(MigrationError) -> ResolvedLayout {
         var resolution = LayoutResolution(
             schema: StoreSchema(model: model), primaryKeys: primaryKeys, files: try fileTables(), path: path,
@@ -40,7 +40,7 @@ extension SourceStore {
         return try resolution.resolve()
     }
 
-    /// All tables with their columns.
+    /// Returns all tables with their columns.
     private func fileTables() throws(MigrationError) -> [FileTable] {
         try blamingData { () throws(MigrationError) in
             let names = try connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rowid")
@@ -67,39 +67,39 @@ extension SourceStore {
     }
 }
 
-/// A model's places in a file, as far as it has them.
+/// The places of a model's parts in a file, as far as the file has them.
 struct ResolvedLayout {
-    /// What is missing has the names that Core Data would give it.
+    /// The layout. Missing parts have the names that Core Data would give them.
     let layout: StoreLayout
     var damages: [StoreDamage]
-    /// The error for what is missing where nothing says that the model wrote the store.
+    /// The error for a missing part if nothing shows that the model wrote the store.
     let mismatch: MigrationError?
 }
 
 /// A table as the file declares it.
 struct FileTable {
     var name: String
-    /// Upper-cased name to the name in the file.
+    /// The names in the file by upper-cased name.
     var columns: [String: String]
-    /// Whether Z_PK is the row's key.
+    /// True if Z_PK is the row's key.
     var isKeyed: Bool
 }
 
-/// The search for a schema's places in a file.
+/// The search for a schema's tables and columns in a file.
 struct LayoutResolution {
     private let schema: StoreSchema
     private let primaryKeys: [PrimaryKeyRow]
     private let files: [FileTable]
     private let path: String
     private let byName: [String: Int]
-    /// Whether the metadata say that the model wrote the store: then what has no place is damage.
+    /// True if the metadata say that the model wrote the store. A missing part is then damage.
     private let isKnown: Bool
-    /// Whether the file has Z_PRIMARYKEY.
+    /// True if the file has Z_PRIMARYKEY.
     private let hasNumbers: Bool
-    /// Indices of file tables that have been given away.
+    /// The indices of file tables that are already assigned.
     private var claimed: Set<Int> = []
     private var damages: [StoreDamage] = []
-    /// The first part that has no place.
+    /// The first missing part.
     private var mismatch: MigrationError?
 
     init(
@@ -124,7 +124,7 @@ struct LayoutResolution {
         var tables: [SourceTable] = []
         for table in schema.tables { tables.append(try resolve(table, numbers)) }
         var joins: [SourceJoinTable?] = []
-        // Tables under their own names first, so that the search among the others cannot take one away.
+        // Tables with their own names come first, so that the search among the rest cannot take one of them.
         for join in schema.joinTables { joins.append(exact(join)) }
         var complete: [SourceJoinTable] = []
         for (join, found) in zip(schema.joinTables, joins) {
@@ -137,7 +137,7 @@ struct LayoutResolution {
         return ResolvedLayout(layout: layout, damages: damages, mismatch: mismatch)
     }
 
-    /// The error for what has no place and cannot be read as empty or nil.
+    /// Returns the error for a missing part that cannot be read as empty or nil.
     ///
     /// - Parameter message: a sentence without a full stop that begins in lower case.
     private func irreparable(_ message: String, entity: Int) -> MigrationError {
@@ -153,9 +153,9 @@ struct LayoutResolution {
             remedy: "Use an undamaged copy of the store", context: context)
     }
 
-    /// Notes what has no place.
+    /// Records a missing part.
     ///
-    /// - Parameter place: the property, of no name for a whole table.
+    /// - Parameter place: the property; for a whole table its name is empty.
     private mutating func note(
         _ part: StoreDamage.Part, _ table: String, _ column: String?, _ place: PropertyReference,
         numbers: [Int] = [], _ message: String
@@ -175,8 +175,9 @@ struct LayoutResolution {
 
     // MARK: Entity numbers
 
-    /// By name; for a name that Z_PRIMARYKEY lacks, the computed number where its row bears the name of no entity of
-    /// the model: an in-place migration leaves the old name of a renamed entity (SampleModel_V2: ExpensiveSportCar).
+    /// Returns the numbers by name. If Z_PRIMARYKEY lacks a name, the computed number is used, provided that its row has no
+    /// name of another entity of the model: a migration in place keeps the old name of a renamed entity (SampleModel_V2:
+    /// ExpensiveSportCar).
     private func entityNumbers() throws(MigrationError) -> [Int] {
         var numberByName: [String: Int] = [:]
         var nameByNumber: [Int: String] = [:]
@@ -223,7 +224,7 @@ struct LayoutResolution {
                 columns.append(actual)
                 continue
             }
-            // A number of another generation inside the name: Z3_OBJECT for Z4_OBJECT.
+            // The name may contain a number of an earlier version: Z3_OBJECT for Z4_OBJECT.
             let pattern = LayoutResolution.withoutNumber(column.name.uppercased())
             let others = file.columns.keys.filter {
                 !predicted.contains($0) && LayoutResolution.withoutNumber($0) == pattern
@@ -245,7 +246,7 @@ struct LayoutResolution {
         return SourceTable(name: file.name, columns: columns, maximumKey: maximum)
     }
 
-    /// Z_ENT of the rows whose property a column holds; empty where they are all rows of the table.
+    /// Returns the Z_ENT of the rows whose property a column holds; empty if these are all rows of the table.
     private func rowNumbers(of role: ColumnRole, in table: EntityTable, _ numbers: [Int]) -> [Int] {
         guard table.entities.count > 1 else { return [] }
         switch role {
@@ -264,8 +265,8 @@ struct LayoutResolution {
         }
     }
 
-    /// An upper-cased name with the entity number in it replaced by `#`: `Z_FOK_#NAME`, `Z_#NAME`, `Z#_NAME`,
-    /// `Z#NAME`. Nil where there is none.
+    /// Returns an upper-cased name with its entity number replaced by `#`: `Z_FOK_#NAME`, `Z_#NAME`, `Z#_NAME`, `Z#NAME`. Nil
+    /// if it has none.
     static func withoutNumber(_ name: String) -> String? {
         for prefix in ["Z_FOK_", "Z_", "Z"] where name.hasPrefix(prefix) {
             let rest = name.utf8.dropFirst(prefix.utf8.count)
@@ -289,7 +290,7 @@ struct LayoutResolution {
         return nil
     }
 
-    /// Finds a join table by its columns: as they are named, then whatever their entity numbers.
+    /// Finds a join table by its columns: first by their exact names, then with any entity numbers.
     private mutating func search(_ join: JoinTable) -> SourceJoinTable? {
         let names = Set(
             ([join.name] + (join.alternativeName.map { [$0] } ?? [])).map {
@@ -313,7 +314,7 @@ struct LayoutResolution {
         return nil
     }
 
-    /// A join table that the file lacks, or that lacks columns there.
+    /// Returns a join table that the file lacks, or whose columns it lacks.
     private mutating func missing(_ join: JoinTable) -> SourceJoinTable {
         let names = [join.name] + (join.alternativeName.map { [$0] } ?? [])
         let message = "The store has no join table \(join.name)"
@@ -339,7 +340,7 @@ struct LayoutResolution {
                     column: actual(side.column) ?? side.column,
                     orderColumn: side.orderColumn.map { actual($0) ?? $0 }))
             if actual(side.column) == nil { note(.joinTable, file.name, side.column, place, message) }
-            // The column gives the place among the members of the other side's object.
+            // The column holds the position among the members of the other side's object.
             if let order = side.orderColumn, actual(order) == nil {
                 note(.linkOrder, file.name, order, join.sides[1 - number].relationship, message)
             }
@@ -347,14 +348,14 @@ struct LayoutResolution {
         return SourceJoinTable(name: file.name, sides: sides)
     }
 
-    /// A name without its number and without the digits that a collision appended.
+    /// Returns a name without its number and without the digits added after a collision.
     private static func bare(_ name: String) -> String {
         var text = withoutNumber(name) ?? name
         while let last = text.utf8.last, (0x30...0x39).contains(last) { text.removeLast() }
         return text
     }
 
-    /// The file's names for a join table's columns, where each has exactly one partner under a normal form.
+    /// Returns the file's names for a join table's columns, if each has exactly one match under a normal form.
     private func match(_ join: JoinTable, _ file: FileTable, _ normal: (String) -> String) -> SourceJoinTable? {
         var found: [String: [String]] = [:]
         for (upper, actual) in file.columns { found[normal(upper), default: []].append(actual) }

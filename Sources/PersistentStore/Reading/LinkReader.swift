@@ -4,15 +4,15 @@ import Diagnostics
 import Rows
 
 extension SourceStore {
-    /// Reads a join table's rows, ascending by one side's key, then the other's: from the pages of an index where
-    /// ``readsPages`` says so and one has them in this order.
+    /// Reads a join table's rows, ascending by one side's key, then the other's. They come from the pages of an index if
+    /// ``readsPages`` is true and an index has this order.
     ///
     /// Slots: key of side 0, key of side 1, order of side 0 or null, order of side 1 or null.
     ///
-    /// - Parameter after: keys of the side and of the other one behind which the links begin; nil: all links.
+    /// - Parameter after: the keys of the side and of the other side after which the links begin; nil for all links.
     /// - Throws: `store.damaged`.
-    /// - Complexity: O(links) along an index; where the file has none for the side (frameworks before 637), a sort
-    ///   that spills into the temporary directory, or stays in memory without one.
+    /// - Complexity: O(links) along an index. If the file has none for the side (frameworks before 637), a sort that spills
+    ///   into the temporary directory, or stays in memory without one.
     package func links(
         joinTable: Int, in layout: StoreLayout, orderedBySide side: Int,
         after: (first: Int64, second: Int64)? = nil
@@ -33,15 +33,15 @@ extension SourceStore {
     }
 }
 
-/// The links of a many-to-many pair, streamed.
+/// A reader of the links of a many-to-many pair, streamed.
 package final class LinkReader: RowReader {
     private enum Way {
         case statement(RowSteps, side: Int)
-        // Whoever reads keeps the snapshot.
+        // The reader keeps the store, and with it the snapshot, alive.
         case index(PairScan, SourceStore)
     }
 
-    /// Rows passed over because a key is NULL.
+    /// The number of rows skipped because a key is NULL.
     package private(set) var skipped = 0
     private var way: Way
     private let table: String
@@ -57,7 +57,7 @@ package final class LinkReader: RowReader {
         self.table = table
     }
 
-    /// The batch's keys are 0: a link has none.
+    /// Reads the next links. The keys of the batch are 0, because a link has none.
     ///
     /// - Precondition: the batch has four slots.
     package func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {

@@ -3,11 +3,11 @@ import Diagnostics
 
 /// A member of a to-many relationship.
 package struct Member: Equatable, Sendable {
-    /// Z_PK.
+    /// The key, Z_PK.
     package var key: Int64
-    /// Z_ENT of the row in the file; 0 where there is no such row.
+    /// The Z_ENT of the row in the file; 0 if there is no such row.
     package var fileNumber: Int
-    /// Its ordering key; nil where the relationship is not ordered, or it has none.
+    /// The ordering key; nil if the relationship is not ordered or the member has none.
     package var order: Int64?
 
     package init(key: Int64, fileNumber: Int, order: Int64? = nil) {
@@ -18,14 +18,15 @@ package struct Member: Equatable, Sendable {
 }
 
 extension SourceStore {
-    /// The rows whose key column points to an owner: members of a to-many with a to-one inverse, or without one.
+    /// Returns the rows whose key column points to an owner: the members of a to-many relationship with a to-one inverse or
+    /// without one.
     ///
     /// - Parameters:
-    ///   - table: table index of the members.
-    ///   - column: index of the column with the owner's key.
+    ///   - table: the table index of the members.
+    ///   - column: the index of the column with the owner's key.
     ///   - owner: the owner's key.
-    ///   - orderColumn: index of the ordering column; nil for keys in ascending order.
-    /// - Complexity: O(members) where the column has an index, as it has in Core Data's stores.
+    ///   - orderColumn: the index of the ordering column; nil for ascending keys.
+    /// - Complexity: O(members) if the column has an index, as in Core Data's stores.
     package func members(
         table: Int, column: Int, owner: Int64, orderColumn: Int?, in layout: StoreLayout
     ) throws(MigrationError) -> MemberCursor {
@@ -39,12 +40,12 @@ extension SourceStore {
         return try cursor(sql, owner)
     }
 
-    /// The members that a join table gives an object, ascending by order, where there is one, then key.
+    /// Returns the members that a join table links to an object, ascending by order, if there is one, then by key.
     ///
     /// - Parameters:
-    ///   - joinTable: index of the join table.
-    ///   - side: the side (0 or 1) of the object whose members are asked for.
-    ///   - key: that object's key.
+    ///   - joinTable: the index of the join table.
+    ///   - side: the side (0 or 1) of the object whose members are returned.
+    ///   - key: the key of that object.
     package func joined(
         joinTable: Int, side: Int, key: Int64, in layout: StoreLayout
     ) throws(MigrationError) -> MemberCursor {
@@ -70,8 +71,7 @@ extension SourceStore {
     }
 }
 
-/// The members of one object's to-many relationship, one after the other. Gives its statement back to the store's
-/// pool when released.
+/// A cursor over the members of one object's to-many relationship. On release it returns its statement to the store's pool.
 package final class MemberCursor {
     private var steps: RowSteps
     private let sql: String
@@ -83,7 +83,7 @@ package final class MemberCursor {
 
     deinit { steps.store.pool.give(steps.statement, sql: sql) }
 
-    /// The next member; nil at the end. Rows without a key are passed over.
+    /// Returns the next member; nil at the end. Rows without a key are skipped.
     package func next() throws(MigrationError) -> Member? {
         while try steps.next() {
             if let member = Member(row: steps.statement.handle) { return member }
@@ -93,7 +93,7 @@ package final class MemberCursor {
 }
 
 extension Member {
-    /// A row of key, Z_ENT and order; nil where the key is no integer.
+    /// Makes a member from a row of key, Z_ENT and order; nil if the key is not an integer.
     init?(row handle: OpaquePointer?) {
         guard sqlite3_column_type(handle, 0) == SQLITE_INTEGER else { return nil }
         self.init(

@@ -1,14 +1,14 @@
-/// The way from owners to the members of a to-many, as columns and tables.
+/// The path from owners to the members of a to-many relationship, in terms of columns and tables.
 package struct MemberPath: Sendable, Hashable {
     package enum Step: Sendable, Hashable {
-        /// The rows of a table whose column holds the key of the object before.
+        /// The rows of a table whose column holds the key of the previous object.
         case owned(table: Int, column: Int)
-        /// The rows that a join table gives the object before; `ownerSide` is that object's side.
+        /// The rows that a join table links to the previous object; `ownerSide` is the side of that object.
         case joined(joinTable: Int, ownerSide: Int, table: Int)
-        /// The row of a table that a column of the row before refers to.
+        /// The row of a table that a column of the previous row refers to.
         case toOne(column: Int, table: Int)
 
-        /// Table index of the rows.
+        /// The table index of the rows.
         package var table: Int {
             switch self {
             case .owned(let table, _), .joined(_, _, let table), .toOne(_, let table): table
@@ -16,7 +16,7 @@ package struct MemberPath: Sendable, Hashable {
         }
     }
 
-    /// At least one, the first of them no `toOne`.
+    /// The steps: at least one, and the first is not `toOne`.
     package let steps: [Step]
 
     package init(steps: [Step]) {
@@ -24,23 +24,23 @@ package struct MemberPath: Sendable, Hashable {
         self.steps = steps
     }
 
-    /// Table index of the members.
+    /// The table index of the members.
     package var table: Int { steps[steps.count - 1].table }
 }
 
-/// What to read of the members of many owners at once.
+/// The columns to read of the members of many owners.
 package struct MemberSelection: Sendable, Hashable {
     package var path: MemberPath
-    /// One slot of the batch each, relative to the member's table.
+    /// The columns relative to the member's table, one for each slot of the batch.
     package var columns: [SelectedColumn]
-    /// The slot that takes the owner's key; its column is `computed`.
+    /// The slot for the owner's key; its column is `computed`.
     package var ownerSlot: Int
-    /// The own column by which the members of an owner are ordered, equal values shown once and nulls never; nil: by
-    /// key, each member once.
+    /// The own column that orders the members of an owner. Equal values are returned once and nulls never. If nil, the order is
+    /// by key, and each member is returned once.
     package var distinctColumn: Int?
-    /// Whether that column is a Float's: numbers that one Float stands for are equal.
+    /// True if the column holds Floats. Numbers that round to the same Float are then equal.
     package var distinctsFloats = false
-    /// The slot that takes the member's place in the join table of the last step; its column is `computed`.
+    /// The slot for the member's position in the join table of the last step; its column is `computed`.
     package var placeSlot: Int?
 
     package init(path: MemberPath, columns: [SelectedColumn], ownerSlot: Int, distinctColumn: Int? = nil) {

@@ -1,11 +1,11 @@
 import Diagnostics
 
-/// Makes the SQL that reads members owner by owner: one chain of joins from the owners' keys to the members `t`.
+/// Builds the SQL that reads members owner by owner: a chain of joins from the owners' keys to the members `t`.
 struct MemberQuery {
-    /// Which owners are asked for.
+    /// The owners whose members are read.
     enum Owners {
         case all
-        /// As many parameters.
+        /// The owners with given keys, as this number of parameters.
         case keys(Int)
     }
 
@@ -15,10 +15,10 @@ struct MemberQuery {
     private var chain = ""
     private var owner = ""
     private var conditions: [String] = []
-    /// Columns that are searched after the first step: table name and column name.
+    /// The columns searched after the first step: table name and column name.
     private(set) var searched: [(table: String, column: String)] = []
 
-    /// - Throws: `store.tooManyPaths` (78) above SQLite's 64 tables a join.
+    /// - Throws: `store.tooManyPaths` (78) above SQLite's limit of 64 tables in a join.
     init(_ selection: MemberSelection, layout: StoreLayout) throws(MigrationError) {
         self.selection = selection
         self.layout = layout
@@ -29,7 +29,7 @@ struct MemberQuery {
         }
     }
 
-    /// The columns of the batch, the place in a join table among them.
+    /// The columns of the batch, including the position in a join table.
     private var selected: [String] {
         var selected = columns.columns
         let steps = selection.path.steps
@@ -46,7 +46,7 @@ struct MemberQuery {
         let alias = position == steps.count - 1 ? "t" : "m\(position)"
         let before = "m\(position - 1)"
         let table = layout.tables[step.table]
-        // CROSS JOIN: the chain is followed in its order, whatever the planner makes of the tables' sizes.
+        // CROSS JOIN keeps the order of the chain, whatever the planner infers from table sizes.
         switch step {
         case .owned(_, let column):
             let key = "\(alias).\(table.columns[column].quoted)"
@@ -73,7 +73,7 @@ struct MemberQuery {
             let from = layout.tables[steps[position - 1].table].columns[column].quoted
             chain += " CROSS JOIN \(table.name.quoted) AS \(alias) ON \(alias).\"Z_PK\" = \(before).\(from)"
         }
-        // Rows of no entity of the model are no objects.
+        // Rows without an entity of the model are not objects.
         let entities = layout.schema.tables[step.table].entities
         if entities.count > 1 {
             let numbers = entities.map { String(layout.fileNumber(ofEntity: $0)) }.joined(separator: ", ")
@@ -81,7 +81,7 @@ struct MemberQuery {
         }
     }
 
-    /// The statement: owner's key, member's key, columns; ascending by owner, then member or value.
+    /// Returns the statement: the owner's key, the member's key, the columns; ascending by owner, then member or value.
     func sql(_ owners: Owners) -> String {
         let restriction =
             switch owners {

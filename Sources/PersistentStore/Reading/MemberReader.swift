@@ -3,18 +3,18 @@ import Diagnostics
 import Rows
 
 extension SourceStore {
-    /// Reads the members of all owners, ascending by the owners' keys, beside a scan of the owners.
+    /// Reads the members of all owners, ascending by the owners' keys, in step with a scan of the owners.
     ///
     /// - Throws: `store.tooManyPaths`, `store.damaged`.
-    /// - Complexity: one statement for the whole run: along the index of the owners' column, or a sort that spills into
-    ///   the temporary directory where the file has none.
+    /// - Complexity: one statement for the whole run, along the index of the owners' column, or with a sort that spills into
+    ///   the temporary directory if the file has no index.
     package func members(_ selection: MemberSelection, in layout: StoreLayout) throws(MigrationError) -> MemberReader {
         try MemberReader(store: self, selection: selection, owners: .all, layout: layout)
     }
 
     /// Reads the members of up to ``MemberReader/keysAtOnce`` owners at a time, in any order.
     ///
-    /// - Complexity: one search of the owners' column an owner, all in one statement.
+    /// - Complexity: one search of the owners' column for each owner, all in one statement.
     package func membersByKey(
         _ selection: MemberSelection, in layout: StoreLayout
     ) throws(MigrationError) -> MemberReader {
@@ -22,7 +22,7 @@ extension SourceStore {
             store: self, selection: selection, owners: .keys(MemberReader.keysAtOnce), layout: layout)
     }
 
-    /// Whether a table has an index that begins with a column.
+    /// Tells whether a table has an index that begins with a column.
     func hasIndex(_ table: String, on column: String) throws(MigrationError) -> Bool {
         let list = try connection.prepare("PRAGMA index_list(\(table.quoted))")
         while try list.step() {
@@ -34,16 +34,16 @@ extension SourceStore {
     }
 }
 
-/// Members of a to-many, owner by owner. Memory: one row beside the batch.
+/// A reader of the members of a to-many relationship, owner by owner. Memory: one row beside the batch.
 package final class MemberReader {
-    /// Owners that one statement is asked about.
+    /// The greatest number of owners in one query.
     package static let keysAtOnce = 256
 
     private let store: SourceStore
     private let statement: Statement
     private let selection: MemberSelection
     private let layout: StoreLayout
-    /// Whether the statement stands on a row that no batch took.
+    /// True if the statement is at a row that no batch has taken.
     private var hasRow = false
     private var isFinished = false
     private var last: (owner: Int64, member: Int64)?
@@ -60,20 +60,20 @@ package final class MemberReader {
         statement = try store.blamingData { () throws(MigrationError) in
             var lacksIndex = false
             for (table, column) in query.searched where try !store.hasIndex(table, on: column) { lacksIndex = true }
-            // Without an index every member would scan the next table: SQLite makes one in a temporary file.
+            // Without an index every member would need a scan of the next table, so SQLite makes one in a temporary file.
             if lacksIndex { try store.connection.execute("PRAGMA automatic_index=1") }
             defer { if lacksIndex { try? store.connection.execute("PRAGMA automatic_index=0") } }
             return try store.connection.prepare(query.sql(owners))
         }
     }
 
-    /// Begins again from the first owner.
+    /// Starts again from the first owner.
     package func restart() {
         statement.reset()
         forget()
     }
 
-    /// Asks for the members of some owners.
+    /// Starts the query for the members of some owners.
     ///
     /// - Precondition: 1 to ``keysAtOnce`` keys, and a reader made by ``SourceStore/membersByKey(_:in:)``.
     package func ask(for keys: ArraySlice<Int64>) {
@@ -94,9 +94,9 @@ package final class MemberReader {
     }
 
     /// Clears the batch and fills it with members of the owners from one key through another. Rows of earlier owners are
-    /// passed over.
+    /// skipped.
     ///
-    /// - Returns: false when there was none.
+    /// - Returns: false if there was none.
     /// - Throws: `store.damaged`, `store.valueTooLarge`, `store.io`.
     /// - Precondition: the batch has a slot for each column.
     package func next(
@@ -109,7 +109,7 @@ package final class MemberReader {
                 guard try step() else { break }
                 hasRow = true
             }
-            // Only an integer can be a key; Core Data writes nothing else.
+            // Only an integer can be a key; Core Data writes no other values.
             guard sqlite3_column_type(statement.handle, 0) == SQLITE_INTEGER else {
                 hasRow = false
                 continue
@@ -163,7 +163,7 @@ package final class MemberReader {
         cell.kind == .integer ? Double(cell.integerValue) : cell.realValue
     }
 
-    /// Whether a value is the owner's last one again; remembers it.
+    /// Tells whether a value equals the owner's last one, and stores it as the last one.
     private func isRepeated(_ owner: Int64, _ value: Cell, in batch: borrowing RowBatch) -> Bool {
         let bytes = batch.bytes(value)
         let isSame: Bool

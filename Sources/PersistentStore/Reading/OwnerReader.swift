@@ -3,15 +3,15 @@ import Diagnostics
 import Rows
 
 extension SourceStore {
-    /// Reads the members of all owners of a to-many relationship whose members' table has a key column for it, owner by
-    /// owner in ascending order: see ``OwnerReader``.
+    /// Reads the members of all owners of a to-many relationship stored in a key column of the members' table, owner by owner
+    /// in ascending order: see ``OwnerReader``.
     ///
     /// - Parameters:
-    ///   - table: table index of the members.
-    ///   - column: index of the column with the owner's key.
-    ///   - orderColumn: index of the ordering column; nil for keys in ascending order.
-    /// - Complexity: O(members) along the column's index; without one a sort that spills into the temporary directory,
-    ///   or stays in memory where there is none.
+    ///   - table: the table index of the members.
+    ///   - column: the index of the column with the owner's key.
+    ///   - orderColumn: the index of the ordering column; nil for ascending keys.
+    /// - Complexity: O(members) along the column's index; without an index a sort that spills into the temporary directory, or
+    ///   stays in memory without one.
     package func membersByOwner(
         table: Int, column: Int, orderColumn: Int?, in layout: StoreLayout
     ) throws(MigrationError) -> OwnerReader {
@@ -20,13 +20,13 @@ extension SourceStore {
             source.name, owner: source.columns[column], member: "Z_PK", order: orderColumn.map { source.columns[$0] })
     }
 
-    /// Reads the members that a join table gives all objects of a side, owner by owner in ascending order: see
+    /// Reads the members that a join table links to all objects of a side, owner by owner in ascending order: see
     /// ``OwnerReader``.
     ///
     /// - Parameters:
-    ///   - joinTable: index of the join table.
+    ///   - joinTable: the index of the join table.
     ///   - side: the side (0 or 1) of the owners.
-    ///   - isOrdered: whether the members' order is asked for.
+    ///   - isOrdered: true to read the members in their order.
     package func membersByOwner(
         joinTable: Int, side: Int, isOrdered: Bool, in layout: StoreLayout
     ) throws(MigrationError) -> OwnerReader {
@@ -50,12 +50,13 @@ extension SourceStore {
     }
 }
 
-/// The members of a to-many relationship, streamed: ascending by owner; those of an owner ascending by order, where it
-/// was asked for (NULL first), then key.
+/// A reader of the members of a to-many relationship, streamed: ascending by owner, then by order if requested (NULL first),
+/// then by key.
 ///
-/// Slots: the member's ordering key, or null. A batch's keys are the members'; ``owners`` are in step with its rows.
+/// The one slot holds the member's ordering key, or null. A batch's keys are those of the members; ``owners`` has an element
+/// for each row.
 package final class OwnerReader: RowReader {
-    /// The owner of each row of the batch filled last.
+    /// The owner of each row of the batch that was filled last.
     package private(set) var owners: [Int64] = []
     private var steps: RowSteps
     private let table: String
@@ -66,7 +67,7 @@ package final class OwnerReader: RowReader {
         self.table = table
     }
 
-    /// Rows with a key that is no integer are passed over, as a lookup by key passes them over.
+    /// Reads the next members. Rows with a key that is not an integer are skipped, as a lookup by key skips them.
     ///
     /// - Precondition: the batch has one slot.
     package func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {

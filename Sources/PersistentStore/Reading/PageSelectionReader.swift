@@ -3,10 +3,10 @@ import Diagnostics
 import Rows
 
 extension SourceStore {
-    /// A reader of a selection's rows from the file's pages.
+    /// Returns a reader of a selection's rows from the file's pages.
     ///
-    /// - Returns: nil where SQLite has to read: see ``pagesRefusal``; a selection of columns of related rows; a table that
-    ///   is none with integer keys; a column whose value in older rows is a default of the schema.
+    /// - Returns: nil if SQLite must read: see ``pagesRefusal``; a selection with columns of related rows; a table without
+    ///   ordinary integer keys; a column that older rows lack and that has a default in the schema.
     func pageReader(_ selection: RowSelection, in layout: StoreLayout) throws(MigrationError) -> (any RowReader)? {
         guard readsPages else { return nil }
         return try blamingData { () throws(MigrationError) in
@@ -28,7 +28,7 @@ extension SourceStore {
         }
     }
 
-    /// A scan of an index that has a join table's keys in the order of a side; nil where SQLite has to read them.
+    /// Returns a scan of an index that has a join table's keys in the order of a side; nil if SQLite must read them.
     func pairScan(
         _ join: SourceJoinTable, side: Int, after: (first: Int64, second: Int64)?
     ) throws(MigrationError) -> PairScan? {
@@ -49,7 +49,7 @@ extension SourceStore {
         }
     }
 
-    /// A table, or why SQLite has to read it.
+    /// Returns a table, or the reason why SQLite must read it.
     func pageTable(_ name: String, in pages: SourcePages) throws(MigrationError) -> SourcePages.TableOrReason {
         repaired.contains(name.uppercased())
             ? .reason("what it lacks is read as empty or nil") : try pages.table(name, connection)
@@ -106,7 +106,7 @@ extension SourceStore {
         return request
     }
 
-    /// The runs whose fields follow each other in this file too, and whose columns have the affinities that they are to have.
+    /// Returns the runs whose fields are adjacent in this file too, and whose columns have the required affinities.
     private func fieldRuns(_ runs: [RowSelection.Run], _ fields: [ScanRequest.Field]) -> [ScanRequest.FieldRun] {
         guard !runs.isEmpty else { return [] }
         let bySlot = Dictionary(fields.map { ($0.slot, $0) }, uniquingKeysWith: { first, _ in first })
@@ -122,9 +122,9 @@ extension SourceStore {
         }.sorted { $0.first < $1.first }
     }
 
-    /// What becomes of values above the limit.
+    /// Returns the treatment of values above the limit.
     ///
-    /// - Parameter columns: by slot.
+    /// - Parameter columns: the huge columns, by slot.
     private func large(_ columns: [Int: HugeColumn], streamed: Set<Int>) -> ScanRequest.LargeValues {
         func column(_ slot: Int) -> HugeColumn {
             guard let column = columns[slot] else { preconditionFailure("slot \(slot) has no column") }
@@ -137,9 +137,9 @@ extension SourceStore {
     }
 }
 
-/// Rows of one table, read from the file's pages.
+/// A reader of the rows of one table from the file's pages.
 final class PageSelectionReader: RowReader {
-    // Whoever reads keeps the snapshot.
+    // The reader keeps the store, and with it the snapshot, alive.
     private let store: SourceStore
     private let scan: TableScan
     private let selection: RowSelection

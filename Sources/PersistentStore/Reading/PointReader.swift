@@ -3,10 +3,9 @@ import Diagnostics
 import Rows
 
 extension SourceStore {
-    /// A reader of single rows by key, for many fetches of the same columns.
+    /// Returns a reader of single rows by key, for many fetches of the same columns.
     ///
-    /// - Parameter streamed: slots of own columns whose values, where they are too large to be read, become
-    ///   ``HugeValue``s.
+    /// - Parameter streamed: slots of own columns whose values become ``HugeValue``s if they are too large to read.
     package func pointReader(
         table: Int, columns: [SelectedColumn], in layout: StoreLayout, streamed: Set<Int> = []
     ) throws(MigrationError) -> PointReader {
@@ -21,7 +20,7 @@ extension SourceStore {
     /// Adds one row to a batch.
     ///
     /// - Parameter streamed: as for ``pointReader(table:columns:in:streamed:)``.
-    /// - Returns: false where there is no row of the key.
+    /// - Returns: false if there is no row with the key.
     /// - Precondition: the batch has a slot for each column, and room for a row.
     package func row(
         table: Int, key: Int64, columns: [SelectedColumn], in layout: StoreLayout, streamed: Set<Int> = [],
@@ -31,7 +30,7 @@ extension SourceStore {
     }
 }
 
-/// Fetches rows of one table by key. Gives its statement back to the store's pool when released.
+/// Fetches rows of one table by key. On release it returns its statement to the store's pool.
 package final class PointReader {
     private let store: SourceStore
     private let statement: Statement
@@ -58,7 +57,7 @@ package final class PointReader {
 
     /// Adds the row of a key to a batch.
     ///
-    /// - Returns: false where there is none; the batch is then as it was.
+    /// - Returns: false if there is none; the batch is then unchanged.
     /// - Throws: `store.valueTooLarge`, `store.damaged`, `store.io`.
     /// - Precondition: the batch has a slot for each column, and room for a row.
     package func fetch(_ key: Int64, into batch: inout RowBatch) throws(MigrationError) -> Bool {
@@ -66,7 +65,7 @@ package final class PointReader {
         let handle = statement.handle
         sqlite3_reset(handle)
         sqlite3_bind_int64(handle, 1, key)
-        // Reset after reading: a statement at rest holds no page.
+        // Reset after reading, because an idle statement holds no page.
         defer { sqlite3_reset(handle) }
         let code = sqlite3_step(handle)
         if code == SQLITE_DONE { return false }

@@ -1,28 +1,28 @@
 import Diagnostics
 import Rows
 
-/// What to read of a source table: columns, own or reached through to-one relationships, and which rows.
+/// The columns and rows to read of a source table; columns are its own or reached through to-one relationships.
 package struct RowSelection: Sendable {
-    /// Table index in the layout's schema.
+    /// The table index in the layout's schema.
     package var table: Int
-    /// One slot of the batch each.
+    /// The columns, one for each slot of the batch.
     package var columns: [SelectedColumn]
-    /// Only rows of these entities (indices in the model); nil: all rows.
+    /// The entities of the rows (indices in the model); nil for all rows.
     package var entities: [Int]?
-    /// Only rows with a greater key.
+    /// The key after which the rows begin; nil for all rows.
     package var afterKey: Int64?
-    /// Only rows up to this key, itself included.
+    /// The key of the last row, inclusive; nil for all rows.
     package var throughKey: Int64?
-    /// Slots of own columns whose values, where they are too large to be read, become ``HugeValue``s.
+    /// Slots of own columns whose values become ``HugeValue``s if they are too large to read.
     package var streamed: Set<Int> = []
-    /// Slots of own columns that are only copied, to columns that follow each other: a reader that lends its pages may leave
-    /// their values as they are stored there (``CellKind/encoded``).
+    /// Slots of own columns that are only copied, to adjacent columns. A reader that lends its pages may leave their values in
+    /// stored form (``CellKind/encoded``).
     package var runs: [Run] = []
 
-    /// Slots that may come together, in the order of their columns.
+    /// Slots that may be read together, in the order of their columns.
     package struct Run: Sendable, Equatable {
         package var slots: [Int]
-        /// The declared types of the columns that they are copied to, of the same affinities as their own.
+        /// The declared types of the destination columns, with the same affinities as the source columns.
         package var types: [String]
 
         package init(slots: [Int], types: [String]) {
@@ -42,13 +42,12 @@ package struct RowSelection: Sendable {
 package enum SelectedColumn: Sendable, Hashable {
     /// A column of the table itself, by index.
     case own(Int)
-    /// A column of a row reached by following to-one columns: each step is a column index in the table so far and
-    /// the index of the table it points into; `column` is an index in the last table. Null where a step is null or
-    /// dangling.
+    /// A column of a row reached through to-one columns. Each step is a column index in the current table and the index of the
+    /// table that it points into; `column` is an index in the last table. Null if a step is null or dangling.
     case related(path: [ToOneStep], column: Int)
-    /// The key (Z_PK) of the row that the path ends at; null where it does not exist. An empty path means the row itself.
+    /// The key (Z_PK) of the row at the end of the path; null if it does not exist. An empty path is the row itself.
     case relatedKey(path: [ToOneStep])
-    /// A slot that the reader leaves null: its owner computes the value. The number tells such slots apart.
+    /// A slot that the reader leaves null, because its owner computes the value. The number distinguishes such slots.
     case computed(Int)
 }
 
@@ -67,7 +66,7 @@ package struct ToOneStep: Sendable, Hashable {
 package protocol RowReader: AnyObject {
     /// Clears the batch and fills it until it is full or the rows end.
     ///
-    /// - Returns: false when there was no further row; the batch is then empty.
+    /// - Returns: false if there were no further rows; the batch is then empty.
     /// - Throws: `store.damaged`, `store.valueTooLarge`, `store.io`.
     func next(into batch: inout RowBatch) throws(MigrationError) -> Bool
 }

@@ -1,11 +1,11 @@
 import CSQLite
 import Diagnostics
 
-/// The way through a statement's rows, once: to its end, or to the first error, which is put on the file's account.
+/// One pass through a statement's rows: to its end or to the first error, which is attributed to the file.
 struct RowSteps {
     let store: SourceStore
     let statement: Statement
-    /// For errors: what is done, as in "Reading ZBOOK".
+    /// The action in errors, such as "Reading ZBOOK".
     let doing: String
     private(set) var isFinished = false
 
@@ -15,10 +15,10 @@ struct RowSteps {
         self.doing = doing
     }
 
-    /// Goes to the next row. At the end the statement is reset: at rest it holds no page.
+    /// Advances to the next row. At the end the statement is reset, because an idle statement holds no page.
     ///
-    /// - Returns: false at the end, and ever after.
-    /// - Throws: `store.damaged`, `store.io`; then this is at its end too.
+    /// - Returns: false at the end, and on every later call.
+    /// - Throws: `store.damaged`, `store.io`. The pass then ends too.
     @inline(__always)
     mutating func next() throws(MigrationError) -> Bool {
         if isFinished { return false }
@@ -33,6 +33,6 @@ struct RowSteps {
             SQLiteFailure.error(store.connection.handle, code: code, doing: doing, path: store.path))
     }
 
-    /// Ends the way before its end: the rows are not what they should be.
+    /// Ends the pass early, because the rows are not as they should be.
     mutating func abandon() { isFinished = true }
 }

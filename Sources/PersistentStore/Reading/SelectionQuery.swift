@@ -1,16 +1,16 @@
 import Diagnostics
 
-/// Makes the SQL of a selection: columns by name, one join for each distinct path prefix.
+/// Builds the SQL of a selection: columns by name, one join for each distinct path prefix.
 struct SelectionQuery {
     /// The columns of the result after the key, as SQL.
     private(set) var columns: [String] = []
-    /// The joins of the related rows to `t`.
+    /// The joins from `t` to the related rows.
     private(set) var joins: [String] = []
     private var aliases: [[ToOneStep]: String] = [:]
     private let layout: StoreLayout
     private let table: Int
 
-    /// - Throws: `store.tooManyPaths` (78) above SQLite's 64 tables a join.
+    /// - Throws: `store.tooManyPaths` (78) above SQLite's limit of 64 tables in a join.
     init(table: Int, columns selected: [SelectedColumn], layout: StoreLayout) throws(MigrationError) {
         self.layout = layout
         self.table = table
@@ -46,10 +46,10 @@ struct SelectionQuery {
         return (alias, step.destinationTable)
     }
 
-    /// The statement with a condition on `t`.
+    /// Returns the statement with a condition on `t`.
     func sql(where conditions: [String], ordered: Bool) -> String {
         let source = layout.tables[table].name.quoted
-        // NOT INDEXED: rows come by rowid, so that the order costs no sort.
+        // NOT INDEXED makes rows come by rowid, so the order needs no sort.
         return "SELECT " + (["t.\"Z_PK\""] + columns).joined(separator: ", ") + " FROM \(source) AS t NOT INDEXED "
             + joins.joined(separator: " ")
             + (conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND "))

@@ -3,12 +3,11 @@ import Diagnostics
 import Rows
 
 extension SourceStore {
-    /// Reads a selection's rows in ascending key order: from the file's pages where ``readsPages`` says so and the file
-    /// and the selection allow it, else through SQLite.
+    /// Reads a selection's rows in ascending key order: from the file's pages if ``readsPages`` is true and the file and the
+    /// selection allow it, else through SQLite.
     ///
     /// - Throws: `store.tooManyPaths`, `store.damaged`.
-    /// - Complexity: O(rows of the key range), no sort; memory of one row beside the batch, and for pages as
-    ///   `TableScan`.
+    /// - Complexity: O(rows of the key range), no sort; memory of one row beside the batch, and for pages as `TableScan`.
     package func rows(_ selection: RowSelection, in layout: StoreLayout) throws(MigrationError) -> any RowReader {
         if let reader = try pageReader(selection, in: layout) { return reader }
         return try statementReader(selection, in: layout)
@@ -22,9 +21,9 @@ extension SourceStore {
             store: self, statement: try statement(selection, in: layout), selection: selection, layout: layout)
     }
 
-    /// The Z_ENT that a selection's rows may have; nil where it is not asked for.
+    /// Returns the Z_ENT values of a selection's rows; nil if they are not restricted.
     func entityNumbers(_ selection: RowSelection, in layout: StoreLayout) -> [Int]? {
-        // In a table of a single entity Z_ENT says nothing: see StoreLayout.entity(inTable:forFileNumber:).
+        // In a table with a single entity Z_ENT has no meaning: see StoreLayout.entity(inTable:forFileNumber:).
         guard let entities = selection.entities,
             entities.isEmpty || layout.schema.tables[selection.table].entities.count > 1
         else { return nil }
@@ -49,7 +48,7 @@ extension SourceStore {
     }
 }
 
-/// Rows of one table, streamed by key.
+/// A reader of the rows of one table, streamed by key.
 final class SelectionReader: RowReader {
     private let store: SourceStore
     private var statement: Statement
@@ -88,7 +87,7 @@ final class SelectionReader: RowReader {
             guard code == SQLITE_ROW else { throw failure(code) }
             // The connection has no mutex and one thread.
             let key = sqlite3_value_int64(sqlite3_column_value(handle, 0))
-            // A damaged tree may give keys again or out of order, without end.
+            // A damaged tree may return keys again or out of order, endlessly.
             if let lastKey, key <= lastKey {
                 isFinished = true
                 throw MigrationError(
@@ -109,7 +108,7 @@ final class SelectionReader: RowReader {
         return !batch.isEmpty
     }
 
-    /// Reads the row that the statement failed at, its huge values as references, and goes on behind it.
+    /// Reads the row at which the statement failed, with references for its huge values, and continues after it.
     private func readHuge(into batch: inout RowBatch) throws(MigrationError) {
         var probe = selection
         probe.columns = []
@@ -142,7 +141,7 @@ final class SelectionReader: RowReader {
 }
 
 extension SourceStore {
-    /// Where a row is.
+    /// Returns the error context of a row.
     func context(_ table: Int, _ key: Int64, _ layout: StoreLayout) -> MigrationError.Context {
         let entity = layout.schema.model.entity(at: layout.schema.tables[table].root).definition.name
         var context = MigrationError.Context(path: path, entity: entity, objectID: "\(entity)/p\(key)")
@@ -150,12 +149,13 @@ extension SourceStore {
         return context
     }
 
-    /// The error for a value above the limit: finds the row after a key, and its largest value without reading it.
+    /// Returns the error for a value above the limit. It searches the rows after a key, and finds the largest value without
+    /// reading it.
     func tooLarge(table: Int, after: Int64?, columns: [SelectedColumn], layout: StoreLayout) -> MigrationError {
         let source = layout.tables[table]
         let condition = after.map { " WHERE \"Z_PK\" > \($0)" } ?? ""
         var best: (key: Int64, column: Int, bytes: Int)?
-        // Rows of other entities lie between; the first one with a value above the limit is meant.
+        // Rows of other entities may be in between; the error names the first row with a value above the limit.
         if let keys = try? connection.prepare(
             "SELECT \"Z_PK\" FROM \(source.name.quoted) NOT INDEXED\(condition) ORDER BY \"Z_PK\" LIMIT 100000")
         {
@@ -179,9 +179,9 @@ extension SourceStore {
         return tooLarge(table: table, key: best.key, column: best.column, bytes: best.bytes, layout: layout)
     }
 
-    /// The error for a value above the limit.
+    /// Returns the error for a value above the limit.
     ///
-    /// - Parameter use: what needs its bytes all at once, where that is not just the reading.
+    /// - Parameter use: the operation that needs all bytes at once; nil for plain reading.
     func tooLarge(
         table: Int, key: Int64, column: Int, bytes: Int, layout: StoreLayout, use: String? = nil
     ) -> MigrationError {
@@ -198,7 +198,7 @@ extension SourceStore {
             context: place)
     }
 
-    /// Bytes of a text or blob as stored, not read; 0 for another kind.
+    /// Returns the size in bytes of a stored text or blob without reading it; 0 for another kind.
     private func size(_ table: String, _ column: String, _ key: Int64) -> Int {
         var blob: OpaquePointer?
         defer { sqlite3_blob_close(blob) }

@@ -3,34 +3,34 @@ import DatabasePages
 import Diagnostics
 import Glibc
 
-/// The pages of a source, read beside SQLite's connection: through its descriptors, under its lock, in its snapshot.
+/// The pages of a source, read alongside SQLite's connection: through its descriptors, under its lock, in its snapshot.
 ///
-/// Reading through the same descriptors matters: closing another one of the same file would drop the locks that SQLite
-/// holds elsewhere in the process.
+/// It must use the same descriptors, because closing another descriptor of the same file would drop the locks that SQLite holds
+/// elsewhere in the process.
 ///
 /// Memory: 8 bytes a page in the `-wal`, of ``mostFrames`` at most, and some kilobytes a table.
 final class SourcePages {
-    /// A table as its schema says.
+    /// A table as its schema declares it.
     struct Table {
         struct Column {
             let field: Int
             let affinity: ColumnAffinity
-            /// Whether a record without the field means NULL.
+            /// True if a record without the field means NULL.
             let isNullWhereAbsent: Bool
         }
         let root: UInt32
-        /// By name in lower case; without the key.
+        /// The columns by name in lower case, without the key.
         let columns: [String: Column]
     }
 
-    /// Frames of a `-wal` that are taken up: 1 MiB of places. With more of them SQLite reads.
+    /// The greatest number of `-wal` frames that are indexed: 1 MiB of offsets. If there are more, SQLite reads.
     private static let mostFrames = 131_072
 
-    /// Nil where SQLite has to read.
+    /// The page file; nil if SQLite must read.
     let file: PageFile?
     private var tables: [String: TableOrReason] = [:]
 
-    /// A table, or why SQLite has to read it.
+    /// A table, or the reason why SQLite must read it.
     enum TableOrReason {
         case table(Table)
         case reason(String)
@@ -40,9 +40,9 @@ final class SourcePages {
 
     func close() { file?.close() }
 
-    /// Looks at the file.
+    /// Examines the file.
     ///
-    /// - Returns: the pages, and why there are none.
+    /// - Returns: the pages, or the reason why they cannot be used.
     /// - Throws: `store.io`, `store.damaged`.
     static func open(
         _ connection: Connection, path: String
@@ -81,14 +81,14 @@ final class SourcePages {
         return SourceFile.descriptor(of: file)
     }
 
-    /// Whether anybody holds a lock on a `-shm`, as everybody does who has a store in WAL mode open.
+    /// Tells whether any process holds a lock on a `-shm`, as every process does that has a store in WAL mode open.
     ///
-    /// The system's list of locks is read: opening the file and closing it again would drop locks of this process.
+    /// It reads the system's list of locks, because opening and closing the file would drop locks of this process.
     private static func isShared(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0 else { return errno != ENOENT }
         let descriptor = PosixFile.openReadOnly("/proc/locks")
-        // Without the list nothing is known: SQLite reads.
+        // Without the list nothing is known, so SQLite reads.
         guard descriptor >= 0 else { return true }
         defer { Glibc.close(descriptor) }
         var bytes: [UInt8] = []
@@ -100,13 +100,13 @@ final class SourcePages {
             if got == 0 { break }
             bytes += part.prefix(got)
         }
-        // Device and inode, as in "08:01:1234567".
+        // Device and inode, in the form "08:01:1234567".
         let suffix = ":\(status.st_ino)"
         return bytes.split(separator: UInt8(ascii: " ")).contains { $0.reversed().starts(with: suffix.utf8.reversed()) }
     }
 
-    /// A table's root page and columns; or why SQLite has to read it: it has no keys of the common kind, columns that
-    /// are computed, or none of the name.
+    /// Returns a table's root page and columns, or the reason why SQLite must read it: its keys are not of the common kind, it
+    /// has computed columns, or it does not exist.
     func table(_ name: String, _ connection: Connection) throws(MigrationError) -> TableOrReason {
         if let known = tables[name] { return known }
         let table = try describe(name, connection)
@@ -122,7 +122,7 @@ final class SourcePages {
         guard let page, let root = UInt32(exactly: page), try TableScan.isTable(file, root: root) else {
             return .reason("it is a view, a virtual table or one without row ids")
         }
-        // The index of a primary key tells that it is not the rows' own number.
+        // An index for the primary key shows that the key is not the rowid.
         guard
             try connection.integer("SELECT 1 FROM pragma_index_list(\(literal)) WHERE origin = 'pk' LIMIT 1") == nil
         else { return .reason("its primary key is not its rows' own number") }
@@ -155,9 +155,9 @@ final class SourcePages {
             ? .table(Table(root: root, columns: columns)) : .reason("it has no column that is its rows' own number")
     }
 
-    /// The root page of an index over some columns of integers, in this order and ascending, and over nothing else.
+    /// Returns the root page of an index over exactly the given columns of integers, ascending and in this order.
     ///
-    /// - Returns: nil where there is none.
+    /// - Returns: nil if there is none.
     func index(ofTable table: String, columns: [String], _ connection: Connection) throws(MigrationError) -> UInt32? {
         guard let file else { return nil }
         let wanted = columns.map { $0.lowercased() }

@@ -2,13 +2,14 @@ import DatabasePages
 import Diagnostics
 
 extension SourceStore {
-    /// Rows of an entity table.
+    /// Returns the number of rows of an entity table.
     ///
     /// - Complexity: O(pages of the table).
     package func count(table: Int, in layout: StoreLayout) throws(MigrationError) -> Int64 {
         try blamingData { () throws(MigrationError) in
             let name = layout.tables[table].name
-            // As SQLite counts, along the smallest index where there is one; but many pages at once, and not by its cache.
+            // Counts like SQLite, along the smallest index if there is one, but reads many pages at once and bypasses SQLite's
+            // cache.
             if readsPages, !repaired.contains(name.uppercased()), let file = try openPages().file {
                 if let root = try indexRoot(ofTable: name) {
                     if try PairScan.isIndex(file, root: root) { return try TreeCount.entries(ofIndex: root, in: file) }
@@ -20,21 +21,21 @@ extension SourceStore {
         }
     }
 
-    /// The index that has a table's rows in the fewest pages; nil where none has all of them.
+    /// Returns the root page of the index with a table's rows in the fewest pages; nil if no index has all rows.
     private func indexRoot(ofTable name: String) throws(MigrationError) -> UInt32? {
         let query = try pool.take(PublishedRows.indexQuery)
         defer { pool.give(query, sql: PublishedRows.indexQuery) }
         return try PublishedRows.index(of: name, query)
     }
 
-    /// Rows of a join table.
+    /// Returns the number of rows of a join table.
     package func count(joinTable: Int, in layout: StoreLayout) throws(MigrationError) -> Int64 {
         try blamingData { () throws(MigrationError) in
             try connection.integer("SELECT count(*) FROM \(layout.joinTables[joinTable].name.quoted)") ?? 0
         }
     }
 
-    /// About the rows of a join table: its highest rowid, which is their number where none were deleted.
+    /// Estimates the number of rows of a join table by its highest rowid, which is exact if no rows were deleted.
     ///
     /// - Complexity: O(log rows).
     package func estimatedCount(joinTable: Int, in layout: StoreLayout) throws(MigrationError) -> Int {
@@ -44,11 +45,11 @@ extension SourceStore {
         }
     }
 
-    /// Rows of an entity table by entity.
+    /// Returns the number of rows of an entity table by entity.
     ///
-    /// Counted row by row and not by GROUP BY, which would sort the whole table where it has no index on Z_ENT.
+    /// It counts row by row instead of with GROUP BY, which would sort the whole table without an index on Z_ENT.
     ///
-    /// - Complexity: O(rows) time, along the index on Z_ENT where the table has one; O(entities) memory.
+    /// - Complexity: O(rows) time, along the index on Z_ENT if the table has one; O(entities) memory.
     package func counts(table: Int, in layout: StoreLayout) throws(MigrationError) -> TableCounts {
         let source = layout.tables[table]
         let column = source.columns[EntityTable.entityColumn].quoted
@@ -79,7 +80,7 @@ extension SourceStore {
         }
     }
 
-    /// The entity of a row; nil where the table has no such row, or it is of no entity of the table.
+    /// Returns the entity of a row; nil if the row does not exist or has no entity of the table.
     ///
     /// - Complexity: O(log rows).
     package func entity(ofKey key: Int64, table: Int, in layout: StoreLayout) throws(MigrationError) -> Int? {
@@ -91,7 +92,7 @@ extension SourceStore {
         return number.flatMap { layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: $0)) }
     }
 
-    /// The greatest key of an entity table; nil where it is empty.
+    /// Returns the greatest key of an entity table; nil if it is empty.
     ///
     /// - Complexity: O(log rows).
     package func greatestKey(table: Int, in layout: StoreLayout) throws(MigrationError) -> Int64? {
@@ -101,11 +102,11 @@ extension SourceStore {
     }
 }
 
-/// Rows of an entity table.
+/// The numbers of rows of an entity table.
 package struct TableCounts: Sendable, Equatable {
-    /// By entity index; entities without rows are absent.
+    /// The number of rows by entity index. Entities without rows are absent.
     package var byEntity: [Int: Int64] = [:]
-    /// Rows that belong to no entity of the table, by the Z_ENT they carry; NULL counts as 0.
+    /// The number of rows without an entity of the table, by their Z_ENT; NULL counts as 0.
     package var strays: [Int: Int64] = [:]
 
     package init(byEntity: [Int: Int64] = [:], strays: [Int: Int64] = [:]) {

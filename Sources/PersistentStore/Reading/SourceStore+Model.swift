@@ -2,10 +2,10 @@ import Diagnostics
 import ManagedModel
 
 extension SourceStore {
-    /// The model that Core Data has left in the store, with the version hashes that only the store's metadata know; nil
-    /// where there is none (before iOS 9).
+    /// Returns the model that Core Data has cached in the store, with the version hashes from the store's metadata; nil if
+    /// there is none (before iOS 9).
     ///
-    /// - Throws: what the reader of keyed archives and models throws.
+    /// - Throws: the errors of the reader of keyed archives and models.
     package func cachedModel() throws(MigrationError) -> ManagedObjectModel? {
         guard let content = try cachedModelContent() else { return nil }
         do throws(MigrationError) {

@@ -1,11 +1,11 @@
 import Diagnostics
 
 extension SourceStore {
-    /// Prepares a query of the snapshot, for what no reader of rows asks: counts, groups, rows that lack a partner.
+    /// Prepares a query of the snapshot that no reader of rows serves: counts, groups, rows without a partner.
     ///
-    /// All statements must be gone before ``close()``.
+    /// All statements must be released before ``close()``.
     ///
-    /// - Throws: `store.damaged` (65) where the file has not what the query names.
+    /// - Throws: `store.damaged` (65) if the file lacks a name in the query.
     package func query(_ sql: String) throws(MigrationError) -> Statement {
         try blamingData { () throws(MigrationError) in try connection.prepare(sql) }
     }
@@ -22,7 +22,7 @@ extension SourceStore {
 }
 
 extension StoreSchema {
-    /// The CREATE INDEX terms of a table's uniqueness constraints: column indexes, entity, attributes, SQL condition.
+    /// Returns the terms of a table's unique indexes: column indexes, entity, attributes, SQL condition.
     package func uniqueTerms(ofTable table: Int) -> [(
         columns: [Int], entity: Int, attributes: [String], condition: String?
     )] {

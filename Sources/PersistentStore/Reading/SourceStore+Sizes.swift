@@ -1,17 +1,18 @@
 import Diagnostics
 
 extension SourceStore {
-    /// Bytes of the columns of an entity table, on the average of some of its first and last rows: for estimates.
+    /// Returns the average size in bytes of the columns of an entity table, sampled from its first and last rows, for
+    /// estimates.
     ///
-    /// A text counts as many bytes as it has characters. Values that are too large to be read end the sample.
+    /// A text counts a byte for each character. A value that is too large to read ends the sample.
     ///
-    /// - Parameter rows: how many of the first and of the last rows are looked at.
-    /// - Returns: by column index of the schema; all 0 where the table is empty.
-    /// - Complexity: O(rows), whatever the table's size; memory of one row without its blobs.
+    /// - Parameter rows: the number of first rows and of last rows to sample.
+    /// - Returns: the sizes by column index of the schema; all 0 if the table is empty.
+    /// - Complexity: O(rows), independent of the table's size; memory of one row without its blobs.
     package func averageBytes(table: Int, rows: Int, in layout: StoreLayout) throws(MigrationError) -> [Double] {
         let source = layout.tables[table]
         var averages = [Double](repeating: 0, count: source.columns.count)
-        // A result of SQLite has 2,000 columns at most.
+        // A result of SQLite has at most 2,000 columns.
         for first in stride(from: 0, to: source.columns.count, by: 500) {
             let part = first..<min(first + 500, source.columns.count)
             let lengths = part.map { index in

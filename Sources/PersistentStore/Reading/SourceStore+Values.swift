@@ -1,32 +1,32 @@
 import DatabasePages
 import Diagnostics
 
-/// Values that are not NULL, by column and entity.
+/// The numbers of values that are not NULL, by column and entity.
 package struct ValueCounts: Sendable {
     fileprivate var counts: [Int: [Int: Int]] = [:]
 
-    /// Values in a column of the rows of an entity, subentities not counted; both by index.
+    /// The number of values in a column of the rows of an entity, without subentities; both by index.
     package subscript(column: Int, entity: Int) -> Int { counts[column]?[entity] ?? 0 }
 }
 
 extension SourceStore {
-    /// Has values counted that are not NULL, while a table's rows are read anyway: by whichever readers come first.
+    /// Lets readers count the values that are not NULL while they read a table's rows for other purposes.
     ///
-    /// - Parameter columns: by table, indices of both. The same again changes nothing.
+    /// - Parameter columns: column indices by table index. A repeated call with the same columns has no effect.
     package func countValues(in columns: [Int: Set<Int>]) {
         guard countedColumns != columns else { return }
         countedColumns = columns
         tallies = [:]
     }
 
-    /// The tally of a table whose rows are read by their pages; nil where nothing is counted there, or SQLite has to.
+    /// Returns the tally of a table whose rows are read from pages; nil if nothing is counted there or SQLite must count.
     func tally(ofTable index: Int, _ table: SourcePages.Table, _ layout: StoreLayout) -> ValueTally? {
         if let known = tallies[index] { return known }
         guard let columns = countedColumns[index], !columns.isEmpty else { return nil }
         let source = layout.tables[index]
         var fields: Set<Int> = []
         for column in columns {
-            // A record that lacks the field may mean another value than NULL.
+            // A record without the field may mean a value other than NULL.
             guard let found = table.columns[source.columns[column].lowercased()], found.isNullWhereAbsent else {
                 return nil
             }
@@ -43,11 +43,11 @@ extension SourceStore {
         return tally
     }
 
-    /// The values of a table's counted columns: those that readers have counted so far, and those of all rows that none has
-    /// passed.
+    /// Returns the counts of a table's counted columns: those made by readers so far, plus those of the remaining rows, which
+    /// it scans.
     ///
-    /// - Parameter checkCancelled: called now and then.
-    /// - Throws: `store.damaged`, `store.io`; what the check throws.
+    /// - Parameter checkCancelled: called every 100,000 rows.
+    /// - Throws: `store.damaged`, `store.io`; the errors of the check.
     /// - Complexity: O(pages of the table that no reader has passed).
     package func valueCounts(
         table index: Int, in layout: StoreLayout, checkCancelled: () throws -> Void = {}
@@ -71,7 +71,7 @@ extension SourceStore {
         return try queriedCounts(columns, index, layout)
     }
 
-    /// A table whose rows are read by their pages.
+    /// Returns a table whose rows can be read from pages; nil if SQLite must read it.
     private func pageTable(_ index: Int, _ layout: StoreLayout) throws(MigrationError) -> SourcePages.Table? {
         guard readsPages else { return nil }
         return try blamingData { () throws(MigrationError) in
@@ -96,7 +96,7 @@ extension SourceStore {
         return result
     }
 
-    /// Values a statement counts at the most: SQLite's limit of result columns is 2,000.
+    /// The greatest number of columns that a statement counts; SQLite's limit of result columns is 2,000.
     private static let mostTerms = 500
 
     /// Counts through SQLite.

@@ -3,51 +3,51 @@ import CSQLite
 import DatabasePages
 import Diagnostics
 
-/// A store opened for reading: one snapshot of main file and `-wal`, held from the initialiser to ``close()``.
+/// A store opened for reading: one snapshot of the main file and `-wal`, held from the initialiser to ``close()``.
 ///
-/// Nothing beside the store or in it is created, changed or touched. Used by one task at a time. Readers and cursors
-/// keep the store alive; all of them must be gone before ``close()``.
-/// Memory: the page cache of `cacheBytes`, the same once more for a sort, 8 bytes a frame of the `-wal`, and the
-/// largest row (up to `valueLimit` bytes a value).
+/// Nothing in the store or beside it is created, changed or touched. One task at a time uses it. Readers and cursors keep the
+/// store alive; all must be released before ``close()``.
+/// Memory: the page cache of `cacheBytes`, the same again for a sort, 8 bytes a frame of the `-wal`, and the largest row (up to
+/// `valueLimit` bytes a value).
 package final class SourceStore {
-    /// Header and sizes.
+    /// The header and sizes.
     package let file: DatabaseFile
-    /// The state that is read.
+    /// The fingerprint of the snapshot.
     package let fingerprint: StoreFingerprint
     package let metadata: StoreMetadata
-    /// Z_PRIMARYKEY, by number; empty where the file lacks it.
+    /// The rows of Z_PRIMARYKEY by number; empty if the file lacks it.
     package let primaryKeys: [PrimaryKeyRow]
-    /// Whether the file has Z_PRIMARYKEY: what lacks it is damaged.
+    /// True if the file has Z_PRIMARYKEY. A store without it is damaged.
     let hasNumbers: Bool
-    /// Names, in upper case, of the tables that temporary ones stand before: ``repair(_:_:)``.
+    /// The upper-cased names of the tables that temporary ones replace: ``repair(_:_:)``.
     var repaired: Set<String> = []
-    /// Bytes of the largest value that is read.
+    /// The size in bytes of the largest value that is read.
     package let valueLimit: Int
-    /// The memory limit, in MiB, under which a value of so many bytes could be read: for the error's remedy.
+    /// Returns the memory limit in MiB that would allow reading a value of a number of bytes; for the remedy of errors.
     package var limitNeeded: ((Int) -> Int)?
-    /// Whether rows are read from the file's pages where that is safe; else SQLite reads everything.
+    /// True to read rows from the file's pages if that is safe. If false, SQLite reads everything.
     package var readsPages = false
-    /// Why SQLite reads although pages were asked for; nil where it does not, or nothing was read yet.
+    /// The reason why SQLite reads although pages were requested; nil if it does not, or before the first read.
     package internal(set) var pagesRefusal: String?
-    /// Tables that SQLite read although the others' pages were read, and why: the first reason of each.
+    /// The tables that SQLite reads while others are read from pages, with the first reason for each.
     package private(set) var pageFallbacks: [String: String] = [:]
-    /// The file's pages, once a reader asked for them; those of none where it has to be SQLite.
+    /// The file's pages, once a reader has requested them. They are empty if SQLite must read.
     var pages: SourcePages?
     let connection: Connection
-    /// Whether the file's text is UTF-8.
+    /// True if the file's text is UTF-8.
     let isUTF8: Bool
     let pool: StatementPool
-    /// Columns whose values are counted, by table.
+    /// The columns whose values are counted, by table.
     var countedColumns: [Int: Set<Int>] = [:]
-    /// Those that count while rows are read, by table.
+    /// The tallies that count while rows are read, by table.
     var tallies: [Int: ValueTally] = [:]
-    /// By table and column.
+    /// The readers of huge values, by table and column.
     var hugeColumns: [[Int]: HugeColumn] = [:]
 
-    /// The path, symbolic links resolved.
+    /// The path, with symbolic links resolved.
     package var path: String { file.path }
 
-    /// Notes why SQLite reads a table.
+    /// Records why SQLite reads a table.
     func noteFallback(_ table: String, _ reason: String) {
         if pagesRefusal == nil, pageFallbacks[table] == nil { pageFallbacks[table] = reason }
     }
@@ -56,10 +56,10 @@ package final class SourceStore {
     ///
     /// - Parameters:
     ///   - path: the main file.
-    ///   - cacheBytes: bytes of SQLite's page cache; at least 64 KiB are used.
-    ///   - valueLimit: bytes of the largest value to read; a larger one is `store.valueTooLarge`.
-    ///   - temporaryDirectory: where sorts may spill, without names; nil: sorts stay in memory.
-    /// - Throws: what ``DatabaseFile/read(path:)`` throws; `store.notCoreData`, `store.hotJournal`, `store.damaged`,
+    ///   - cacheBytes: the size of SQLite's page cache in bytes; at least 64 KiB are used.
+    ///   - valueLimit: the size in bytes of the largest value to read. A larger one is `store.valueTooLarge`.
+    ///   - temporaryDirectory: the directory for sorts that spill, in files without names; if nil, sorts stay in memory.
+    /// - Throws: the errors of ``DatabaseFile/read(path:)``; `store.notCoreData`, `store.hotJournal`, `store.damaged`,
     ///   `store.metadata` (65), `store.busy`, `store.moved` (75).
     package init(
         path: String, cacheBytes: Int, valueLimit: Int, temporaryDirectory: String?
@@ -88,12 +88,12 @@ package final class SourceStore {
         pool.drain()
     }
 
-    /// Lets long statements end early: see ``Connection/interrupt(when:)``.
+    /// Allows long statements to end early: see ``Connection/interrupt(when:)``.
     package func interrupt(when isWanted: @escaping () -> Bool) { connection.interrupt(when: isWanted) }
 
     /// Ends the snapshot and closes the files.
     ///
-    /// - Throws: `store.busy` where a reader is still in use.
+    /// - Throws: `store.busy` if a reader is still in use.
     package func close() throws(MigrationError) {
         pool.drain()
         pages?.close()
@@ -102,7 +102,7 @@ package final class SourceStore {
 
     /// Takes the fingerprint again.
     ///
-    /// - Throws: `store.moved` (75) where somebody wrote since the store was opened, or replaced it.
+    /// - Throws: `store.moved` (75) if another process wrote since the store was opened, or replaced it.
     package func checkUnchanged() throws(MigrationError) {
         let now: StoreFingerprint
         do { now = try StoreFingerprint.take(path: path) } catch {
@@ -111,7 +111,7 @@ package final class SourceStore {
         guard now == fingerprint else { throw SourceStore.moved(path) }
     }
 
-    /// The bytes of Z_MODELCACHE, compressed as they are stored; nil where there are none.
+    /// Returns the content of Z_MODELCACHE in its stored, compressed form; nil if there is none.
     package func cachedModelContent() throws(MigrationError) -> [UInt8]? {
         sqlite3_limit(connection.handle, SQLITE_LIMIT_LENGTH, SourceStore.metadataLimit)
         defer { limitValues() }
@@ -123,7 +123,7 @@ package final class SourceStore {
         }
     }
 
-    /// Lets a body create temporary tables and views, which SQLite keeps apart from the file.
+    /// Lets a body create temporary tables and views, which SQLite stores apart from the file.
     func writingTemporary(_ body: () throws(MigrationError) -> Void) throws(MigrationError) {
         sqlite3_limit(connection.handle, SQLITE_LIMIT_LENGTH, SourceStore.metadataLimit)
         defer { limitValues() }
@@ -137,14 +137,14 @@ package final class SourceStore {
 
     // MARK: Opening
 
-    /// Bytes of metadata and cached model that are read whatever the limit of values.
+    /// The greatest size in bytes of metadata and cached model, independent of the value limit.
     private static let metadataLimit: Int32 = 64 << 20
 
     private func limitValues() {
         sqlite3_limit(connection.handle, SQLITE_LIMIT_LENGTH, Int32(clamping: valueLimit))
     }
 
-    /// Opens, begins the one read transaction, and makes sure that the fingerprint is that of what it sees.
+    /// Opens the store, begins its one read transaction, and ensures that the fingerprint matches the snapshot.
     private static func snapshot(
         path: String, vfs: SourceVFS, cacheBytes: Int
     ) throws(MigrationError) -> (DatabaseFile, Connection, StoreFingerprint) {
@@ -156,7 +156,7 @@ package final class SourceStore {
                 sqlite3_limit(connection.handle, SQLITE_LIMIT_LENGTH, metadataLimit)
                 try connection.execute("PRAGMA temp_store=\(vfs.temporaryDirectory == nil ? "MEMORY" : "FILE")")
                 try connection.execute("PRAGMA query_only=1")
-                // An index made on the fly would need memory without bound.
+                // An automatic index would need unbounded memory.
                 try connection.execute("PRAGMA automatic_index=0")
                 try connection.execute("BEGIN")
                 do throws(MigrationError) {
@@ -212,7 +212,8 @@ package final class SourceStore {
         let statement = try connection.prepare("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM Z_PRIMARYKEY ORDER BY Z_ENT")
         var rows: [PrimaryKeyRow] = []
         while try statement.step() {
-            // Numbers end at 16003; more than this is no Core Data store, and would be held in memory.
+            // Core Data's numbers end at 16003. A file with more rows than this is not its store, and they would be held in
+            // memory.
             guard rows.count < 65536 else {
                 throw MigrationError(
                     "store.damaged", .data, "Z_PRIMARYKEY has more than 65536 rows",
@@ -228,7 +229,8 @@ package final class SourceStore {
 
     // MARK: Errors
 
-    /// An error that SQLite reports as one of the SQL: the schema, which the SQL was made for, is not what it says.
+    /// Returns an error of the data for an error that SQLite attributes to the SQL: the SQL fits the schema, so the schema is
+    /// false.
     static func blamingData(_ error: MigrationError) -> MigrationError {
         guard error.code == "store.sqlite" else { return error }
         var copy = error
@@ -237,14 +239,14 @@ package final class SourceStore {
         return copy
     }
 
-    /// Runs a body, its SQL errors blamed on the data.
+    /// Runs a body and attributes its SQL errors to the data.
     func blamingData<Result>(_ body: () throws(MigrationError) -> Result) throws(MigrationError) -> Result {
         do { return try body() } catch { throw SourceStore.blamingData(error) }
     }
 }
 
 extension Connection {
-    /// Whether there is a table of the name, compared as SQLite compares names.
+    /// Tells whether a table exists; names are compared as in SQLite.
     func hasTable(_ name: String) throws(MigrationError) -> Bool {
         let statement = try prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE")
         statement.bind(name, at: 1)

@@ -1,40 +1,40 @@
 import Diagnostics
 import ManagedModel
 
-/// A table, a column or a row of its bookkeeping that a store lacks of the model version that wrote it, and how it is read
-/// all the same.
+/// A table, a column or a bookkeeping row that a store lacks although its model version has it, and the way in which the store
+/// is still read.
 package struct StoreDamage: Sendable, Equatable {
-    /// A kind of part.
+    /// The kind of a missing part.
     package enum Part: String, Sendable {
-        /// An entity's table: read as empty.
+        /// An entity's table. It is read as empty.
         case table
-        /// A column of an entity's table: read as nil, Z_OPT as 1.
+        /// A column of an entity's table. It is read as nil, Z_OPT as 1.
         case column
-        /// A join table, or a column of keys in one: read as empty.
+        /// A join table, or a key column of one. It is read as empty.
         case joinTable
-        /// The column of the places of ordered links in a join table: read as nil.
+        /// The column of positions of ordered links in a join table. It is read as nil.
         case linkOrder
-        /// Z_PRIMARYKEY: entities get the numbers that their model gives them.
+        /// Z_PRIMARYKEY. Entities get the numbers of their model.
         case numbers
     }
 
-    /// What is missing.
+    /// The missing part.
     package let part: Part
-    /// The table that is missing, or that lacks the column.
+    /// The table that is missing or that lacks the column.
     package let table: String
-    /// The column; nil where the whole table is missing.
+    /// The column; nil if the whole table is missing.
     package let column: String?
-    /// The entity whose table it is, or that declares the property.
+    /// The entity of the table, or the entity that declares the property.
     package let entity: String
-    /// The attribute or relationship; nil where it is not one that suffers.
+    /// The attribute or relationship; nil if no single one is affected.
     package let property: String?
-    /// Rows that are read without what is missing; of a missing table the highest key that it gave, which is how many rows
-    /// it had at the most. Known once the repair is made.
+    /// The number of rows that are read without the missing part. For a missing table, the highest key it gave out, which is
+    /// the greatest possible number of its rows. Set by the repair.
     package internal(set) var rows: Int64 = 0
-    /// Z_ENT of the rows that have the property, where they are not all rows of the table.
+    /// The Z_ENT of the rows that have the property, unless these are all rows of the table.
     let entityNumbers: [Int]
 
-    /// What is missing, in words.
+    /// The missing part in words.
     package var shortName: String {
         switch part {
         case .table, .numbers: "the table \(table) is missing"
@@ -43,7 +43,7 @@ package struct StoreDamage: Sendable, Equatable {
         }
     }
 
-    /// What is missing and how it is read, a sentence without a full stop.
+    /// The missing part and the way it is read, as a sentence without a full stop.
     package var sentence: String {
         func count(_ one: String, _ several: String) -> String { rows == 1 ? "1 \(one)" : "\(rows) \(several)" }
         let what = property.map { "\(entity).\($0)" } ?? entity
@@ -66,31 +66,32 @@ package struct StoreDamage: Sendable, Equatable {
     }
 }
 
-/// What becomes of a store that lacks a table or a column of the model version that wrote it.
+/// The treatment of a store that lacks a table or a column of its model version.
 package enum DamageChoice: Sendable {
-    /// It is refused.
+    /// The store is refused.
     case refuse
-    /// It is refused, and people are told of `--repair`.
+    /// The store is refused with a hint at `--repair`.
     case offerRepair
-    /// What is missing is read as empty or nil.
+    /// Missing parts are read as empty or nil.
     case repair
 }
 
 extension SourceStore {
-    /// What the store lacks of a model version; empty where nothing does, and where the store is not known to be of it.
+    /// Returns the parts of a model version that the store lacks; empty if none is missing or the store is not known to be of
+    /// this version.
     ///
-    /// - Throws: as ``layout(for:damage:)``, for what cannot be repaired.
+    /// - Throws: as ``layout(for:damage:)``, for damage that cannot be repaired.
     package func damages(of model: ManagedObjectModel) throws(MigrationError) -> [StoreDamage] {
         isKnown(as: model) ? try resolution(of: model).damages : []
     }
 
-    /// True where the metadata say that a model version wrote the store.
+    /// Tells whether the metadata say that a model version wrote the store.
     func isKnown(as model: ManagedObjectModel) -> Bool {
         let hashes = metadata.versionHashes
         return hashes.values.contains { !$0.isEmpty } && ModelDifference.describe(store: hashes, model: model).isEmpty
     }
 
-    /// The error for a store that lacks something, and is not to be repaired.
+    /// Returns the error for a store with missing parts that may not be repaired.
     func refusal(of damages: [StoreDamage], offersRepair: Bool) -> MigrationError {
         let shown = damages.prefix(5).map(\.shortName).joined(separator: "; ")
         return MigrationError(
@@ -102,13 +103,13 @@ extension SourceStore {
             context: .init(path: path, entity: damages.first?.entity, property: damages.first?.property))
     }
 
-    /// Lets the connection see the tables and columns that the file lacks, and counts the rows that are read without them.
+    /// Adds the tables and columns that the file lacks to this connection, and counts the rows that are read without them.
     ///
-    /// They are temporary tables and views of this connection: a table without rows, or the file's own with a constant for
-    /// each missing column. Every query finds them before the file's tables; readers of pages leave such tables to SQLite.
-    /// Nothing is written to the file or beside it.
+    /// They are temporary tables and views of this connection: a table without rows, or the file's own table with a constant
+    /// for each missing column. Queries find them before the file's tables; page readers leave such tables to SQLite. Nothing
+    /// is written to the file or beside it.
     ///
-    /// - Throws: `store.incomplete` (65) where rows have numbers that the model does not give; `store.damaged`.
+    /// - Throws: `store.incomplete` (65) if rows have numbers that the model does not give; `store.damaged`.
     func repair(_ damages: inout [StoreDamage], _ layout: StoreLayout) throws(MigrationError) {
         try checkNumbers(damages, layout)
         for index in damages.indices { damages[index].rows = try affectedRows(damages[index], layout) }
@@ -144,7 +145,7 @@ extension SourceStore {
         }
     }
 
-    /// Makes sure that rows have the numbers that the model gives their entities, where nothing else says the numbers.
+    /// Checks that rows have the numbers that the model gives their entities, if Z_PRIMARYKEY is missing.
     private func checkNumbers(_ damages: [StoreDamage], _ layout: StoreLayout) throws(MigrationError) {
         guard damages.contains(where: { $0.part == .numbers }) else { return }
         let missing = Set(damages.filter { $0.part == .table }.map(\.table))
@@ -165,11 +166,11 @@ extension SourceStore {
     }
 }
 
-/// The SQL that puts temporary tables and views in the place of what a file lacks.
+/// Builds the SQL that replaces missing parts of a file by temporary tables and views.
 private struct RepairStatements {
     let all: [String]
 
-    /// - Parameter columns: the names of a table's columns in the file.
+    /// - Parameter columns: returns the names of a table's columns in the file.
     init(
         _ damages: [StoreDamage], _ layout: StoreLayout,
         columns fileColumns: (String) throws(MigrationError) -> [String]

@@ -1,21 +1,22 @@
 import Archives
 import Diagnostics
 
-/// What a store says of itself in Z_METADATA.
+/// The content of a store's Z_METADATA.
 package struct StoreMetadata: Sendable, Equatable {
     /// The store identifier in object URIs, as text.
     package var uuid: String
     /// The whole property list.
     package var propertyList: [String: PropertyListValue]
 
-    /// Z_PLIST's keys that belong to Core Data; all others are the application's.
+    /// The keys of Z_PLIST that belong to Core Data. All others are the application's.
     package static let frameworkKeys: Set<String> = [
         "NSStoreType", "NSStoreUUID", "NSPersistenceFrameworkVersion", "NSPersistenceMaximumFrameworkVersion",
         "NSStoreModelVersionHashes", "NSStoreModelVersionHashesVersion", "NSStoreModelVersionHashesDigest",
         "NSStoreModelVersionIdentifiers", "NSStoreModelVersionChecksumKey", "_NSAutoVacuumLevel", unknownHashesKey,
     ]
 
-    /// Ours: names of the entities whose hashes only Core Data can compute, and which a store of ours therefore lacks.
+    /// A key of Stagecoach: the names of the entities whose hashes only Core Data can compute, and which a store made by
+    /// Stagecoach lacks.
     package static let unknownHashesKey = "StagecoachUnknownVersionHashes"
 
     package init(uuid: String, propertyList: [String: PropertyListValue]) {
@@ -23,7 +24,7 @@ package struct StoreMetadata: Sendable, Equatable {
         self.propertyList = propertyList
     }
 
-    /// Entity name to version hash, 32 bytes each, none where only Core Data knows it; empty where the store has none.
+    /// The version hashes by entity name, 32 bytes each, without those that only Core Data knows; empty if the store has none.
     package var versionHashes: [String: [UInt8]] {
         guard case .dictionary(let hashes) = propertyList["NSStoreModelVersionHashes"] else { return [:] }
         var found: [String: [UInt8]] = hashes.compactMapValues { value in
@@ -49,7 +50,7 @@ package struct StoreMetadata: Sendable, Equatable {
             return text
         }
     }
-    /// Build of the framework that wrote last.
+    /// The build of the framework that wrote last.
     package var frameworkVersion: Int64? { integer("NSPersistenceFrameworkVersion") }
     package var versionHashesDigest: String? { string("NSStoreModelVersionHashesDigest") }
     package var versionChecksum: String? { string("NSStoreModelVersionChecksumKey") }

@@ -1,23 +1,23 @@
 import CSQLite
 import Diagnostics
 
-/// One open SQLite database. Owned by one task at a time; closed once, explicitly, so that close errors are seen.
+/// An open SQLite database. One task at a time owns it, and it is closed explicitly, once, so that errors of closing are seen.
 package final class Connection {
     /// The C handle; valid until ``close()``.
     package private(set) var handle: OpaquePointer?
     package let path: String
     private var interruptBox: InterruptBox?
-    /// What must live as long as the connection or a statement of it: its VFS.
+    /// An object that must live as long as the connection or a statement of it: its VFS.
     private let kept: AnyObject?
 
     /// Opens a database.
     ///
     /// - Parameters:
-    ///   - path: the file, or a `file:` URI where `flags` hold SQLITE_OPEN_URI.
+    ///   - path: the file, or a `file:` URI if `flags` contain SQLITE_OPEN_URI.
     ///   - flags: SQLITE_OPEN_… flags.
-    ///   - vfs: name of the VFS, nil for the default.
-    ///   - keeping: what must live as long as the connection or a statement of it, as a VFS of ours.
-    /// - Throws: what ``SQLiteFailure/error(_:code:doing:path:)`` makes of SQLite's code.
+    ///   - vfs: the name of the VFS, nil for the default.
+    ///   - keeping: an object that must live as long as the connection or a statement of it, such as a VFS of Stagecoach.
+    /// - Throws: the error of ``SQLiteFailure/error(_:code:doing:path:)`` for SQLite's code.
     package init(
         path: String, flags: Int32, vfs: String? = nil, keeping kept: AnyObject? = nil
     ) throws(MigrationError) {
@@ -31,7 +31,7 @@ package final class Connection {
             throw error
         }
         handle = opened
-        // Files are data from strangers: nothing in a schema may run code or write beside the schema.
+        // Files come from strangers: no schema may run code or write outside its own tables.
         _ = stagecoach_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1)
         _ = stagecoach_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         _ = stagecoach_db_config(opened, SQLITE_DBCONFIG_DQS_DDL, 0)
@@ -42,7 +42,7 @@ package final class Connection {
 
     /// Closes the database.
     ///
-    /// - Throws: `store.io` where SQLite reports an error, `internal.openStatements` where statements are open.
+    /// - Throws: `store.io` if SQLite reports an error, `internal.openStatements` if statements are open.
     package func close() throws(MigrationError) {
         guard let open = handle else { return }
         let code = sqlite3_close(open)
@@ -52,9 +52,9 @@ package final class Connection {
         handle = nil
     }
 
-    /// Lets long statements, an index build say, end early.
+    /// Allows long statements, such as an index build, to end early.
     ///
-    /// - Parameter isWanted: asked about every 100,000 steps of SQLite's machine, some milliseconds apart; true ends the
+    /// - Parameter isWanted: called about every 100,000 steps of SQLite's machine, some milliseconds apart. True ends the
     ///   statement with `store.interrupted`.
     package func interrupt(when isWanted: @escaping () -> Bool) {
         let box = InterruptBox(isWanted)
@@ -67,7 +67,7 @@ package final class Connection {
             }, Unmanaged.passUnretained(box).toOpaque())
     }
 
-    /// Runs one or more statements that give no rows.
+    /// Runs one or more statements that return no rows.
     package func execute(_ sql: String) throws(MigrationError) {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else {
@@ -85,7 +85,7 @@ package final class Connection {
         return Statement(handle: prepared, connection: self)
     }
 
-    /// The first column of the first row as an integer; nil where there is no row or it is NULL.
+    /// Returns the first column of the first row as an integer; nil if there is no row or it is NULL.
     package func integer(_ sql: String) throws(MigrationError) -> Int64? {
         let statement = try prepare(sql)
         guard try statement.step(), !statement.isNull(0) else { return nil }
@@ -106,7 +106,7 @@ package final class Statement {
 
     deinit { sqlite3_finalize(handle) }
 
-    /// Advances to the next row; false at the end.
+    /// Advances to the next row. Returns false at the end.
     package func step() throws(MigrationError) -> Bool {
         let code = sqlite3_step(handle)
         switch code {
@@ -118,7 +118,7 @@ package final class Statement {
         }
     }
 
-    /// Runs the statement to its end and makes it ready to run again.
+    /// Runs the statement to its end and resets it.
     package func run() throws(MigrationError) {
         while try step() {}
         sqlite3_reset(handle)
@@ -150,13 +150,13 @@ package final class Statement {
     package func type(_ column: Int32) -> Int32 { sqlite3_column_type(handle, column) }
     package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
     package func double(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
-    /// The text of a column, damaged UTF-8 repaired; nil for NULL.
+    /// Returns the text of a column, with damaged UTF-8 repaired; nil for NULL.
     package func text(_ column: Int32) -> String? {
         guard !isNull(column), let bytes = sqlite3_column_text(handle, column) else { return nil }
         let count = Int(sqlite3_column_bytes(handle, column))
         return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
     }
-    /// The bytes of a column; nil for NULL.
+    /// Returns the bytes of a column; nil for NULL.
     package func blob(_ column: Int32) -> [UInt8]? {
         guard !isNull(column) else { return nil }
         let bytes = sqlite3_column_blob(handle, column)
@@ -167,7 +167,7 @@ package final class Statement {
     package static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 }
 
-/// Holds what SQLite's progress handler asks.
+/// Holds the closure that SQLite's progress handler calls.
 private final class InterruptBox {
     let isWanted: () -> Bool
 

@@ -2,37 +2,37 @@ import DatabasePages
 import Diagnostics
 import Glibc
 
-/// What the header and the directory say of an SQLite file, read without SQLite.
+/// The facts in the header and the directory entry of an SQLite file, read without SQLite.
 package struct DatabaseFile: Sendable {
-    /// How the file's last writer kept its transactions: header bytes 18 and 19.
+    /// The journal mode of the file's last writer: header bytes 18 and 19.
     package enum JournalMode: String, Sendable {
         case rollback
         case wal
     }
 
-    /// The path, symbolic links resolved.
+    /// The path, with symbolic links resolved.
     package let path: String
-    /// Bytes of the main file.
+    /// The size of the main file in bytes.
     package let size: Int64
-    /// Inode of the main file.
+    /// The inode of the main file.
     package let inode: UInt64
     /// The first 100 bytes.
     package let header: [UInt8]
-    /// Bytes a page.
+    /// The size of a page in bytes.
     package let pageSize: Int
-    /// Pages by the header; nil where the header does not vouch for it (written before SQLite 3.7).
+    /// The number of pages from the header; nil if the header's number is not valid (written before SQLite 3.7).
     package let pageCount: Int64?
     package let journalMode: JournalMode
-    /// Bytes of the `-wal`; nil where there is none.
+    /// The size of the `-wal` in bytes; nil if there is none.
     package let walSize: Int64?
-    /// Whether a `-shm` stands beside the file.
+    /// True if a `-shm` exists beside the file.
     package let hasSharedMemory: Bool
-    /// Bytes of the `-journal`; nil where there is none.
+    /// The size of the `-journal` in bytes; nil if there is none.
     package let journalSize: Int64?
 
-    /// Reads the facts and refuses what cannot be a database.
+    /// Reads the facts and refuses a file that cannot be a database.
     ///
-    /// - Parameter path: a store's main file; symbolic links are followed.
+    /// - Parameter path: the main file of a store; symbolic links are followed.
     /// - Throws: `store.notFound`, `store.isDirectory`, `store.notAFile` (66), `store.permission` (77), `store.empty`,
     ///   `store.notADatabase`, `store.damaged`, `store.truncated` (65), `store.io` (74).
     package static func read(path: String) throws(MigrationError) -> DatabaseFile {
@@ -109,7 +109,7 @@ package struct DatabaseFile: Sendable {
         walSize = try DatabaseFile.size(of: path + "-wal")
         journalSize = try DatabaseFile.size(of: path + "-journal")
         hasSharedMemory = try DatabaseFile.size(of: path + "-shm") != nil
-        // The pages of a -wal may be more than the main file has; then SQLite judges.
+        // A -wal may have more pages than the main file, so only SQLite can check the size then.
         if let pageCount, (walSize ?? 0) == 0, journalSize == nil, size < pageCount * Int64(pageSize) {
             throw MigrationError(
                 "store.truncated", .data,
@@ -118,10 +118,10 @@ package struct DatabaseFile: Sendable {
         }
     }
 
-    /// Free pages by the header.
+    /// The number of free pages, from the header.
     package var freePageCount: Int64 { Int64(DatabaseFile.bigEndian(header, 36)) }
 
-    /// Whether text is stored as UTF-8; else as UTF-16.
+    /// True if text is stored as UTF-8; false for UTF-16.
     package var isUTF8: Bool { DatabaseFile.bigEndian(header, 56) <= 1 }
 
     static let magic = Array("SQLite format 3\0".utf8)
@@ -130,7 +130,7 @@ package struct DatabaseFile: Sendable {
         bytes[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// Size of a regular file, nil where there is none.
+    /// Returns the size of a regular file, nil if there is none.
     private static func size(of path: String) throws(MigrationError) -> Int64? {
         do throws(FileBytes.Failure) {
             return try FileBytes.status(path).map { Int64($0.st_size) }
@@ -139,7 +139,7 @@ package struct DatabaseFile: Sendable {
         }
     }
 
-    /// The path without symbolic links: the `-wal` stands beside the real file.
+    /// Returns the path without symbolic links, because the `-wal` is beside the real file.
     private static func resolve(_ path: String) throws(MigrationError) -> String {
         guard !path.isEmpty, !path.utf8.contains(0), let real = realpath(path, nil) else {
             throw openError(path.isEmpty ? ENOENT : errno, path)
@@ -148,7 +148,7 @@ package struct DatabaseFile: Sendable {
         return String(cString: real)
     }
 
-    /// The error for a file that could not be opened.
+    /// Returns the error for a file that could not be opened.
     static func openError(_ code: Int32, _ path: String) -> MigrationError {
         let context = MigrationError.Context(path: path)
         switch code {

@@ -1,19 +1,19 @@
 import CSQLite
 
-/// SQLite's default VFS and a table of functions that pass everything on to it: the base of our own ones.
+/// SQLite's default VFS, and a table of functions that delegates to it: the base of Stagecoach's own VFSs.
 enum DelegatingVFS {
-    /// The platform's VFS. Lives as long as the process.
+    /// The platform's VFS, which lives as long as the process.
     nonisolated(unsafe) static let standard: UnsafeMutablePointer<sqlite3_vfs>? = {
         sqlite3_initialize()
         return sqlite3_vfs_find("unix") ?? sqlite3_vfs_find(nil)
     }()
 
-    /// Bytes of the default VFS's file structure, rounded up so that more can stand behind it.
+    /// The size of the default VFS's file structure, rounded up so that more fields can follow it.
     static let standardFileSize: Int = (Int(standard?.pointee.szOsFile ?? 0) + 15) & ~15
 
-    /// A VFS that does what the default one does, for its maker to name and to change.
+    /// Returns a VFS that behaves like the default one, for the caller to name and change.
     ///
-    /// Version 2: it has the millisecond clock, and no system call table that somebody could replace.
+    /// Version 2: it has the millisecond clock, and no replaceable table of system calls.
     static func make() -> sqlite3_vfs {
         var vfs = sqlite3_vfs()
         vfs.iVersion = 2

@@ -2,12 +2,12 @@ import CSQLite
 import Glibc
 import Synchronization
 
-/// The `errno` of the last call on a file that failed beneath SQLite: its own result codes do not tell, and by the time
-/// that they are looked at other calls have set `errno`.
+/// The `errno` of the last failed file call below SQLite. SQLite's result codes do not contain it, and later calls overwrite
+/// `errno` before the code is examined.
 enum FailedCall {
     private static let last = Atomic<Int32>(0)
 
-    /// Keeps the number where a function of a VFS failed.
+    /// Stores the number if a function of a VFS failed.
     ///
     /// - Returns: the code, for the function to return.
     static func note(_ code: Int32, number: Int32 = errno) -> Int32 {
@@ -15,6 +15,6 @@ enum FailedCall {
         return code
     }
 
-    /// The number, once; 0 where none was kept.
+    /// Returns the stored number and clears it; 0 if none was stored.
     static func take() -> Int32 { last.exchange(0, ordering: .relaxed) }
 }

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A table of file functions at a fixed address, never changed and never freed.
+/// A table of file functions at a fixed address. It is never changed and never freed.
 struct IOMethods: @unchecked Sendable {
     let pointer: UnsafePointer<sqlite3_io_methods>
 

@@ -9,11 +9,11 @@ enum ResultCode {
     static let statError = SQLITE_IOERR | (7 << 8)
     static let deleteError = SQLITE_IOERR | (10 << 8)
     static let accessError = SQLITE_IOERR | (13 << 8)
-    /// A file that was to be deleted is not there.
+    /// The file to delete does not exist.
     static let deletesNothing = SQLITE_IOERR | (23 << 8)
     static let lockError = SQLITE_IOERR | (15 << 8)
-    /// A hot rollback journal beside a file that may not be written.
+    /// A hot rollback journal exists for a file that may not be written.
     static let readOnlyRollback = SQLITE_READONLY | (3 << 8)
-    /// A database whose file is no longer where it was opened.
+    /// The file of a database is no longer at the path where it was opened.
     static let moved = SQLITE_READONLY | (4 << 8)
 }

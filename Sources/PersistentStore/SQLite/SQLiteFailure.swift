@@ -2,19 +2,19 @@ import CSQLite
 import Diagnostics
 import Glibc
 
-/// Turns SQLite's result codes into errors that say what and where.
+/// Converts SQLite's result codes into errors that name the operation and the place.
 package enum SQLiteFailure {
     /// - Parameters:
     ///   - handle: the connection, for its message; may be nil.
-    ///   - code: primary or extended result code.
-    ///   - doing: what was tried, as the start of a sentence.
-    ///   - path: the database.
+    ///   - code: a primary or extended result code.
+    ///   - doing: the operation, as the start of a sentence.
+    ///   - path: the path of the database.
     package static func error(_ handle: OpaquePointer?, code: Int32, doing: String, path: String) -> MigrationError {
-        // Of a file that cannot be opened the connection names the path, which may be one that nobody knows.
+        // If a file cannot be opened, SQLite's message names its path, which may be an internal one.
         let message = handle.map { String(cString: sqlite3_errmsg($0)) }
         let isUnopened = code & 0xff == SQLITE_CANTOPEN || message?.hasPrefix("unable to open database: ") ?? false
         let named = isUnopened ? nil : message
-        // SQLite's words of a file that was moved are those of one that may not be written.
+        // SQLite describes a moved file like one that may not be written.
         let said = code == ResultCode.moved ? "the file was moved or removed meanwhile" : named
         let detail = said ?? String(cString: sqlite3_errstr(code))
         let context = MigrationError.Context(path: path)
@@ -40,7 +40,7 @@ package enum SQLiteFailure {
             return make("store.moved", .io, "Leave the file alone while the command runs, and run the command again")
         }
         switch code & 0xff {
-        // SQLite takes what the system could not read for damage.
+        // SQLite takes an error of reading for damage.
         case SQLITE_CORRUPT where system == EIO: return make("store.io", .io)
         case SQLITE_NOTADB: return make("store.notADatabase", .data)
         case SQLITE_CORRUPT, SQLITE_FORMAT: return make("store.damaged", .data)
@@ -64,13 +64,13 @@ package enum SQLiteFailure {
         }
     }
 
-    /// The `errno` behind a failure of input or output; 0 where none is known.
+    /// Returns the `errno` behind an I/O failure; 0 if none is known.
     private static func systemNumber(_ handle: OpaquePointer?, _ code: Int32) -> Int32 {
         guard let handle else { return 0 }
         let kind = code & 0xff
         guard [SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_CORRUPT].contains(kind) else { return 0 }
         let noted = FailedCall.take()
-        // SQLite tells this one apart itself, and keeps no number.
+        // SQLite distinguishes this case itself, without storing a number.
         if kind == SQLITE_FULL { return noted == 0 ? ENOSPC : noted }
         if kind != SQLITE_CORRUPT, noted != 0 { return noted }
         if noted == EIO { return EIO }

@@ -2,23 +2,23 @@ import CSQLite
 import DatabasePages
 import Glibc
 
-/// A store's main file, `-wal` or `-journal`, opened for reading only: every function that would write is an error.
+/// A store's main file, `-wal` or `-journal`, opened read-only: every writing function fails.
 ///
-/// The structure is laid out as SQLite's `sqlite3_file`, whose first member points to the functions. They are
-/// version 1: without shared memory, so that SQLite keeps the wal-index in heap memory and never touches a `-shm`.
+/// Its memory layout is that of SQLite's `sqlite3_file`, whose first member points to the functions. These are version 1,
+/// without shared memory, so SQLite keeps the wal-index in heap memory and never touches a `-shm`.
 struct SourceFile {
     private var base: sqlite3_file
-    /// -1 for the `-wal` that does not exist: an empty file.
+    /// The descriptor; -1 for a missing `-wal`, which reads as an empty file.
     private var descriptor: Int32
-    /// Whether this open file holds a shared lock.
+    /// True if this open file holds a shared lock.
     private var isLocked: Bool
-    /// What was read beyond a page that followed the one before: rows in key order lie one after the other mostly, and a
-    /// call costs the system as much as copying four pages. Only while locked: nobody writes meanwhile.
+    /// The bytes read beyond a page that followed the previous one. Rows in key order are mostly adjacent, and a system call
+    /// costs as much as copying four pages. Used only while locked, when nobody writes.
     private var ahead = ReadAhead()
 
     static var structureSize: Int { MemoryLayout<SourceFile>.stride }
 
-    /// Makes the file in the memory that SQLite gives. It owns the descriptor, which may be -1 for an empty file.
+    /// Initialises the file in SQLite's memory. It owns the descriptor, which may be -1 for an empty file.
     static func initialize(_ file: UnsafeMutablePointer<sqlite3_file>, descriptor: Int32) {
         UnsafeMutableRawPointer(file).bindMemory(to: SourceFile.self, capacity: 1).initialize(
             to: SourceFile(
@@ -29,7 +29,7 @@ struct SourceFile {
         file.map { UnsafeMutableRawPointer($0).assumingMemoryBound(to: SourceFile.self) }
     }
 
-    /// The descriptor of a file that SQLite has open through this structure, -1 for an absent one; nil for other files.
+    /// Returns the descriptor of a file that SQLite opened through this structure, -1 for a missing file; nil for other files.
     static func descriptor(of file: UnsafeMutablePointer<sqlite3_file>) -> Int32? {
         guard file.pointee.pMethods == methods.pointer else { return nil }
         return of(file)?.pointee.descriptor
@@ -41,17 +41,17 @@ struct SourceFile {
     private static let sharedFirst: off_t = pendingByte + 2
     private static let sharedCount: off_t = 510
 
-    // Locks of the open file, not of the process: closing another descriptor of the same file elsewhere in the
-    // process does not drop them. They exclude SQLite's own process locks like any other process would.
+    // Locks belong to the open file, not to the process: closing another descriptor of the same file elsewhere in the process
+    // does not drop them. They conflict with SQLite's own locks, as those of any other process do.
     private static let getLock: Int32 = 36
     private static let setLock: Int32 = 37
 
-    /// A piece of the file. Memory: ``size`` bytes from the first pages in a row on.
+    /// A section of the file. Memory: ``size`` bytes once two consecutive pages are read.
     private struct ReadAhead {
         static let size = 64 << 10
         private var space: UnsafeMutableRawPointer?
         private var held: Range<Int64> = 0..<0
-        /// Where the read before ended.
+        /// The end of the previous read.
         private var lastEnd: Int64 = -1
 
         mutating func forget() { (held, lastEnd) = (0..<0, -1) }
@@ -62,9 +62,9 @@ struct SourceFile {
             forget()
         }
 
-        /// Reads a page, and those behind it where it follows the one before.
+        /// Reads a page. If it follows the previous one, reads the pages after it too.
         ///
-        /// - Returns: the bytes read, or -1 with `errno` set.
+        /// - Returns: the number of bytes read, or -1 with `errno` set.
         mutating func read(
             _ descriptor: Int32, into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int64
         ) -> Int {
@@ -99,7 +99,7 @@ struct SourceFile {
             switch errno {
             case EINTR: continue
             case EACCES, EAGAIN, EDEADLK: return SQLITE_BUSY
-            // A file system without locks: read without one. The fingerprint tells whether somebody wrote.
+            // On a file system without locks, read without one. The fingerprint shows if another process wrote.
             case EINVAL, ENOLCK, ENOSYS, EOPNOTSUPP: return SQLITE_OK
             default: return ResultCode.lockError
             }
@@ -168,8 +168,8 @@ struct SourceFile {
             switch level {
             case SQLITE_LOCK_NONE: return SQLITE_OK
             case SQLITE_LOCK_SHARED: return this.pointee.lockShared()
-            // In exclusive locking mode, which keeps the wal-index in heap memory, the pager asks for this lock
-            // before it opens the -wal. The shared one is held already; more is neither needed nor taken.
+            // In exclusive locking mode, which keeps the wal-index in heap memory, the pager requests this lock before it opens
+            // the -wal. The shared lock is already held, and no stronger one is needed or taken.
             case SQLITE_LOCK_EXCLUSIVE: return this.pointee.lockShared()
             default: return SQLITE_READONLY
             }

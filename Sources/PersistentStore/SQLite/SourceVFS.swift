@@ -4,36 +4,36 @@ import Diagnostics
 import Glibc
 import Synchronization
 
-/// The VFS through which every byte of a source is read: main file and `-wal` opened read-only, every write an error,
-/// the wal-index in heap memory, nothing created, changed or touched beside the store.
+/// The VFS through which every byte of a source is read. The main file and `-wal` are opened read-only, every write fails, the
+/// wal-index is in heap memory, and nothing is created, changed or touched beside the store.
 ///
-/// Connections must be opened with SQLITE_OPEN_READONLY and set `PRAGMA locking_mode=EXCLUSIVE` before their first
-/// read: without shared memory SQLite keeps the wal-index in heap memory in that mode only (8 bytes a frame).
+/// Connections must be opened with SQLITE_OPEN_READONLY and set `PRAGMA locking_mode=EXCLUSIVE` before their first read: only
+/// in that mode SQLite keeps the wal-index in heap memory without shared memory (8 bytes a frame).
 /// ``Connection/openSource(path:vfs:)`` does both.
 ///
-/// Registered under ``fixedName`` once, keeping SQLite's temporary data in memory; an instance with a directory for
-/// temporary files has a name of its own and is unregistered by ``close()``.
+/// One instance is registered under ``fixedName``, and keeps SQLite's temporary data in memory. An instance with a directory
+/// for temporary files has a name of its own and is unregistered by ``close()``.
 package final class SourceVFS: @unchecked Sendable {
-    /// Name of the instance without temporary files.
+    /// The name of the instance without temporary files.
     package static let fixedName = "stagecoach-source"
 
-    /// The instance without temporary files, registered at first use and never closed.
+    /// The instance without temporary files. It is registered at first use and never closed.
     package static let standard = SourceVFS(name: fixedName, temporaryDirectory: nil)
 
     private static let nextNumber = Atomic<Int>(1)
 
-    /// The name to open a connection with.
+    /// The name for opening a connection.
     package let name: String
-    /// Where SQLite's sorts may spill; nil: nowhere.
+    /// The directory for SQLite's sorts that spill; nil for none.
     package let temporaryDirectory: String?
-    /// Bytes written to temporary files.
+    /// The number of bytes written to temporary files.
     package let written = WriteCounter()
     // Set once in the initialiser and read by SQLite; immutable afterwards.
     private let vfs: UnsafeMutablePointer<sqlite3_vfs>
     private let nameBytes: UnsafeMutablePointer<CChar>
     private let isRegistered: Atomic<Bool>
 
-    /// A VFS whose temporary files go into a directory, unlinked at once.
+    /// Makes a VFS with its temporary files in a directory. They are unlinked at once.
     package convenience init(temporaryDirectory: String) {
         let number = SourceVFS.nextNumber.add(1, ordering: .relaxed).newValue
         self.init(name: "\(SourceVFS.fixedName)-\(number)", temporaryDirectory: temporaryDirectory)
@@ -71,7 +71,7 @@ package final class SourceVFS: @unchecked Sendable {
         free(nameBytes)
     }
 
-    /// Takes the VFS out of SQLite's list. No connection may use it any more.
+    /// Unregisters the VFS. No connection may use it any more.
     package func close() {
         if isRegistered.exchange(false, ordering: .relaxed) { sqlite3_vfs_unregister(vfs) }
     }
@@ -91,11 +91,11 @@ package final class SourceVFS: @unchecked Sendable {
         }
         let kinds = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL
         let kind = flags & kinds
-        // Anything else with a name would be a file beside the store.
+        // Any other named file would be beside the store.
         guard kind != 0 else { return SQLITE_CANTOPEN }
         let descriptor = PosixFile.openReadOnly(name)
         if descriptor >= 0 {
-            // Rows are read in key order, which is nearly the order of the pages.
+            // Rows are read in key order, which is almost the order of the pages.
             if kind != SQLITE_OPEN_MAIN_JOURNAL { _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL) }
         } else if kind != SQLITE_OPEN_WAL || errno != ENOENT {
             return FailedCall.note(SQLITE_CANTOPEN)
@@ -105,10 +105,11 @@ package final class SourceVFS: @unchecked Sendable {
         return SQLITE_OK
     }
 
-    /// Whether a file exists, as SQLite's own VFS answers: an empty one does not. A rollback journal exists only
-    /// where it begins with a journal's magic: SQLite plays back no other, so no other makes the store's state torn.
+    /// Tells whether a file exists, in the sense of SQLite's own VFS: an empty file does not. A rollback journal exists only if
+    /// it begins with a journal's magic number: SQLite plays back no other, so no other makes the state of the store
+    /// incomplete.
     ///
-    /// - Returns: nil where the system does not say, `errno` says why.
+    /// - Returns: nil if the system call fails; `errno` has the reason.
     private static func access(_ name: UnsafePointer<CChar>, _ flags: Int32) -> Bool? {
         if flags == SQLITE_ACCESS_READWRITE { return false }
         var status = stat()
@@ -117,7 +118,7 @@ package final class SourceVFS: @unchecked Sendable {
         let length = strlen(name)
         guard length > 8, strcmp(name + (length - 8), "-journal") == 0 else { return true }
         let descriptor = PosixFile.openReadOnly(name)
-        // Unreadable: SQLite shall try, fail and say so.
+        // Unreadable: SQLite should try, fail and report it.
         guard descriptor >= 0 else { return true }
         defer { Glibc.close(descriptor) }
         var head: UInt64 = 0
@@ -129,21 +130,21 @@ package final class SourceVFS: @unchecked Sendable {
 }
 
 extension Connection {
-    /// Opens a source through ``SourceVFS``: read-only, wal-index in heap memory, no checkpoint at the end.
+    /// Opens a source through ``SourceVFS``: read-only, wal-index in heap memory, no checkpoint on close.
     ///
     /// - Parameters:
-    ///   - path: the store's main file, symbolic links resolved.
+    ///   - path: the main file of the store, with symbolic links resolved.
     ///   - vfs: the VFS to read through.
-    /// - Throws: what ``SQLiteFailure/error(_:code:doing:path:)`` makes of SQLite's code.
+    /// - Throws: the error of ``SQLiteFailure/error(_:code:doing:path:)`` for SQLite's code.
     package static func openSource(path: String, vfs: SourceVFS) throws(MigrationError) -> Connection {
         let connection = try Connection(
             path: path, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, vfs: vfs.name,
             keeping: vfs)
         guard let handle = connection.handle else { return connection }
         _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        // Old schemas may hold double-quoted strings in an index; that is no reason to refuse the store.
+        // Old schemas may have double-quoted strings in an index, which is no reason to refuse the store.
         _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 1)
-        // Two seconds in steps of 25 ms, each told to whoever shows the progress of the thread's run.
+        // Waits two seconds in steps of 25 ms, each reported to the progress display of the thread's run.
         sqlite3_busy_handler(
             handle,
             { _, attempts in
@@ -152,7 +153,7 @@ extension Connection {
                 usleep(25_000)
                 return 1
             }, nil)
-        // Before the first read: this mode is what keeps the wal-index out of shared memory.
+        // Before the first read, because this mode keeps the wal-index out of shared memory.
         try connection.execute("PRAGMA locking_mode=EXCLUSIVE")
         return connection
     }

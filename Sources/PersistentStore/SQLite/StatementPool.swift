@@ -1,8 +1,8 @@
 import Diagnostics
 
-/// Prepared statements of one connection, kept for the next use of the same SQL.
+/// Prepared statements of one connection, kept for reuse with the same SQL.
 ///
-/// A statement in use is not in the pool, so the same SQL may run several times at once.
+/// A statement in use is not in the pool, so several statements with the same SQL may run at once.
 /// Memory: at most ``capacity`` idle statements of some kilobytes.
 final class StatementPool {
     static let capacity = 128
@@ -12,7 +12,7 @@ final class StatementPool {
 
     init(_ connection: Connection) { self.connection = connection }
 
-    /// A statement for the SQL, reset and without bindings of importance.
+    /// Returns a statement for the SQL, reset. Old bindings may remain, and the caller overwrites them.
     func take(_ sql: String) throws(MigrationError) -> Statement {
         if let statement = idle[sql]?.popLast() {
             count -= 1
@@ -21,7 +21,7 @@ final class StatementPool {
         return try connection.prepare(sql)
     }
 
-    /// Takes a statement back.
+    /// Returns a statement to the pool.
     func give(_ statement: Statement, sql: String) {
         statement.reset()
         guard count < StatementPool.capacity else { return }

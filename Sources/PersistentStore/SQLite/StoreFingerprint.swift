@@ -2,32 +2,32 @@ import DatabasePages
 import Diagnostics
 import Glibc
 
-/// Which state of a store was read: taken at the start and again at the end; if the two differ, somebody wrote.
+/// The state of a store. It is taken at the start and at the end of reading; if the two differ, another process wrote.
 ///
-/// The main file gives size, inode and header (in rollback mode each commit counts up in it); the `-wal` gives its
-/// salts, its last commit frame and a hash over the headers of all frames of its current generation. Frame headers
-/// hold checksums over their pages, so another content is another hash.
+/// The main file contributes its size, inode and header (in rollback mode each commit increments a counter in it). The `-wal`
+/// contributes its salts, its last commit frame and a hash over the headers of all frames of its current generation. Frame
+/// headers contain checksums of their pages, so different content gives a different hash.
 package struct StoreFingerprint: Codable, Equatable, Sendable {
-    /// Bytes of the main file.
+    /// The size of the main file in bytes.
     package var size: Int64
-    /// Inode of the main file.
+    /// The inode of the main file.
     package var inode: UInt64
     /// The first 100 bytes of the main file.
     package var header: [UInt8]
-    /// Bytes of the `-wal`; nil where there is none.
+    /// The size of the `-wal` in bytes; nil if there is none.
     package var walSize: Int64?
     /// The two salts of the `-wal`; 0 without a valid header.
     package var walSalts: UInt64
-    /// One-based number of the last frame of the `-wal` that commits; 0 for none.
+    /// The number of the last commit frame of the `-wal`, from 1; 0 for none.
     package var lastCommitFrame: Int64
-    /// FNV-1a over the headers of the frames that bear the salts.
+    /// An FNV-1a hash over the headers of the frames with the current salts.
     package var walHash: UInt64
 
     /// Takes the fingerprint of a store.
     ///
-    /// - Parameter path: the main file, symbolic links resolved.
+    /// - Parameter path: the main file, with symbolic links resolved.
     /// - Throws: `store.notFound`, `store.permission`, `store.io`.
-    /// - Complexity: O(frames of the -wal) reads of 24 bytes, 1 MiB of memory at most.
+    /// - Complexity: O(frames of the -wal) reads of 24 bytes, at most 1 MiB of memory.
     package static func take(path: String) throws(MigrationError) -> StoreFingerprint {
         let main = try OpenFile(path)
         var status = stat()
@@ -37,7 +37,7 @@ package struct StoreFingerprint: Codable, Equatable, Sendable {
             walSize: nil, walSalts: 0, lastCommitFrame: 0, walHash: 0xcbf2_9ce4_8422_2325)
         let wal: OpenFile
         do { wal = try OpenFile(path + "-wal") } catch {
-            // No -wal is a state like any other; one that cannot be read is not.
+            // A missing -wal is a valid state; an unreadable one is not.
             if error.code == "store.notFound" { return fingerprint }
             throw error
         }
@@ -51,7 +51,7 @@ package struct StoreFingerprint: Codable, Equatable, Sendable {
         let head = try wal.read(32, at: 0)
         mix(head)
         let magic = head.count == 32 ? DatabaseFile.bigEndian(head, 0) : 0
-        // 0x377f0682 and …83 are the two byte orders of checksums.
+        // 0x377f0682 and …83 are the magic numbers of the two byte orders of checksums.
         guard magic & 0xffff_fffe == 0x377f_0682 else { return }
         let pageSize = Int64(DatabaseFile.bigEndian(head, 8))
         guard pageSize >= 512, pageSize <= 65536 else { return }
@@ -61,7 +61,7 @@ package struct StoreFingerprint: Codable, Equatable, Sendable {
         var frame: Int64 = 0
         while offset + 24 + pageSize <= size {
             let bytes = try wal.read(24, at: offset)
-            // Frames of an earlier generation, which a checkpoint made void, follow the current ones.
+            // Frames of an earlier generation, invalidated by a checkpoint, follow the current ones.
             guard bytes.count == 24, bytes[8..<16].elementsEqual(salts) else { break }
             frame += 1
             if DatabaseFile.bigEndian(bytes, 4) != 0 { lastCommitFrame = frame }
@@ -75,7 +75,7 @@ package struct StoreFingerprint: Codable, Equatable, Sendable {
     }
 }
 
-/// A file opened for reading, closed when released.
+/// A file opened for reading. It is closed on release.
 private final class OpenFile {
     let descriptor: Int32
     private let path: String
@@ -88,7 +88,7 @@ private final class OpenFile {
 
     deinit { close(descriptor) }
 
-    /// Up to `count` bytes at an offset; fewer at the end.
+    /// Returns up to `count` bytes at an offset; fewer at the end.
     func read(_ count: Int, at offset: Int64) throws(MigrationError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let got = bytes.withUnsafeMutableBytes { space in

@@ -4,30 +4,30 @@ import Diagnostics
 import Glibc
 import Synchronization
 
-/// Bytes written through a VFS of ours. Counted from SQLite's thread, read from any.
+/// Counts the bytes written through a VFS of Stagecoach. SQLite's thread counts, and any thread may read.
 package final class WriteCounter: Sendable {
     private let total = Atomic<Int64>(0)
 
     package init() {}
 
-    /// Bytes so far.
+    /// The number of bytes so far.
     package var bytes: Int64 { total.load(ordering: .relaxed) }
 
     func add(_ count: Int) { total.add(Int64(count), ordering: .relaxed) }
 }
 
-/// A file without a name, for SQLite's sorts: it has no directory entry, so nothing is left behind by a crash.
+/// A file without a name, for SQLite's sorts. It has no directory entry, so a crash leaves nothing behind.
 ///
-/// The structure is laid out as SQLite's `sqlite3_file`, whose first member points to the functions.
+/// Its memory layout is that of SQLite's `sqlite3_file`, whose first member points to the functions.
 struct TemporaryFile {
     private var base: sqlite3_file
     private var descriptor: Int32
     private var counter: Unmanaged<WriteCounter>
 
-    /// Bytes that the VFS must reserve for one.
+    /// The number of bytes that the VFS must reserve for a file.
     static var structureSize: Int { MemoryLayout<TemporaryFile>.stride }
 
-    /// Opens a nameless file in a directory, in the memory that SQLite gives.
+    /// Opens a nameless file in a directory, in memory provided by SQLite.
     ///
     /// - Returns: an SQLite result code.
     static func open(
@@ -37,7 +37,7 @@ struct TemporaryFile {
             Glibc.open(directory, O_RDWR | O_CLOEXEC | namelessFlags, 0o600)
         }
         if descriptor < 0 {
-            // Some file systems have no O_TMPFILE: a name for a moment then.
+            // Some file systems lack O_TMPFILE, so the file has a name for a moment.
             for _ in 0..<16 where descriptor < 0 {
                 let name = directory + "/sort-" + String(UInt64.random(in: 0 ... .max), radix: 36)
                 descriptor = SystemCall.uninterrupted {
@@ -54,7 +54,8 @@ struct TemporaryFile {
         return SQLITE_OK
     }
 
-    /// `O_TMPFILE`, a macro that Swift does not import (Linux, all architectures that Swift runs on but Alpha).
+    /// `O_TMPFILE`, a macro that Swift does not import (the same on all of Linux's architectures that Swift supports, except
+    /// Alpha).
     private static var namelessFlags: Int32 { 0o20000000 | O_DIRECTORY }
 
     private static func of(_ file: UnsafeMutablePointer<sqlite3_file>?) -> UnsafeMutablePointer<TemporaryFile>? {
@@ -101,7 +102,7 @@ struct TemporaryFile {
             size.pointee = bytes
             return SQLITE_OK
         }
-        // Nobody else can see the file, so there is nothing to lock.
+        // No other process can see the file, so locks are unnecessary.
         io.xLock = { _, _ in SQLITE_OK }
         io.xUnlock = { _, _ in SQLITE_OK }
         io.xCheckReservedLock = { _, result in

@@ -2,15 +2,15 @@ import CSQLite
 import Diagnostics
 import Foundation
 
-/// The functions of texts that derived attributes are computed by, as SQL functions of ours: Core Data's own exist in Apple's
-/// process only. They stand in statements that run, never in a schema.
+/// The text functions of derived attributes, as SQL functions of Stagecoach, because Core Data's own exist only in Apple's
+/// process. They are used in statements that run, never in a schema.
 package enum TextFunction: String, CaseIterable {
-    /// Without case and diacritics, as texts are searched.
+    /// Removes case and diacritics, as for searching texts.
     case canonical
     case uppercase
     case lowercase
 
-    /// The function of the text in front of a derivation's parenthesis, as `canonical:`.
+    /// Finds the function by the selector before a derivation's parenthesis, such as `canonical:`.
     init?(selector: some StringProtocol) {
         guard selector.hasSuffix(":"), let function = TextFunction(rawValue: String(selector.dropLast())) else {
             return nil
@@ -44,7 +44,7 @@ extension Connection {
 }
 
 extension TextFunction {
-    /// What SQLite calls.
+    /// The C function that SQLite calls.
     fileprivate static func apply(_ context: OpaquePointer?, _ arguments: UnsafeMutablePointer<OpaquePointer?>?) {
         let index = Int(bitPattern: sqlite3_user_data(context)) - 1
         guard let argument = arguments?[0], sqlite3_value_type(argument) != SQLITE_NULL,

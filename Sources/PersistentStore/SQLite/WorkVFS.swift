@@ -4,22 +4,22 @@ import Glibc
 import SpillStorage
 import Synchronization
 
-/// A shim over SQLite's default VFS for the destination's connection: temporary files go into a given directory,
-/// without a name, and all bytes written are counted.
+/// A shim over SQLite's default VFS for the destination's connection. Temporary files go into a given directory, without names,
+/// and all written bytes are counted.
 ///
-/// One instance a directory; it must outlive its connections. Files with a name are the default VFS's own, with
-/// locks, shared memory and syncs as usual.
+/// There is one instance for each directory, and it must outlive its connections. Named files are those of the default VFS,
+/// with the usual locks, shared memory and syncs.
 package final class WorkVFS: @unchecked Sendable {
     private static let nextNumber = Atomic<Int>(1)
 
-    /// The name to open a connection with.
+    /// The name for opening a connection.
     package let name: String
     package let temporaryDirectory: String
-    /// Bytes written to database, -wal and journal files.
+    /// The number of bytes written to database, -wal and journal files.
     package let written = WriteCounter()
-    /// Bytes written to temporary files.
+    /// The number of bytes written to temporary files.
     package let spilled = WriteCounter()
-    /// The sums of the databases that are open for writing.
+    /// The checksums of the databases that are open for writing.
     private let sums = OpenSums()
     // Set once in the initialiser and read by SQLite; immutable afterwards.
     private let vfs: UnsafeMutablePointer<sqlite3_vfs>
@@ -58,7 +58,7 @@ package final class WorkVFS: @unchecked Sendable {
             outFlags?.pointee = given
             guard code == SQLITE_OK else { return FailedCall.note(code, number: WorkVFS.reason(name, flags)) }
             if flags & SQLITE_OPEN_READWRITE != 0, given & SQLITE_OPEN_READONLY != 0 {
-                // What could not be opened for writing was opened for reading: nothing is gained by that.
+                // A file that cannot be opened for writing was opened for reading, which is of no use here.
                 _ = file.pointee.pMethods?.pointee.xClose?(file)
                 file.pointee.pMethods = nil
                 return FailedCall.note(SQLITE_CANTOPEN, number: WorkVFS.reason(name, flags))
@@ -77,7 +77,7 @@ package final class WorkVFS: @unchecked Sendable {
                 return ResultCode.deleteError
             }
             let code = delete(standard, name, sync)
-            // A file that is not there is no failure.
+            // Deleting a missing file is not a failure.
             return code == ResultCode.deletesNothing ? code : FailedCall.note(code)
         }
         vfs.initialize(to: table)
@@ -86,17 +86,17 @@ package final class WorkVFS: @unchecked Sendable {
         sqlite3_vfs_register(vfs, 0)
     }
 
-    /// Makes a file that is not there; false where that fails, `errno` says why: the default VFS would try other ways and
-    /// forget it. A file that is there is left alone: closing another descriptor of it would drop its locks.
+    /// Makes a missing file. Returns false on failure, with the reason in `errno`; the default VFS would try other ways and
+    /// lose the reason. An existing file is not opened, because closing another descriptor of it would drop its locks.
     private static func make(_ name: UnsafePointer<CChar>) -> Bool {
         let owner = owner(name)
-        // Files of its own are work files.
+        // Files of their own are work files.
         let mode = owner.map { $0.st_mode & 0o777 } ?? 0o600
         let descriptor = SystemCall.uninterrupted {
             Glibc.open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
         }
         guard descriptor >= 0 else { return errno == EEXIST }
-        // As the default VFS does: who may use the store may use its files, and nobody else.
+        // Like the default VFS: the users of the store, and nobody else, may use its files.
         if let owner {
             _ = fchmod(descriptor, mode)
             if geteuid() == 0 { _ = fchown(descriptor, owner.st_uid, owner.st_gid) }
@@ -105,7 +105,7 @@ package final class WorkVFS: @unchecked Sendable {
         return true
     }
 
-    /// The database that a `-wal` or a `-journal` belongs to; nil for a file of its own.
+    /// Returns the status of the database to which a `-wal` or `-journal` belongs; nil for a file of its own.
     private static func owner(_ name: UnsafePointer<CChar>) -> stat? {
         let path = String(cString: name)
         for suffix in ["-wal", "-journal"] where path.hasSuffix(suffix) {
@@ -115,7 +115,8 @@ package final class WorkVFS: @unchecked Sendable {
         return nil
     }
 
-    /// Why a file could not be opened: the default VFS has tried other ways since, and `errno` is theirs.
+    /// Returns the error number of a failed open. It opens the file again, because the default VFS has tried other ways since
+    /// and overwritten `errno`.
     private static func reason(_ name: UnsafePointer<CChar>, _ flags: Int32) -> Int32 {
         let number = errno
         let mode = flags & SQLITE_OPEN_READWRITE != 0 ? O_RDWR : O_RDONLY
@@ -124,7 +125,7 @@ package final class WorkVFS: @unchecked Sendable {
             Glibc.close(descriptor)
             return EIO
         }
-        // A file that was to be made is not there, which is no reason.
+        // The absence of a file that should be created is not the reason.
         return errno != ENOENT ? errno : flags & SQLITE_OPEN_CREATE != 0 && number == ENOENT ? EIO : number
     }
 
@@ -134,24 +135,24 @@ package final class WorkVFS: @unchecked Sendable {
         free(nameBytes)
     }
 
-    /// Takes the VFS out of SQLite's list. No connection may use it any more.
+    /// Unregisters the VFS. No connection may use it any more.
     package func close() {
         if isRegistered.exchange(false, ordering: .relaxed) { sqlite3_vfs_unregister(vfs) }
     }
 }
 
-/// The sums of databases that a later run may go on with, as long as connections have them open for writing.
+/// The checksums of databases that a later run may resume, while connections have them open for writing.
 private final class OpenSums: @unchecked Sendable {
     private struct Entry {
         weak var sums: FileSums?
     }
 
-    // The lock guards the entries. The sums themselves belong to the thread of their connection.
+    // The lock protects the entries. The checksums themselves belong to the thread of their connection.
     private let lock = Mutex(())
     private var entries: [String: Entry] = [:]
     private static let journal = "-journal"
 
-    /// The sums of a database that is opened, or whose journal is; nil where it has none.
+    /// Returns the checksums for a database that is opened, or whose journal is; nil if it has none.
     func open(_ path: String, _ flags: Int32) -> FileSums? {
         if flags & SQLITE_OPEN_MAIN_DB != 0 {
             let sums = FileSums(of: path)
@@ -164,7 +165,7 @@ private final class OpenSums: @unchecked Sendable {
         return sums
     }
 
-    /// A journal is about to be deleted: the transaction has ended.
+    /// Records the end of a transaction, whose journal is about to be deleted.
     func willDelete(_ path: String) { find(journal: path)?.endTransaction() }
 
     private func find(journal path: String) -> FileSums? {
@@ -174,24 +175,24 @@ private final class OpenSums: @unchecked Sendable {
     }
 }
 
-/// Stands behind the default VFS's file structure: its functions, of which ours are those that write, fail or close.
+/// A file structure placed after that of the default VFS. Its functions replace those that write, fail or close.
 ///
-/// The file stays the default VFS's own and all other functions are called directly, so nothing of locks and shared
-/// memory has to be passed on.
+/// The file stays that of the default VFS, and all other functions are called directly, so locks and shared memory need no
+/// delegation.
 private struct CountedFile {
     private var methods: sqlite3_io_methods
     private var original: UnsafePointer<sqlite3_io_methods>
     private var counter: Unmanaged<WriteCounter>
-    /// The sums of the database; nil where it has none.
+    /// The checksums of the database; nil if it has none.
     private var sums: Unmanaged<FileSums>?
-    /// Whether the file is that database's rollback journal.
+    /// True if the file is the rollback journal of that database.
     private var isJournal: Bool
 
     private static func of(_ file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<CountedFile> {
         (UnsafeMutableRawPointer(file) + DelegatingVFS.standardFileSize).assumingMemoryBound(to: CountedFile.self)
     }
 
-    /// Reads a block of the file; zeros stand behind its end.
+    /// Reads a block of the file, padded with zeros beyond its end.
     private static func read(
         _ file: UnsafeMutablePointer<sqlite3_file>, _ space: UnsafeMutableRawBufferPointer, _ place: Int
     ) -> Bool {
@@ -218,7 +219,7 @@ private struct CountedFile {
                     if !isJournal {
                         sums.note(bytes, at: Int(offset)) { CountedFile.read(file, $0, $1) }
                     } else if offset == 0, bytes.first == 0 {
-                        // A journal that is neither deleted nor cut off ends with zeros in its header.
+                        // A journal that is neither deleted nor truncated ends with zeros in its header.
                         sums.endTransaction()
                     }
                 }
@@ -262,7 +263,7 @@ private struct CountedFile {
             guard operation == SQLITE_FCNTL_HAS_MOVED, let argument else { return control(file, operation, argument) }
             errno = 0
             let code = control(file, operation, argument)
-            // The default VFS takes a file that cannot be looked up for one that was moved.
+            // The default VFS takes a file whose status cannot be read for a moved one.
             let isMoved = argument.assumingMemoryBound(to: Int32.self).pointee != 0
             guard code == SQLITE_OK, isMoved, errno != 0, errno != ENOENT else { return code }
             return FailedCall.note(ResultCode.statError)
@@ -283,7 +284,7 @@ private struct CountedFile {
             to: CountedFile(
                 methods: methods, original: original, counter: Unmanaged.passRetained(counter),
                 sums: sums.map { Unmanaged.passRetained($0) }, isJournal: isJournal))
-        // The table is the structure's first member.
+        // The table is the first member of the structure.
         file.pointee.pMethods = UnsafeRawPointer(place).assumingMemoryBound(to: sqlite3_io_methods.self)
     }
 }

@@ -8,7 +8,7 @@ enum ColumnClass: Int, CaseIterable, Comparable {
     case real
     case decimal
     case string
-    /// After the strings: no real store shows where URIs stand; cdp-s2's `ZSITEURL` follows `ZALIAS`.
+    /// URIs, after the strings. No real store shows their place; in cdp-s2 `ZSITEURL` follows `ZALIAS`.
     case uri
     case uuid
     case transformable
@@ -16,7 +16,7 @@ enum ColumnClass: Int, CaseIterable, Comparable {
 
     static func < (first: ColumnClass, second: ColumnClass) -> Bool { first.rawValue < second.rawValue }
 
-    /// The class and the declared SQL type of an attribute; nil where the type has no column.
+    /// Returns the class and the declared SQL type of an attribute; nil if the type has no column.
     static func of(_ type: AttributeType) -> (ColumnClass, String)? {
         switch type {
         case .integer16, .integer32, .integer64, .boolean: (.integer, "INTEGER")

@@ -1,10 +1,10 @@
 import ManagedModel
 
-/// A derivation expression by its form: what Core Data derives by.
+/// The form of a derivation expression.
 ///
-/// `now()`; a function of a text, `canonical:(name)`; a key path over to-one relationships to an attribute; and the number, sum,
-/// least, greatest or mean of a to-many relationship's objects, as `items.@count`, `items.@sum.price`, in models made by code
-/// `items.price.@sum`, in archives `sum:(items.price)`.
+/// The forms are `now()`; a function of a text, `canonical:(name)`; a key path over to-one relationships to an attribute; and
+/// the count, sum, least, greatest or mean of a to-many relationship's objects. The last are written `items.@count`,
+/// `items.@sum.price`, in models made by code `items.price.@sum`, and in archives `sum:(items.price)`.
 package indirect enum DerivationForm: Equatable, Sendable {
     case now
     case text(TextFunction, DerivationForm)
@@ -36,13 +36,13 @@ package indirect enum DerivationForm: Equatable, Sendable {
         }
     }
 
-    /// By the function's name in archives.
+    /// The collection operators by the function's name in archives.
     private static let aggregates = [
         "count:": "@count", "sum:": "@sum", "min:": "@min", "max:": "@max", "average:": "@avg",
     ]
 
-    /// Whether the value has its place in the row from the last save on, and is carried over: a text in another form, the time of
-    /// a save. Else it follows from the rows as they are.
+    /// True if the value is stored at each save and carried over: a converted text, the time of a save. If false, it is
+    /// computed from the rows as they are.
     package var isCarried: Bool {
         switch self {
         case .now, .text: true
@@ -50,8 +50,8 @@ package indirect enum DerivationForm: Equatable, Sendable {
         }
     }
 
-    /// The attribute of the object itself that a function of a text reads, and the functions from the outermost to the
-    /// innermost; nil for every other form.
+    /// The attribute of the object itself that a text function reads, and the functions from the outermost to the innermost;
+    /// nil for every other form.
     package var ownText: (functions: [TextFunction], attribute: String)? {
         switch self {
         case .now: return nil

@@ -1,21 +1,21 @@
 import ManagedModel
 
-/// What a derived attribute is, as SQL over the tables of one schema.
+/// A derived attribute as SQL over the tables of one schema.
 ///
-/// Core Data's triggers keep such values while it saves; rows that come without triggers leave them as they were. Counts, sums
-/// and key paths follow from the rows and are always brought up to date. Texts in another form and times of a save stand in
-/// the row since its last save: they are computed where they are not carried over.
+/// Core Data's triggers maintain such values while it saves; rows inserted without triggers leave them unchanged. Counts, sums
+/// and key paths follow from the rows and are always updated. Converted texts and times of a save keep the value of the last
+/// save, so they are computed only if they are not carried over.
 struct DerivedValue {
-    /// Table and column of the derived attribute, quoted.
+    /// The table of the derived attribute, quoted, and below it its column.
     let table: String
     let column: String
     let reference: PropertyReference
     let form: DerivationForm
-    /// Indices of the entities that have the attribute.
+    /// The indices of the entities that have the attribute.
     let entities: [Int]
-    /// An expression over `t`, the attribute's row.
+    /// The SQL expression of the value over `t`, the attribute's row.
     let value: String
-    /// Whether the sum of the same numbers may differ in its last bits.
+    /// True if the sum of the same numbers may differ in its last bits.
     let isInexact: Bool
 
     /// - Parameter now: the time of the save, in seconds since 2001.
@@ -51,13 +51,13 @@ struct DerivedValue {
         }
     }
 
-    /// - Parameter key: the key of the object that the path begins at.
+    /// - Parameter key: the key of the object at the start of the path.
     private static func path(
         _ parts: ArraySlice<String>, from entity: EntityDescription, key: String, in schema: StoreSchema
     ) -> Term? {
         guard let first = parts.first else { return nil }
         let rest = parts.dropFirst()
-        /// A column of the object.
+        /// Returns the SQL of a column of the object.
         func cell(_ column: Int) -> String {
             let table = schema.tables[schema.tableIndex(of: entity)]
             let name = SQLName.quoted(table.columns[column].name)
@@ -94,18 +94,18 @@ struct DerivedValue {
         "@avg": { "ifnull(avg(\($0)), 0)" },
     ]
 
-    /// The statement that sets the attribute in every row where it is something else.
+    /// Returns the statement that sets the attribute in every row with another value.
     ///
     /// - Parameters:
-    ///   - numbers: Z_ENT of the rows.
-    ///   - onlyMissing: whether values that are there stay.
+    ///   - numbers: the Z_ENT of the rows.
+    ///   - onlyMissing: true to keep existing values.
     /// - Complexity: O(rows of the table and of the members), by the members' indexes.
     func refresh(numbers: [Int], onlyMissing: Bool = false) -> String {
         "UPDATE \(table) AS t SET \(column) = \(value) WHERE " + condition(numbers)
             + (onlyMissing ? " AND \(column) IS NULL" : "")
     }
 
-    /// The query of the rows where the attribute is something else: key, entity number, what is there, what should be.
+    /// Returns the query of the rows with another value: key, entity number, the present value, the correct value.
     func differences(numbers: [Int]) -> String {
         "SELECT t.Z_PK, t.Z_ENT, t.\(column), \(value) FROM \(table) AS t NOT INDEXED WHERE " + condition(numbers)
     }
@@ -116,13 +116,13 @@ struct DerivedValue {
         return "Z_ENT IN (\(among)) AND \(column) IS NOT \(value)" + close
     }
 
-    /// Where the members of a to-many relationship are.
+    /// The place of the members of a to-many relationship.
     private struct Members {
         /// The table whose rows are the links.
         let links: String
-        /// Its column with the owners' keys.
+        /// The column with the owners' keys.
         let owner: String
-        /// Its column with the members' keys; nil where it is the members' own table.
+        /// The column with the members' keys; nil if the table is the members' own.
         let member: String?
 
         init?(_ relationship: RelationshipDescription, in schema: StoreSchema) {
@@ -155,7 +155,7 @@ struct DerivedValue {
 /// A derived attribute of one entity.
 package struct DerivedReference: Hashable, Sendable {
     package var attribute: PropertyReference
-    /// Index of the entity, which may inherit it.
+    /// The index of the entity, which may inherit the attribute.
     package var entity: Int
 
     package init(attribute: PropertyReference, entity: Int) {
@@ -164,9 +164,9 @@ package struct DerivedReference: Hashable, Sendable {
     }
 }
 
-/// Which derived attributes are computed.
+/// The derived attributes to compute.
 package struct DerivedSelection: Sendable {
-    /// Those that stand in the row from its last save on and are not carried over.
+    /// The attributes that would be stored since the last save but are not carried over.
     package var anew: Set<DerivedReference>
     /// The time of the save, in seconds since 2001.
     package var now: Double
@@ -178,10 +178,10 @@ package struct DerivedSelection: Sendable {
 }
 
 extension StoreSchema {
-    /// Statements that bring derived attributes up to date, for rows that came while there were no triggers; by Z_ENT. Some call
-    /// the functions of ``Connection/addTextFunctions()``.
+    /// Returns the statements that update derived attributes for rows inserted without triggers, by Z_ENT. Some call the
+    /// functions of ``Connection/addTextFunctions()``.
     ///
-    /// - Parameter isAppended: whether there are rows from before, whose texts and times stay.
+    /// - Parameter isAppended: true if there are older rows, whose texts and times stay.
     /// - Complexity: O(attributes).
     func derivedRefreshes(_ selection: DerivedSelection = .init(), isAppended: Bool = false) -> [String] {
         derivedValues(selection).map { value, numbers in
@@ -189,9 +189,9 @@ extension StoreSchema {
         }
     }
 
-    /// Queries of the rows whose derived attributes are not what they should be, by attribute; times of a save are not known.
+    /// Returns the queries of rows with wrong derived attributes, by attribute. Times of a save are unknown.
     ///
-    /// - Parameter numbers: the file's Z_ENT of an entity index.
+    /// - Parameter numbers: returns the file's Z_ENT of an entity index.
     package func derivedDifferences(
         _ selection: DerivedSelection, numbers: (Int) -> Int
     ) -> [(attribute: PropertyReference, sql: String)] {

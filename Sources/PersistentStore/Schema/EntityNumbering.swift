@@ -1,14 +1,14 @@
 import ManagedModel
 
-/// The numbers (Z_ENT) of a model's entities, and the name order that Core Data's layout uses everywhere.
+/// The numbers (Z_ENT) of a model's entities, in the name order that Core Data's layout uses everywhere.
 struct EntityNumbering {
-    /// Z_ENT by entity index.
+    /// The Z_ENT by entity index.
     let numbers: [Int]
-    /// Entity indices by Z_ENT, number 1 first.
+    /// The entity indices by Z_ENT, number 1 first.
     let order: [Int]
 
-    /// Numbers the entities 1..n by a depth-first walk: roots by name, each followed at once by its subentities,
-    /// by name. Abstract entities get numbers too.
+    /// Numbers the entities 1..n by a depth-first walk: roots by name, each followed directly by its subentities, by name.
+    /// Abstract entities are numbered too.
     ///
     /// - Complexity: O(n log n) in entities.
     init(model: ManagedObjectModel) {
@@ -25,7 +25,7 @@ struct EntityNumbering {
         let keys = entities.map { NameKey($0.definition.name) }
         var order: [Int] = []
         order.reserveCapacity(entities.count)
-        // A stack instead of recursion: the depth of a hierarchy is the model file's choice.
+        // A stack instead of recursion, because the model file chooses the depth of the hierarchy.
         var stack = Array(roots.sorted { keys[$0] < keys[$1] }.reversed())
         while let entity = stack.popLast() {
             order.append(entity)
@@ -38,8 +38,8 @@ struct EntityNumbering {
     }
 }
 
-/// A name as Core Data's layout sorts entities and relationships: without regard to case (`SyncableSettingsMetadata` before
-/// `SyncFeatureEntity` in SyncMetadata_V3.sqlite), ties by code point so that the order is always total.
+/// A name in the sort order of Core Data's layout: without regard to case (`SyncableSettingsMetadata` before
+/// `SyncFeatureEntity` in SyncMetadata_V3.sqlite), ties by code point so that the order is total.
 struct NameKey: Comparable {
     let name: String
     private let folded: [UInt32]
@@ -60,7 +60,7 @@ struct NameKey: Comparable {
 }
 
 extension Sequence {
-    /// The elements in the layout's name order; each name is folded once.
+    /// Returns the elements in the layout's name order. Each name is folded once.
     func sortedByName(_ name: (Element) -> String) -> [Element] {
         map { (NameKey(name($0)), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
     }

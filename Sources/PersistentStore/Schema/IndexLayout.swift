@@ -1,8 +1,8 @@
 import ManagedModel
 
-/// The indexes of all entity tables, and what had to be left out.
+/// The indexes of all entity tables, and remarks on omitted ones.
 struct IndexLayout {
-    /// By table; in a table to-one columns, Z_ENT, fetch indexes, uniqueness constraints.
+    /// The indexes by table; within a table those of to-one columns, Z_ENT, fetch indexes, uniqueness constraints.
     private(set) var indexes: [[StoreIndex]] = []
     private(set) var notes: [String] = []
     private(set) var leftOut: [LeftOutIndex] = []
@@ -13,7 +13,7 @@ struct IndexLayout {
     private let toOneColumns: [PropertyReference: TableLayout.ToOneColumn]
     private var names: NamePool
 
-    /// - Parameter names: names already given; an index must not be called like a table.
+    /// - Parameter names: the names already taken, because an index must not have the name of a table.
     init(model: ManagedObjectModel, layout: TableLayout, names: NamePool) {
         self.model = model
         tables = layout.tables
@@ -39,8 +39,8 @@ struct IndexLayout {
             default: break
             }
         }
-        // Also where only one entity is not abstract (SampleModel2_V1: ZWRITER; Photos has none for ZGENERICASSET, which an index
-        // that the source lacks decides).
+        // Also if only one entity is not abstract (SampleModel2_V1: ZWRITER). Photos has none for ZGENERICASSET; in such a case
+        // the index that the source lacks decides.
         if table.entities.count > 1 {
             found.append(
                 StoreIndex(
@@ -50,11 +50,11 @@ struct IndexLayout {
         return found
     }
 
-    /// Declared fetch indexes, then the old styles in today's form: `indexed="YES"` as an index named like the
+    /// Returns the declared fetch indexes, then the old styles in today's form: `indexed="YES"` as an index named after the
     /// attribute (xcs 2.0.0), compound indexes named by their properties joined with `_` (wire-2-101).
     ///
-    /// A compiled model marks the attributes of its fetch indexes in the old styles too; those are no indexes of
-    /// their own (BeamExport.Beam3: `bid` has `byPropertyId` only, Bookmarks_V3: no `url_isPendingDeletion`).
+    /// A compiled model marks the attributes of its fetch indexes in the old styles too. These are not indexes of their own
+    /// (BeamExport.Beam3: `bid` has only `byPropertyId`, Bookmarks_V3: no `url_isPendingDeletion`).
     private mutating func fetchIndexes(_ entity: EntityDescription, _ table: EntityTable) -> [StoreIndex] {
         var indexes = entity.definition.indexes
         var names = Set(indexes.map(\.name))
@@ -204,7 +204,7 @@ struct IndexLayout {
         return found
     }
 
-    /// The column of a stored attribute or to-one relationship, own or inherited.
+    /// Returns the column of a stored attribute or to-one relationship, own or inherited.
     private func column(of property: String, _ entity: EntityDescription, _ table: EntityTable) -> Int? {
         if let attribute = entity.attribute(named: property) { return table.attributeColumns[attribute.reference] }
         return entity.relationship(named: property).flatMap { toOneColumns[$0.reference]?.column }

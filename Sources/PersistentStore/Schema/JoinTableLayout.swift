@@ -1,10 +1,10 @@
 import ManagedModel
 
-/// The join tables of a model's many-to-many pairs, while a schema is laid out.
+/// The join tables of a model's many-to-many pairs, during the layout of a schema.
 struct JoinTableLayout {
-    /// By the number of the entity that names the table, then by the naming relationship, descending.
+    /// The tables by the number of the entity that names them, then by the naming relationship, descending.
     private(set) var tables: [JoinTable] = []
-    /// The table and the side that holds the owners' keys, by relationship.
+    /// The table of a relationship, and the side with the owners' keys.
     private(set) var places: [PropertyReference: (table: Int, ownerSide: Int)] = [:]
 
     /// Two relationships that share a join table.
@@ -23,19 +23,19 @@ struct JoinTableLayout {
         var table: JoinTable
         var number: Int
         var name: NameKey
-        /// Relationships whose links are here, with their owners' side.
+        /// The relationships whose links are in the table, with their owners' side.
         var owners: [(PropertyReference, Int)]
     }
 
-    /// - Parameter tableNames: names already given; receives the tables' names.
+    /// - Parameter tableNames: the names already taken; the tables' names are added.
     /// - Complexity: O(n log n) in relationships.
     init(model: ManagedObjectModel, numbering: EntityNumbering, tableNames: inout NamePool) {
         var columnNames = NamePool()
         var seen: Set<Pair> = []
         var created: [Created] = []
-        // Core Data walks the entities by name and each entity's relationships, inherited ones too, by name descending. The
-        // first side met names the table (Photos: `Z_26ASSETS`, although the assets' entity declares its side with a lower
-        // number), and the first table made keeps a column name without a suffix (wire: Reaction's `Z_21USERS` before
+        // Core Data walks the entities by name, and each entity's relationships, inherited ones included, by name descending.
+        // The first side found names the table (Photos: `Z_26ASSETS`, although the assets' entity declares its side with a
+        // lower number), and the first table made keeps a column name without a suffix (wire: Reaction's `Z_21USERS` before
         // SystemMessage's `Z_21USERS1`).
         for entity in model.entities.sortedByName(\.definition.name) {
             for relationship in entity.relationships.sortedByName(\.name).reversed() {
@@ -83,7 +83,7 @@ struct JoinTableLayout {
                     orderColumn: near.isOrdered ? "Z_FOK_" + farColumn.dropFirst(2) : nil),
             ],
             alternativeName: name == base ? alternative : nil)
-        // A side whose own inverse is another relationship has its links in that other table.
+        // A side whose own inverse is another relationship has its links in the table of that pair.
         var owners = [(PropertyReference, Int)]()
         for (side, owner) in [near, far].enumerated() {
             let other = side == 0 ? far : near
@@ -92,8 +92,8 @@ struct JoinTableLayout {
         return Created(table: table, number: nearNumber, name: NameKey(near.name), owners: owners)
     }
 
-    /// A relationship that is its own inverse: its members' column is named as usual, the owners' is REFLEXIVE,
-    /// and each pair stands in both directions. No real store shows one.
+    /// Makes the table of a relationship that is its own inverse. Its members' column is named as usual, the owners' is
+    /// REFLEXIVE, and each pair is stored in both directions. No real store shows one.
     private static func reflexive(
         _ relationship: RelationshipDescription, number: Int, tableNames: inout NamePool,
         columnNames: inout NamePool

@@ -1,16 +1,16 @@
-/// SQL names already given within one scope: the second use of a name gets the suffix 1, the third 2.
+/// The SQL names already taken within one scope. The second use of a name gets the suffix 1, the third 2.
 ///
-/// scout-4 has `ZNAME`, `ZNAME1`, `ZNAME2` in one table. SQLite compares names without regard to ASCII case, so the
-/// pool does too. Memory: one entry a name.
+/// For example, scout-4 has `ZNAME`, `ZNAME1`, `ZNAME2` in one table. SQLite compares names without regard to ASCII case, and
+/// so does the pool. Memory: one entry a name.
 struct NamePool {
     private var used: Set<String>
-    /// The next suffix to try by name, so that n uses of one name cost O(n).
+    /// The next suffix to try, by name, so that n uses of one name cost O(n).
     private var nextSuffix: [String: Int] = [:]
 
-    /// - Parameter reserved: names that are never given.
+    /// - Parameter reserved: names that are never given out.
     init(reserved: [String] = []) { used = Set(reserved.map { $0.uppercased() }) }
 
-    /// The name, or the name with the first free suffix.
+    /// Returns the name, or the name with the first free suffix.
     mutating func take(_ name: String) -> String {
         let key = name.uppercased()
         if used.insert(key).inserted { return name }
@@ -21,9 +21,9 @@ struct NamePool {
     }
 }
 
-/// Names as they stand in SQL text.
+/// Formats names for SQL text.
 package enum SQLName {
-    /// The name unquoted, as Core Data writes it, where SQLite reads it so; else in double quotes.
+    /// Returns the name unquoted, as Core Data writes it, if SQLite accepts that; else in double quotes.
     package static func quoted(_ name: String) -> String {
         let plain = name.unicodeScalars.enumerated().allSatisfy { position, scalar in
             switch scalar {
@@ -37,7 +37,7 @@ package enum SQLName {
         return "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 
-    /// The text as an SQL string literal.
+    /// Returns the text as an SQL string literal.
     static func literal(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "'")) else { return "'\(text)'" }
         return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"

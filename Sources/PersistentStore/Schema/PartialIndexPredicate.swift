@@ -1,13 +1,13 @@
 import ManagedModel
 
-/// Turns the predicate of a partial fetch index into SQL, where both surely mean the same.
+/// Converts the predicate of a partial fetch index into SQL, if both certainly mean the same.
 ///
 /// Read: comparisons (`==`, `=`, `!=`, `<>`, `<`, `<=`, `>`, `>=`) of a stored property with a number, a Boolean or a quoted
 /// string, `== nil`, `!= nil`, joined by AND, OR and parentheses, in the forms that stores have (`ZFAVORITE = 1`, `<> 0`,
 /// `IS NOT NULL`). Everything else (NOT, key paths, functions), where predicates and SQL differ on case or whose form is not
 /// known, gives nil and the index is left out.
 struct PartialIndexPredicate {
-    /// The SQL name of a property's column and its attribute type (nil for a to-one); nil where it has no column.
+    /// Returns the SQL name of a property's column and its attribute type (nil for a to-one); nil if it has no column.
     typealias ColumnLookup = (String) -> (name: String, type: AttributeType?)?
 
     private enum Token: Equatable {
@@ -20,7 +20,7 @@ struct PartialIndexPredicate {
     private var tokens: ArraySlice<Token>
     private let column: ColumnLookup
 
-    /// The condition, or nil where it cannot be expressed surely.
+    /// Returns the condition, or nil if it has no certain SQL form.
     static func sql(_ predicate: String, column: ColumnLookup) -> String? {
         withoutActuallyEscaping(column) { column in
             guard let tokens = tokenize(predicate), !tokens.isEmpty else { return nil }
@@ -75,8 +75,8 @@ struct PartialIndexPredicate {
         return true
     }
 
-    /// A part of a condition, and whether it joins others: such a part of a larger one stands in parentheses, as an
-    /// archived predicate gives them, whatever the text had.
+    /// A part of a condition; true marks one that joins others. Such a part inside a larger one gets parentheses, as an
+    /// archived predicate has them, whatever the text had.
     private typealias Part = (text: String, isCompound: Bool)
 
     private mutating func disjunction(depth: Int) -> Part? {

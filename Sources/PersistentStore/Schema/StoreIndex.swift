@@ -2,15 +2,15 @@ import ManagedModel
 
 /// An index of an entity table.
 package struct StoreIndex: Sendable, Equatable {
-    /// What the index is for.
+    /// The purpose of an index.
     package enum Purpose: Sendable, Equatable {
-        /// A to-one or hidden key column.
+        /// For a to-one or hidden key column.
         case relationship
-        /// Z_ENT of a table with subentities.
+        /// For the Z_ENT of a table with subentities.
         case entity
-        /// A fetch index of an entity (index in the model).
+        /// For a fetch index of an entity (index in the model).
         case fetch(entity: Int)
-        /// A uniqueness constraint of an entity (index in the model), with its attributes in declared order.
+        /// For a uniqueness constraint of an entity (index in the model), with its attributes in declared order.
         case unique(entity: Int, attributes: [String])
     }
 
@@ -27,7 +27,7 @@ package struct StoreIndex: Sendable, Equatable {
     package var name: String
     package var terms: [Term]
     package var purpose: Purpose
-    /// SQL condition of a partial index.
+    /// The SQL condition of a partial index; nil for a full index.
     package var condition: String?
     /// The CREATE statement as the source has it, where it says the same with other blanks.
     var text: String?
@@ -38,7 +38,7 @@ package struct StoreIndex: Sendable, Equatable {
 }
 
 extension StoreIndex {
-    /// The CREATE statement, in the form of framework 1044 and later.
+    /// Returns the CREATE statement, in the form of framework 1044 and later.
     func statement(on table: EntityTable) -> String {
         if let text { return text }
         var text = isUnique ? "CREATE UNIQUE INDEX " : "CREATE INDEX "
@@ -66,14 +66,14 @@ extension EntityTable {
 /// A fetch index of the model that is no index of a table: one whose form in a file is not known, or an R-tree.
 package struct LeftOutIndex: Sendable, Equatable {
     package var definition: FetchIndexDefinition
-    /// Index of the entity that declares it.
+    /// The index of the entity that declares it.
     package var entity: Int
-    /// Name in a file.
+    /// The name in a file.
     package var name: String
-    /// Name of the virtual table in a file, where it is an R-tree.
+    /// The name of the virtual table in a file, for an R-tree.
     package var treeName: String
     package var isTree: Bool
-    /// The sentence about it in ``StoreSchema/notes``.
+    /// The sentence on it in ``StoreSchema/notes``.
     package var note: String
 
     init(_ definition: FetchIndexDefinition, of entity: EntityDescription, note: String) {

@@ -1,12 +1,12 @@
 import ManagedModel
 
 extension StoreSchema {
-    /// The schema under the names and entity numbers of one file: what is written into a store that stands already.
+    /// Returns the schema with the names and entity numbers of one file, for writing into an existing store.
     ///
-    /// Positions are the same, so whatever was planned by positions holds for both. A file that was altered in place has
-    /// its columns in another order, columns left over, or join tables of an older name (wire 1-27: Z_14TRUSTEDBYCLIENTS).
+    /// Indices stay the same, so a plan by indices is valid for both. A file that was altered in place has its columns in
+    /// another order, leftover columns, or join tables with an older name (wire 1-27: Z_14TRUSTEDBYCLIENTS).
     ///
-    /// - Parameter layout: of a file of the same model.
+    /// - Parameter layout: the layout of a file of the same model.
     /// - Complexity: O(columns).
     package func adopting(_ layout: StoreLayout) -> StoreSchema {
         var tables = tables

@@ -4,7 +4,7 @@ import ManagedModel
 extension StoreSchema {
     /// Lays out the schema that Core Data (framework 1044 and later) gives a model.
     ///
-    /// Where Core Data's own choice is unknown the safe form is taken; what is left out stands in ``notes``.
+    /// If Core Data's own choice is unknown, the safe form is used. Omitted parts are in ``notes``.
     ///
     /// - Complexity: O(n log n) in own properties of all entities.
     package init(model: ManagedObjectModel) {
@@ -74,10 +74,9 @@ extension StoreSchema {
 }
 
 extension StoreSchema {
-    /// Refuses a model with attributes whose columns nobody knows: no store may be written that Core Data might read in another
-    /// way.
+    /// Refuses a model with attributes whose columns are unknown, because Core Data might read such a store differently.
     ///
-    /// - Parameter path: the store that is to be made.
+    /// - Parameter path: the path of the store to be made.
     /// - Throws: `model.unstorableAttribute` (78) naming the first.
     package func refuseUnstorable(_ path: String) throws(MigrationError) {
         guard let reference = unstorableAttributes.first else { return }

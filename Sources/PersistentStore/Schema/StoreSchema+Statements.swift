@@ -1,8 +1,8 @@
-/// The tables that every store has, beside those of its model.
+/// The tables of every store beside those of its model.
 enum FixedTables {
     static let names = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
 
-    /// As in every store of the corpus; unlike entity tables without blanks inside the parentheses.
+    /// As in every known store. Unlike entity tables, they have no blanks inside the parentheses.
     static let statements = [
         "CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)",
         "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)",
@@ -11,10 +11,10 @@ enum FixedTables {
 }
 
 extension StoreSchema {
-    /// The CREATE TABLE statements of a fresh store, byte for byte Core Data's: by Z_ENT, each entity's table
+    /// Returns the CREATE TABLE statements of a fresh store, byte for byte those of Core Data: by Z_ENT, each entity's table
     /// followed by the join tables that the entity names.
     ///
-    /// The fixed tables are not among them: ``fixedTableStatements()``.
+    /// The fixed tables are separate: ``fixedTableStatements()``.
     ///
     /// - Complexity: O(columns).
     package func tableStatements() -> [String] {
@@ -34,22 +34,22 @@ extension StoreSchema {
         return statements
     }
 
-    /// The CREATE TABLE statements of Z_PRIMARYKEY, Z_METADATA and Z_MODELCACHE.
+    /// Returns the CREATE TABLE statements of Z_PRIMARYKEY, Z_METADATA and Z_MODELCACHE.
     package func fixedTableStatements() -> [String] { FixedTables.statements }
 
-    /// The CREATE INDEX statements of an entity table: to-one columns, Z_ENT, fetch indexes, uniqueness constraints.
+    /// Returns the CREATE INDEX statements of an entity table: to-one columns, Z_ENT, fetch indexes, uniqueness constraints.
     ///
-    /// - Parameter table: index in ``tables``.
+    /// - Parameter table: the index in ``tables``.
     package func indexStatements(forTable table: Int) -> [String] {
         indexes[table].map { $0.statement(on: tables[table]) }
     }
 
-    /// The CREATE INDEX statement of a join table: the key columns the other way round.
+    /// Returns the CREATE INDEX statement of a join table, with the key columns in reverse order.
     ///
-    /// - Parameter table: index in ``joinTables``.
+    /// - Parameter table: the index in ``joinTables``.
     package func indexStatements(forJoinTable table: Int) -> [String] { joinIndexes(table).map(\.statement) }
 
-    /// The indexes of a join table: names, CREATE statements, columns.
+    /// Returns the indexes of a join table: names, CREATE statements, columns.
     func joinIndexes(_ table: Int) -> [(name: String, statement: String, columns: [Int])] {
         let join = joinTables[table]
         let (first, second) = (join.sides[0].column, join.sides[1].column)
@@ -57,11 +57,12 @@ extension StoreSchema {
         let statement =
             "CREATE INDEX \(SQLName.quoted(name)) ON \(SQLName.quoted(join.name)) "
             + "(\(SQLName.quoted(second)), \(SQLName.quoted(first)))"
-        // A batch has the sides' columns first.
+        // A batch has the sides' key columns first.
         return [(name, statement, [1, 0])]
     }
 
-    /// The CREATE TRIGGER statements of derived attributes of the forms `relationship.@count` and `relationship.attribute`.
+    /// Returns the CREATE TRIGGER statements of derived attributes of the forms `relationship.@count` and
+    /// `relationship.attribute`.
     package func triggerStatements() -> [String] { triggers }
 
     private static func statement(_ table: EntityTable) -> String {

@@ -2,22 +2,22 @@ import Diagnostics
 import ManagedModel
 
 extension SourceStore {
-    /// A destination's schema with this store's names for what both have: Core Data looks for a table by the name that it once
-    /// gave it, and a name that stands in a file is better evidence than any rule over the models.
+    /// Returns a destination's schema with this store's names for the parts that both have. Core Data looks for a table by the
+    /// name that it once gave it, and a name in a file is better evidence than any rule over the models.
     ///
     /// - A join table of a pair of relationships on one entity keeps the side that names it: no rule tells it.
     /// - A join table keeps the digits at its columns' names where the rule gives both versions the same.
     /// - A table of the same entities has an index over Z_ENT where this store has one.
     /// - An index that says the same has the same text.
     ///
-    /// Entities and relationships are the same where their renaming identifiers are. Numbers in names are the destination's.
+    /// Entities and relationships are the same if their renaming identifiers are. Numbers in names are the destination's.
     ///
     /// - Parameters:
-    ///   - schema: the destination's, by rule alone.
-    ///   - layout: this store's.
+    ///   - schema: the destination's schema, by rule alone.
+    ///   - layout: the layout of this store.
     /// - Returns: the schema, with a sentence in ``StoreSchema/notes`` for each name that differs from the rule's, and for each
-    ///   that no rule and no file tells.
-    /// - Complexity: O(relationships), a look into the file's schema for each table with subentities.
+    ///   that neither a rule nor a file determines.
+    /// - Complexity: O(relationships), a lookup in the file's schema for each table with subentities.
     package func namesTakenOver(
         by schema: StoreSchema, from layout: StoreLayout
     ) throws(MigrationError) -> StoreSchema {
@@ -42,7 +42,7 @@ extension SourceStore {
     }
 }
 
-/// Names of a destination's schema while a source's are taken over.
+/// The names of a destination's schema while a source's are adopted.
 private struct TakenOverNames {
     private(set) var schema: StoreSchema
     let layout: StoreLayout
@@ -85,14 +85,14 @@ private struct TakenOverNames {
         }
     }
 
-    /// The table as the source names the same pair; nil where it has none whose name can be told.
+    /// Returns the table with the source's name for the same pair; nil if the source has none or its name is unclear.
     private func standing(_ join: JoinTable) -> JoinTable? {
         guard let near = counterparts.relationship(join.sides[0].relationship),
             let far = counterparts.relationship(join.sides[1].relationship),
             near.inverseRelationship == far, near != far, case .join(let table, let owner) = source.storage(of: near)
         else { return nil }
         let file = layout.joinTables[table]
-        // Between two entities the rule is certain, and another one where an entity has another name.
+        // Between two entities the rule is certain, but gives another name if an entity was renamed.
         let isSwapped: Bool
         if !join.isOnOneEntity || isNamed(file, by: near) {
             isSwapped = false
@@ -101,7 +101,7 @@ private struct TakenOverNames {
         } else {
             return nil
         }
-        // By the destination's sides: the file's columns, and those that a rule gives the source.
+        // In the order of the destination's sides: the file's columns, and those that the rule gives the source.
         let columns = [file.sides[owner].column, file.sides[1 - owner].column]
         let byRule = [source.joinTables[table].sides[owner].column, source.joinTables[table].sides[1 - owner].column]
         let members = [far.name, near.name]
@@ -109,7 +109,7 @@ private struct TakenOverNames {
             let (side, other) = pair
             let number = schema.entityNumbers[side.relationship.entity]
             var named = side
-            // Digits tell of the other tables that had the name first: where these changed, the file's say nothing.
+            // Digits depend on the other tables that took the name first. If these changed, the file's digits mean nothing.
             let own = digits(of: side.column, after: other.relationship.name)
             let isSame = digits(of: byRule[position], after: members[position]) == own
             named.column =
@@ -130,13 +130,13 @@ private struct TakenOverNames {
         return found
     }
 
-    /// True where the file's table has the name that a relationship gives it.
+    /// Tells whether the file's table has the name that a relationship gives it.
     private func isNamed(_ file: SourceJoinTable, by relationship: RelationshipDescription) -> Bool {
         file.name.uppercased()
             == "Z_\(layout.fileNumber(ofEntity: relationship.entity.index))" + relationship.name.uppercased()
     }
 
-    /// The digits that make a column's name unique, after the name of the relationship in it.
+    /// Returns the digits that make a column's name unique, after the relationship's name.
     private func digits(of column: String, after name: String) -> String {
         let upper = column.uppercased()
         guard let range = upper.range(of: name.uppercased(), options: .backwards) else { return "" }

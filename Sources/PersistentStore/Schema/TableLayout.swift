@@ -1,14 +1,14 @@
 import ManagedModel
 
-/// The columns of all entity tables, while a schema is laid out.
+/// The columns of all entity tables, during the layout of a schema.
 struct TableLayout {
     private(set) var tables: [EntityTable] = []
     private(set) var tableByEntity: [Int]
-    /// Column of each to-one relationship.
+    /// The column of each to-one relationship.
     private(set) var toOneColumns: [PropertyReference: ToOneColumn] = [:]
-    /// Column with the places of an ordered to-many's members, by that to-many.
+    /// The column with the positions of an ordered to-many relationship's members, by that relationship.
     private(set) var orderColumns: [PropertyReference: Int] = [:]
-    /// Hidden column of a to-many without inverse, by that to-many.
+    /// The hidden column of a to-many relationship without inverse, by that relationship.
     private(set) var hiddenColumns: [PropertyReference: Int] = [:]
 
     struct ToOneColumn {
@@ -25,7 +25,7 @@ struct TableLayout {
     private let model: ManagedObjectModel
     private let numbering: EntityNumbering
 
-    /// - Parameter tableNames: names already given; receives the tables' names.
+    /// - Parameter tableNames: the names already taken; the tables' names are added.
     /// - Complexity: O(n log n) in own properties.
     init(model: ManagedObjectModel, numbering: EntityNumbering, tableNames: inout NamePool) {
         self.model = model
@@ -34,7 +34,7 @@ struct TableLayout {
         var groups: [(root: Int, entities: [Int])] = []
         for index in numbering.order {
             let entity = model.entity(at: index)
-            // Depth-first numbers: a hierarchy is one run that its root opens.
+            // Numbers are depth-first, so a hierarchy is one run that starts with its root.
             if entity.superentity == nil { groups.append((index, [])) }
             groups[groups.count - 1].entities.append(index)
             tableByEntity[index] = groups.count - 1
@@ -46,11 +46,12 @@ struct TableLayout {
         }
     }
 
-    /// The to-many relationships that put columns into their members' table.
+    /// The to-many relationships that need columns in their members' table.
     private struct Incoming {
-        /// Ordered ones with a to-one inverse, by owner's Z_ENT, then name descending (bm-V1: favorites before children).
+        /// The ordered ones with a to-one inverse, by owner's Z_ENT, then by name descending (bm-V1: favorites before
+        /// children).
         var ordered: [(owner: RelationshipDescription, inverse: RelationshipDescription)] = []
-        /// Hidden columns by destination entity, by owner's Z_ENT, then name.
+        /// The hidden columns by destination entity, by owner's Z_ENT, then by name.
         var hidden: [Int: [RelationshipDescription]] = [:]
     }
 
@@ -88,8 +89,8 @@ struct TableLayout {
             pending.append(
                 Pending(columnClass: columnClass, column: StoreColumn(name: name, type: type, role: role)))
         }
-        // Names are given entity by entity, attributes before relationships; the hidden and order columns' names
-        // follow from those.
+        // Names are assigned entity by entity, attributes before relationships. The names of the hidden and order columns are
+        // derived from these.
         for index in entities {
             // With regard to case, unlike all other names (knowledgeC of macOS 10.13: ZURL before ZCITY for `URL`, `city`). The
             // elements of a composite attribute stand in its place, under their own names without its own (MetaCocktails).
@@ -134,13 +135,13 @@ struct TableLayout {
         return numbers.0 == numbers.1 ? NameKey(first.name) < NameKey(second.name) : numbers.0 < numbers.1
     }
 
-    /// Brings the columns into their final order and notes where each property's went.
+    /// Puts the columns into their final order and records the place of each property.
     private mutating func place(table: Int, name: String, root: Int, entities: [Int], pending: [Pending]) {
         var columns = [
             StoreColumn(name: "Z_ENT", type: "INTEGER", role: .entity),
             StoreColumn(name: "Z_OPT", type: "INTEGER", role: .lock),
         ]
-        // Within a class the columns stand as they were added: by entity, attributes, to-one, hidden.
+        // Within a class the columns stay as they were added: by entity, then attributes, to-one, hidden.
         for columnClass in ColumnClass.allCases {
             for candidate in pending where candidate.columnClass == columnClass { columns.append(candidate.column) }
         }

@@ -1,10 +1,10 @@
 import ManagedModel
 
-/// The triggers that keep derived attributes up to date, byte for byte those of real stores: counts of a to-many
+/// The triggers that maintain derived attributes, byte for byte those of real stores: counts of a to-many relationship
 /// (SampleModel2_V1: `Book.pagesCount`) and key paths over one to-one relationship (ChatModel: `ManagedChat.avatarURL`).
 ///
-/// They call functions that exist in Apple's process only, so they are made after the rows are in, and what they would
-/// have done meanwhile is done by ``DerivedValue``.
+/// They call functions that exist only in Apple's process, so they are created after the rows are inserted. Until then
+/// ``DerivedValue`` does their work.
 struct TriggerLayout {
     private(set) var statements: [String] = []
     private(set) var notes: [String] = []
@@ -36,7 +36,7 @@ private struct DerivedColumn {
     let entity: String
     let attribute: String
     let table: String
-    /// In quotes where SQLite needs them.
+    /// The name, quoted if SQLite needs it.
     let column: String
 
     init?(_ attribute: PropertyReference, of entity: EntityDescription, in layout: TableLayout) {
@@ -48,7 +48,8 @@ private struct DerivedColumn {
         self.column = SQLName.quoted(own.columns[column].name)
     }
 
-    /// The five triggers of `relationship.@count` over a to-many with a to-one inverse; nil for another expression.
+    /// Returns the five triggers of `relationship.@count` over a to-many relationship with a to-one inverse; nil for another
+    /// expression.
     func countTriggers(_ expression: String, _ entity: EntityDescription, _ layout: TableLayout) -> [String]? {
         let parts = expression.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[1] == "@count", let relationship = entity.relationship(named: String(parts[0])),
@@ -75,7 +76,7 @@ private struct DerivedColumn {
         ]
     }
 
-    /// The four triggers of `relationship.attribute` over a to-one; nil for another expression.
+    /// Returns the four triggers of `relationship.attribute` over a to-one relationship; nil for another expression.
     func keyPathTriggers(_ expression: String, _ entity: EntityDescription, _ layout: TableLayout) -> [String]? {
         let parts = expression.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, let relationship = entity.relationship(named: parts[0]),
@@ -103,16 +104,16 @@ private struct DerivedColumn {
         ]
     }
 
-    /// One CREATE TRIGGER statement.
+    /// Returns one CREATE TRIGGER statement.
     ///
     /// - Parameters:
     ///   - suffix: the end of the trigger's name.
-    ///   - event: what fires it.
+    ///   - event: the event that fires it.
     ///   - subject: the table of the event.
-    ///   - version: a condition on the event's row; nil: it always fires.
-    ///   - value: what the derived column becomes.
+    ///   - version: a condition on the event's row; if nil, it always fires.
+    ///   - value: the new value of the derived column.
     ///   - condition: the rows that change.
-    ///   - function: the middle of the name of the function that tells Core Data of them.
+    ///   - function: the middle of the name of the function that reports them to Core Data.
     private func trigger(
         _ suffix: String, _ event: String, on subject: String, when version: String? = nil, setting value: String,
         where condition: String, function: String

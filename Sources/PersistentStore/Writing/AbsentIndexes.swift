@@ -2,7 +2,7 @@ import Diagnostics
 import ManagedModel
 import SpillStorage
 
-/// The indexes of a table that are away while many rows come, to be built again as they were.
+/// The indexes of a table that are dropped while many rows are inserted, and rebuilt unchanged afterwards.
 package struct AbsentIndexes: Equatable, Sendable {
     private struct Index: Equatable, Sendable {
         let statement: String
@@ -12,7 +12,7 @@ package struct AbsentIndexes: Equatable, Sendable {
 
     private var indexes: [Index] = []
 
-    /// Drops a table's indexes, or the unique ones. Those that belong to a constraint of the table itself stay.
+    /// Drops a table's indexes, or only the unique ones. Indexes that belong to a constraint of the table itself stay.
     init(takingFrom table: String, _ connection: Connection, onlyUnique: Bool = false) throws(MigrationError) {
         let list = try connection.prepare(
             "SELECT m.name, m.sql, l.\"unique\" FROM sqlite_master AS m "
@@ -32,7 +32,7 @@ package struct AbsentIndexes: Equatable, Sendable {
         for name in names { try connection.execute("DROP INDEX \(SQLName.quoted(name))") }
     }
 
-    /// Writes the indexes as ``init(from:)`` reads them.
+    /// Writes the indexes for ``init(from:)``.
     func write(to writer: inout StateWriter) {
         writer.write(list: indexes) { index, writer in
             writer.write(index.statement)
@@ -55,9 +55,9 @@ package struct AbsentIndexes: Equatable, Sendable {
         return columns
     }
 
-    /// Builds the indexes again.
+    /// Rebuilds the indexes.
     ///
-    /// - Throws: `validation.uniqueness` (65) where rows break a uniqueness constraint of an entity table.
+    /// - Throws: `validation.uniqueness` (65) if rows break a uniqueness constraint of an entity table.
     func rebuild(
         _ connection: Connection, table: EntityTable? = nil, model: ManagedObjectModel? = nil
     ) throws(MigrationError) {
@@ -73,9 +73,9 @@ package struct AbsentIndexes: Equatable, Sendable {
         }
     }
 
-    /// Builds the indexes again, but not those of uniqueness constraints that rows break.
+    /// Rebuilds the indexes, except those of uniqueness constraints that rows break.
     ///
-    /// - Parameter duplicates: called for each index that is left out.
+    /// - Parameter duplicates: called for each omitted index.
     func rebuild(_ connection: Connection, table: String, leavingOut duplicates: () -> Void) throws(MigrationError) {
         for index in indexes {
             if index.isUnique, try Self.hasDuplicates(in: table, columns: index.columns, connection) {
@@ -86,14 +86,14 @@ package struct AbsentIndexes: Equatable, Sendable {
         }
     }
 
-    /// These and others of the same table.
+    /// Returns these indexes and others of the same table.
     func joined(_ others: AbsentIndexes) -> AbsentIndexes {
         var all = self
         all.indexes += others.indexes
         return all
     }
 
-    /// Whether rows share all values of some columns; a row with a NULL among them never does.
+    /// Tells whether rows share all values of some columns. A row with a NULL among them never does.
     static func hasDuplicates(
         in table: String, columns: [String], _ connection: Connection
     ) throws(MigrationError) -> Bool {
@@ -104,7 +104,7 @@ package struct AbsentIndexes: Equatable, Sendable {
                 + " GROUP BY \(names.joined(separator: ", ")) HAVING count(*) > 1 LIMIT 1") != nil
     }
 
-    /// Whether a table has uniqueness constraints of its own, as older frameworks wrote them.
+    /// Tells whether a table has uniqueness constraints of its own, as older frameworks wrote them.
     static func hasOwnConstraint(_ table: String, _ connection: Connection) throws(MigrationError) -> Bool {
         try connection.integer(
             "SELECT 1 FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin = 'u' LIMIT 1") != nil

@@ -2,11 +2,11 @@ import DatabasePages
 import Diagnostics
 import Glibc
 
-/// The file of a fresh destination, beneath SQLite: made exclusively, checked and synced at the end.
+/// Makes the file of a fresh destination exclusively, below SQLite, and checks and syncs it at the end.
 enum DestinationFile {
-    /// Makes an empty file that was not there.
+    /// Makes an empty file, which must not exist yet.
     ///
-    /// - Parameter permissions: at most its; the process's umask takes its part.
+    /// - Parameter permissions: the permissions of the file, less those of the process's umask.
     /// - Throws: `destination.exists` (73), `destination.permission` (77), `destination.cannotCreate` (73),
     ///   `store.full` (74).
     static func create(_ path: String, permissions: mode_t) throws(MigrationError) {
@@ -41,10 +41,10 @@ enum DestinationFile {
             remedy: "Free space on the disk and run the command again", context: .init(path: path))
     }
 
-    /// Checks that the header's page count is the file's size, then brings the file to the disk.
+    /// Checks that the header's page count matches the file's size, then syncs the file.
     ///
-    /// - Parameter isOurs: whether the file was made here; one that was appended to keeps its own page size.
-    /// - Throws: `store.damaged` (an internal error here: the file is ours), `store.io`, `store.full`.
+    /// - Parameter isOurs: true if the file was made here. A file that was appended to keeps its own page size.
+    /// - Throws: `store.damaged` (an internal error here, as the file was written by this process), `store.io`, `store.full`.
     static func checkAndSync(_ path: String, isOurs: Bool) throws(MigrationError) {
         let descriptor = PosixFile.openReadOnly(path)
         guard descriptor >= 0 else { throw failure("Opening", path) }
@@ -57,7 +57,7 @@ enum DestinationFile {
         let size = PosixFile.size(descriptor)
         guard size >= 0 else { throw failure("Reading", path) }
         let pages = header[28..<32].reduce(Int64(0)) { $0 << 8 | Int64($1) }
-        // One stands for 65536, which two bytes cannot hold.
+        // The value one stands for 65536, which does not fit into two bytes.
         let stated = Int64(header[16]) << 8 | Int64(header[17])
         let pageSize = stated == 1 ? 65536 : stated
         let isExpected = isOurs ? pageSize == 4096 : pageSize >= 512

@@ -2,18 +2,19 @@ import Archives
 import Diagnostics
 import ManagedModel
 
-/// What Z_METADATA of a destination says.
+/// The content of a destination's Z_METADATA.
 package struct DestinationMetadata: Sendable {
-    /// Z_UUID: the store's identifier in object URIs, an upper-case UUID. A migration keeps the source's.
+    /// Z_UUID: the store's identifier in object URIs, an upper-case UUID. A migration keeps that of the source.
     package var uuid: String
-    /// The source's property list: application keys and the framework's version are carried over from it, and it
-    /// says whether digest and checksum are written. Empty for a store without source.
+    /// The source's property list. Application keys and the framework's version are taken from it, and it decides if digest and
+    /// checksum are written. Empty for a store without source.
     package var sourceProperties: [String: PropertyListValue]
-    /// Version hash, 32 bytes, by entity name. Nothing is invented: an entity without an entry is an error.
+    /// The version hashes by entity name, 32 bytes each. None is invented: an entity without a hash is an error.
     package var versionHashes: [String: [UInt8]]
-    /// The model's labels; unset is one empty string or none.
+    /// The version identifiers of the model. If none is set, this is one empty string or nothing.
     package var versionIdentifiers: [String]
-    /// Whether entities without an entry are left out of the store's hashes, which then say so, in the place of an error.
+    /// True to omit entities without a hash from the store's hashes and to record this in the store, instead of throwing an
+    /// error.
     package var omitsUnknownHashes = false
 
     package init(
@@ -26,45 +27,45 @@ package struct DestinationMetadata: Sendable {
         self.versionIdentifiers = versionIdentifiers
     }
 
-    /// The metadata of a store that comes from another: its application keys and framework version are kept.
+    /// Makes the metadata of a store derived from another, with its application keys and framework version.
     ///
     /// - Parameters:
-    ///   - source: what the source's Z_METADATA says.
-    ///   - uuid: the new store's identifier; the source's to keep object URIs, a fresh one otherwise.
-    ///   - hashes: 32 bytes by entity name of the destination model.
-    ///   - identifiers: labels of the destination model.
+    ///   - source: the metadata of the source.
+    ///   - uuid: the identifier of the new store: the source's to keep object URIs, otherwise a fresh one.
+    ///   - hashes: the version hashes of the destination model by entity name, 32 bytes each.
+    ///   - identifiers: the version identifiers of the destination model.
     package init(carryingOver source: StoreMetadata, uuid: String, hashes: [String: [UInt8]], identifiers: [String]) {
         self.init(
             uuid: uuid, sourceProperties: source.propertyList, versionHashes: hashes, versionIdentifiers: identifiers)
     }
 
-    /// Keys of Z_PLIST that the store's own machinery owns.
+    /// The keys of Z_PLIST that Core Data itself manages.
     enum Key {
         static let storeType = "NSStoreType"
-        /// Not in any real SQLite store's list, but in metadata that a program has set back whole.
+        /// Not in the list of any real SQLite store, but in metadata that a program has copied back as a whole.
         static let storeUUID = "NSStoreUUID"
         static let hashes = "NSStoreModelVersionHashes"
         static let hashesVersion = "NSStoreModelVersionHashesVersion"
         static let identifiers = "NSStoreModelVersionIdentifiers"
         static let autoVacuum = "_NSAutoVacuumLevel"
         static let frameworkVersion = "NSPersistenceFrameworkVersion"
-        /// From framework 977 on.
+        /// Used from framework 977 on.
         static let digest = "NSStoreModelVersionHashesDigest"
-        /// From framework 1333 on.
+        /// Used from framework 1333 on.
         static let checksum = "NSStoreModelVersionChecksumKey"
-        /// Ours: names of the entities whose hashes only Core Data can compute and that were left out.
+        /// A key of Stagecoach: the names of the entities whose hashes only Core Data can compute, and which were omitted.
         static let unknownHashes = StoreMetadata.unknownHashesKey
     }
 
-    /// The framework version of a store without source: iOS 14's, the first with today's form of every index.
+    /// The framework version of a store without source: that of iOS 14, the first with today's form of every index.
     package static let defaultFrameworkVersion: Int64 = 1044
 
-    /// The property list of Z_PLIST.
+    /// Returns the property list of Z_PLIST.
     ///
-    /// Digest and checksum are recomputed where the source has them: a wrong one is worse than none, and none is
-    /// what older frameworks wrote. Without a source both are left out.
+    /// Digest and checksum are recomputed if the source has them. A wrong one is worse than none, and older frameworks wrote
+    /// none. Without a source both are omitted.
     ///
-    /// - Throws: `metadata.missingHash` where an entity of the model has no hash of 32 bytes, and it is not to be left out.
+    /// - Throws: `metadata.missingHash` if an entity of the model has no hash of 32 bytes and must not be omitted.
     package func propertyList(for model: ManagedObjectModel) throws(MigrationError) -> PropertyListValue {
         var hashes: [String: [UInt8]] = [:]
         var missing: [String] = []
@@ -94,7 +95,7 @@ package struct DestinationMetadata: Sendable {
             properties[Key.frameworkVersion] = .integer(Self.defaultFrameworkVersion)
         }
         guard missing.isEmpty else {
-            // Both are over all hashes.
+            // Both are computed over all hashes.
             properties[Key.digest] = nil
             properties[Key.checksum] = nil
             return .dictionary(properties)

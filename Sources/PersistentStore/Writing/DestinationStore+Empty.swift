@@ -2,10 +2,10 @@ import Diagnostics
 import ManagedModel
 
 extension DestinationStore {
-    /// Makes a store without rows, for plans of migrations whose source does not stand yet. Nobody should keep it: a
-    /// version hash that only Core Data knows is left blank.
+    /// Makes a store without rows, to plan migrations whose source does not exist yet. It is temporary: a version hash that
+    /// only Core Data knows is left blank.
     ///
-    /// - Parameter path: a file that does not exist.
+    /// - Parameter path: the path of a file that does not exist.
     /// - Throws: as ``init(creating:schema:cacheBytes:vfs:)``.
     package static func makeEmpty(at path: String, model: ManagedObjectModel) throws(MigrationError) {
         let schema = StoreSchema(model: model)

@@ -3,22 +3,22 @@ import DatabasePages
 import Diagnostics
 import SpillStorage
 
-/// Where and in how much memory the indexes of a table are sorted while its rows are written.
+/// The place and the memory for sorting the indexes of a table while its rows are written.
 package struct IndexSorts {
     let directory: WorkDirectory
-    /// Bytes for all indexes of a table together.
+    /// The memory in bytes for all indexes of a table together.
     package var memory: Int {
         didSet {
             guard memory != oldValue else { return }
-            // Copies of this one may keep it.
+            // Copies of this value may keep the old space alive.
             space.release()
             space = SortSpace(byteCount: memory)
         }
     }
-    /// What the sorts of one table after the other use.
+    /// The memory that the sorts of one table after the other use.
     private(set) var space: SortSpace
 
-    /// Bytes that one sort gets at least; indexes beyond are left to SQLite.
+    /// The least memory of one sort in bytes. Indexes without that much are left to SQLite.
     static let leastMemory = 256 << 10
 
     package init(directory: WorkDirectory, memory: Int) {
@@ -28,9 +28,9 @@ package struct IndexSorts {
     }
 }
 
-/// Filling tables by pages, beneath the connection: between its transactions.
+/// Fills tables by pages, below the connection and between its transactions.
 extension DestinationStore {
-    /// An index that may be filled by a sort.
+    /// An index that a sort may fill.
     struct SortableIndex {
         let name: String
         let statement: String
@@ -38,37 +38,37 @@ extension DestinationStore {
         let terms: [IndexTerm]
     }
 
-    /// Ends the transaction where there is one.
+    /// Ends the transaction, if there is one.
     func suspend() throws(MigrationError) {
         if sqlite3_get_autocommit(connection.handle) == 0 { try connection.execute("COMMIT") }
     }
 
-    /// Begins a transaction where there is none.
+    /// Begins a transaction, if there is none.
     func resume() throws(MigrationError) {
         guard sqlite3_get_autocommit(connection.handle) != 0 else { return }
         if wantsJournal, !hasJournal {
-            // Between transactions only. That a transaction is over must stand on the disk before pages are filled whose
-            // state does not tell: the end of the journal is brought there, a name that is gone is not.
+            // The journal mode can change only between transactions. The end of a transaction must be on the disk before pages
+            // are written that no checkpoint describes. Truncating the journal is synced, and deleting it is not.
             try connection.execute("PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=FULL")
             hasJournal = true
         }
-        // Nobody else uses the file; what has not written is told from what has (``hasChanges``).
+        // Nobody else uses the file. ``hasChanges`` tells a transaction that has written from one that has not.
         try connection.execute("BEGIN")
     }
 
-    /// Whether the transaction has written anything.
+    /// True if the transaction has written anything.
     package var hasChanges: Bool { sqlite3_txn_state(connection.handle, "main") == SQLITE_TXN_WRITE }
 
-    /// Ends the transaction and gives the file's lock up, so that pages may be written.
+    /// Ends the transaction and releases the file's lock, so that pages may be written.
     func letGo() throws(MigrationError) {
         try suspend()
         guard !sharesFile else { return }
-        // The mode changes with the next look at the file.
+        // The mode changes at the next access to the file.
         try connection.execute("PRAGMA locking_mode=NORMAL; SELECT 1 FROM sqlite_master")
         sharesFile = true
     }
 
-    /// Whether a table can be filled by pages: it is empty, and has no indexes but those that were made ahead and that of a
+    /// Tells whether a table can be filled by pages: it is empty, and its only indexes are those made in advance and that of a
     /// join table's primary key.
     func canWritePages(_ table: String, isIndexed: Bool) throws(MigrationError) -> Bool {
         guard filling.writesPages, !isAppending,
@@ -79,8 +79,8 @@ extension DestinationStore {
             "SELECT 1 FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin <> 'pk' LIMIT 1") == nil
     }
 
-    /// The indexes that a table has beside those of its own constraints. Where it has not got all of its indexes yet
-    /// (``indexed``) they were made ahead, and hold whatever rows there are.
+    /// Returns the names of a table's indexes, without those of its own constraints. If the table is not in ``indexed`` yet,
+    /// they were made in advance, and contain the rows that exist.
     func indexNames(of table: String) throws(MigrationError) -> Set<String> {
         let list = try connection.prepare(
             "SELECT name FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin = 'c'")
@@ -90,7 +90,7 @@ extension DestinationStore {
         return names
     }
 
-    /// Drops what was made ahead of a table whose indexes are to be built when its rows are in.
+    /// Drops the indexes made in advance for a table whose indexes are to be built after its rows are inserted.
     func dropIndexesAhead(of table: String) throws(MigrationError) {
         for name in try indexNames(of: table).sorted() {
             try resume()
@@ -98,8 +98,8 @@ extension DestinationStore {
         }
     }
 
-    /// Makes the indexes of all tables that may be filled by pages, before the first of them is: later each table would take
-    /// a transaction of its own for them, on the disk.
+    /// Makes the indexes of all tables that may be filled by pages, before the first table is filled. Made later, they would
+    /// cost each table a synced transaction of its own.
     private func makeIndexesAhead() throws(MigrationError) {
         guard !hasIndexesAhead, !wantsJournal else { return }
         hasIndexesAhead = true
@@ -116,10 +116,10 @@ extension DestinationStore {
         }
     }
 
-    /// Gives an empty table the indexes that pages will fill, and no others.
+    /// Gives an empty table exactly the indexes that pages will fill.
     private func setIndexes(of table: String, _ indexes: [SortableIndex]) throws(MigrationError) {
         let present = try indexNames(of: table)
-        // An index of an empty table costs nothing; its root page is what is wanted.
+        // An index of an empty table costs nothing; only its root page is needed.
         let statements =
             present.subtracting(indexes.map(\.name)).sorted().map { "DROP INDEX \(SQLName.quoted($0))" }
             + indexes.filter { !present.contains($0.name) }.map(\.statement)
@@ -128,7 +128,7 @@ extension DestinationStore {
         for statement in statements { try connection.execute(statement) }
     }
 
-    /// A writer that fills a table and such of its indexes as can be sorted.
+    /// Returns a writer that fills a table and those of its indexes that can be sorted.
     func pageWriter(
         of table: String, isKeyed: Bool, entity: String, indexes: [SortableIndex], goingOnFrom state: [UInt8]?
     ) throws(MigrationError) -> PageTableWriter {
@@ -147,7 +147,7 @@ extension DestinationStore {
             },
             end: { filled throws(MigrationError) in
                 try self.resume()
-                // At once: a query would take an empty index for the table.
+                // Drop them now, because a query would use an empty index.
                 for index in indexes where !filled.contains(index.name) {
                     try self.connection.execute("DROP INDEX IF EXISTS \(SQLName.quoted(index.name))")
                 }
@@ -157,7 +157,7 @@ extension DestinationStore {
         return writer
     }
 
-    /// The indexes of an entity table that are over all its rows, as many as there is memory for.
+    /// Returns the indexes of an entity table that cover all its rows, as many as the memory allows.
     func sortableIndexes(ofTable table: Int) -> [SortableIndex] {
         guard let indexSorts = filling.indexSorts else { return [] }
         let description = schema.tables[table]
@@ -176,7 +176,7 @@ extension DestinationStore {
         return Array(found.prefix(indexSorts.memory / IndexSorts.leastMemory))
     }
 
-    /// The index of a join table's second column.
+    /// Returns the index of a join table's second column.
     func sortableIndexes(ofJoinTable table: Int) -> [SortableIndex] {
         guard filling.indexSorts != nil else { return [] }
         let most = schema.joinTables[table].sides.map { side -> Int64? in
@@ -192,7 +192,7 @@ extension DestinationStore {
         }
     }
 
-    /// What a page writer has to know of a table.
+    /// Returns the description of a table that a page writer needs.
     private func pageTarget(
         _ table: String, isKeyed: Bool, indexes: [SortableIndex]
     ) throws(MigrationError) -> PageTableWriter.Target {

@@ -6,18 +6,18 @@ import SpillStorage
 
 /// A store that outlives the process that writes it.
 ///
-/// From the first checkpoint on SQLite keeps a rollback journal and syncs. Each state of the file that a journal elsewhere
-/// describes bears a number in the file's user version, which changes in the same transaction as the rest: what the number
-/// is says which description holds: the last that names it. What pages add after a state is cut off from it.
+/// From the first checkpoint on, SQLite keeps a rollback journal and syncs. A journal elsewhere describes states of the file.
+/// Each has a number in the file's user version, which changes in the same transaction as the content. The number found in a
+/// file selects the description: the last one with this number. Pages added after that state are cut off.
 extension DestinationStore {
-    /// What is known of a store beside its file.
+    /// The facts about a store that its file does not contain.
     package struct Knowledge: Equatable, Sendable {
-        /// Tables and join tables that have their indexes.
+        /// The tables, and below the join tables, that have their indexes.
         package var indexed: [Int]
         package var indexedJoins: [Int]
-        /// Indexes that are away while rows come, by table.
+        /// The indexes that are dropped while rows are inserted, by table.
         package var absent: [String: AbsentIndexes] = [:]
-        /// Whether the store had rows of its own, and the number that it bore then.
+        /// True if the store had rows of its own. ``firstStamp`` is the number that it had then.
         package var isAppending = false
         package var firstStamp: Int64 = 0
 
@@ -26,7 +26,7 @@ extension DestinationStore {
             self.indexedJoins = indexedJoins
         }
 
-        /// Writes what is known, as ``init(from:)`` reads it.
+        /// Writes the facts for ``init(from:)``.
         package func write(to writer: inout StateWriter) {
             for list in [indexed, indexedJoins] {
                 writer.write(list.count)
@@ -62,13 +62,14 @@ extension DestinationStore {
         return knowledge
     }
 
-    /// Ends the transaction and begins another, for a writer that is at work.
+    /// Ends the transaction and begins another, for a writer in use.
     package func commitAndGoOn() throws(MigrationError) {
         try suspend()
         try resume()
     }
 
-    /// Rolls back what a killed process had under way and says which state the file is in; nil where it is no database.
+    /// Rolls back the unfinished transaction of a killed process and returns the number of the file's state; nil if the file is
+    /// not a database.
     ///
     /// - Throws: `store.io`, `store.full` (74).
     package static func recover(_ path: String, vfs: String?) throws(MigrationError) -> Int64? {
@@ -87,7 +88,7 @@ extension DestinationStore {
 
     /// Opens a fresh store that a killed process wrote, recovered, between two transactions.
     ///
-    /// - Parameter stamp: its state's number.
+    /// - Parameter stamp: the number of its state.
     package convenience init(
         resuming path: String, schema: StoreSchema, knowledge: Knowledge, stamp: Int64, cacheBytes: Int, vfs: String?
     ) throws(MigrationError) {
@@ -95,8 +96,8 @@ extension DestinationStore {
         self.stamp = stamp
     }
 
-    /// Checks that a table which pages are about to fill from its beginning has no rows: a run that goes on from an older
-    /// state may have come further than that tells.
+    /// Checks that a table has no rows if pages are about to fill it from its start. An interrupted run may have progressed
+    /// further than the older state from which this run resumes.
     ///
     /// - Throws: `journal.damaged`, `store.damaged`.
     package func checkEmpty(_ table: String) throws(MigrationError) {
@@ -107,20 +108,20 @@ extension DestinationStore {
         throw StateReader.damaged("\(table) has rows that no state tells of")
     }
 
-    /// Makes every transaction from the next one on one that a killed process leaves undone.
+    /// Lets SQLite roll back the transaction after a kill, from the next transaction on.
     package func keepJournal() { wantsJournal = true }
 
-    /// Writes a state's number; it holds with the transaction.
+    /// Writes the number of a state. It takes effect with the transaction.
     package func write(stamp: Int64) throws(MigrationError) {
         try resume()
         try connection.execute("PRAGMA user_version=\(stamp)")
         self.stamp = stamp
     }
 
-    /// Ends the transaction; whatever is written next begins another.
+    /// Ends the transaction. The next write begins another.
     package func commitStep() throws(MigrationError) { try suspend() }
 
-    /// Gives up a store that is complete already.
+    /// Closes a store that is already complete.
     package func closeComplete() throws(MigrationError) {
         if !isAppending { try noteMissing() }
         try suspend()

@@ -5,20 +5,18 @@ import Diagnostics
 import Glibc
 import SpillStorage
 
-/// A fresh store while it is written: tables first, then rows in ascending key order, then indexes and triggers,
-/// then the metadata.
+/// A store while it is written: first tables, then rows in ascending key order, then indexes and triggers, then the metadata.
 ///
-/// All of it is one transaction without a journal: until ``finish(metadata:maximumKeys:modelCache:)`` returns the
-/// file is private and worthless, and after an error it must be abandoned: nothing of it can be rolled back. Owned by
-/// one task at a time.
+/// All of this is one transaction without a journal. Until ``finish(metadata:maximumKeys:modelCache:)`` returns, the file is
+/// private and unusable. After an error it must be abandoned, because nothing can be rolled back. One task at a time owns it.
 ///
-/// Memory: SQLite's page cache of the given size, as much again while an index is built, and the writers' statements.
+/// Memory: SQLite's page cache of the given size, the same again while an index is built, and the writers' statements.
 @dynamicMemberLookup
 package final class DestinationStore {
-    /// What the owner of a store asks for while it is filled.
+    /// The settings that the owner of a store chooses for filling it.
     package struct Filling {
-        /// True where pages fill empty tables of a fresh file; else SQLite inserts. No statement of the connection may be
-        /// under way while a table's writer is at work.
+        /// True if pages fill empty tables of a fresh file; otherwise SQLite inserts. No statement of the connection may be in
+        /// progress while the writer of a table is in use.
         package var writesPages = false
         /// Fetch indexes that are made as they stand in the source, once the rows are in.
         package var carriedIndexes: [CarriedIndex] = []
@@ -26,23 +24,23 @@ package final class DestinationStore {
         package var carried = CarriedObjects()
         /// Derived attributes that are computed when the rows are in.
         package var derived = DerivedSelection()
-        /// True where indexes of tables without rows wait until the end: later mapping models may fill them.
+        /// True if indexes of tables without rows wait until the end, because later mapping models may fill the tables.
         package var defersEmptyIndexes = false
-        /// Where indexes are sorted while their tables' rows are written by pages; nil: SQLite builds all of them.
+        /// The place for sorting indexes while the rows of their tables are written by pages; if nil, SQLite builds all
+        /// indexes.
         package var indexSorts: IndexSorts?
-        /// The highest key that is expected in each table, by table; nil where nothing is known. It decides how much memory
-        /// sorts take, and nothing else.
+        /// The highest expected key of each table, by table; nil if unknown. It only determines the memory of sorts.
         package var expectedKeys: [Int64]?
     }
 
     package let path: String
     package let schema: StoreSchema
-    /// The connection, for checks; nothing but this type and its writers may change the store through it.
+    /// The connection, for checks. Only this type and its writers may change the store through it.
     package let connection: Connection
-    /// Whether the file stood before, with rows, indexes and metadata of its own.
+    /// True if the file existed before, with rows, indexes and metadata of its own.
     let isAppending: Bool
-    /// How the store is filled: each of its properties is one of the store. A store that is opened anew from a checkpoint is
-    /// filled in the same way.
+    /// The settings for filling the store; each of them is available as a property of the store. A store reopened from a
+    /// checkpoint has the same settings.
     private(set) var filling = Filling()
     package subscript<Value>(dynamicMember property: WritableKeyPath<Filling, Value>) -> Value {
         get { filling[keyPath: property] }
@@ -54,32 +52,32 @@ package final class DestinationStore {
     var indexed: Set<Int> = []
     var indexedJoins: Set<Int> = []
     private(set) var absent: [String: AbsentIndexes] = [:]
-    /// What the file bore in its user version before the run: nothing in a fresh one.
+    /// The file's user version before the run; 0 in a fresh file.
     private(set) var firstStamp: Int64 = 0
-    /// Whether indexes of tables without rows were made for pages to fill.
+    /// True if indexes of tables without rows were made in advance, for pages to fill.
     var hasIndexesAhead = false
-    /// Whether the connection gives its lock up at the end of a transaction, and looks at the file anew in the next one.
+    /// True if the connection releases its lock after each transaction and examines the file anew in the next.
     var sharesFile = false
-    /// Whether transactions can be rolled back after the process was killed: from the first checkpoint of a run on.
+    /// True if transactions can be rolled back after the process is killed: from the first checkpoint of a run on.
     var wantsJournal = false
     var hasJournal = false
-    /// What the file bears in its user version: the number of the last state that is known elsewhere; 0 in the end.
+    /// The file's user version: the number of the last state described elsewhere; 0 at the end.
     package var stamp: Int64 = 0
-    /// Called just before the last transaction is committed.
+    /// Called directly before the last transaction is committed.
     package var willCommit: (() throws(MigrationError) -> Void)?
     /// Called before the connection alters a table that pages are about to fill.
     package var willAlter: (() throws(MigrationError) -> Void)?
-    /// Given to every writer by pages.
+    /// Passed to every page writer.
     package var passed: ((PageTableWriter) throws(MigrationError) -> Void)?
 
-    /// Makes the file with all its tables, fixed ones included, and opens the transaction.
+    /// Makes the file with all its tables, fixed ones included, and begins the transaction.
     ///
     /// - Parameters:
-    ///   - path: a file that does not exist.
-    ///   - schema: what to make.
-    ///   - cacheBytes: size of the page cache; 2 to 8 MB serve as well as more while keys come in order.
-    ///   - permissions: the file's, less those of the process's umask.
-    ///   - vfs: name of the SQLite VFS, nil for the default.
+    ///   - path: the path of a file that does not exist.
+    ///   - schema: the schema of the store.
+    ///   - cacheBytes: the size of the page cache. 2 to 8 MB are as good as more while keys are in order.
+    ///   - permissions: the permissions of the file, less those of the process's umask.
+    ///   - vfs: the name of the SQLite VFS, nil for the default.
     /// - Throws: `destination.exists` (73), `destination.permission` (77), `destination.cannotCreate` (73),
     ///   `model.unstorableAttribute` (78), `schema.tooManyColumns` (78), `store.full`, `store.io`. Nothing is left at
     ///   the path.
@@ -102,12 +100,12 @@ package final class DestinationStore {
     /// Opens a private copy of a store to add rows to, and begins the transaction.
     ///
     /// - Parameters:
-    ///   - path: the copy; nobody else uses it, and no -wal or journal stands beside it.
-    ///   - schema: under the file's own names and entity numbers (``StoreSchema/adopting(_:)``).
-    ///   - cacheBytes: size of the page cache.
-    ///   - vfs: name of the SQLite VFS, nil for the default.
-    /// - Throws: `model.unstorableAttribute`, `destination.virtualTable` (78) for an index that only Core Data keeps up;
-    ///   what SQLite reports.
+    ///   - path: the copy. Nobody else uses it, and it has no -wal or journal.
+    ///   - schema: the schema with the file's own names and entity numbers (``StoreSchema/adopting(_:)``).
+    ///   - cacheBytes: the size of the page cache.
+    ///   - vfs: the name of the SQLite VFS, nil for the default.
+    /// - Throws: `model.unstorableAttribute`, `destination.virtualTable` (78) for an index that only Core Data maintains;
+    ///   SQLite's errors.
     package init(
         appendingTo path: String, schema: StoreSchema, cacheBytes: Int, vfs: String?
     ) throws(MigrationError) {
@@ -153,7 +151,8 @@ package final class DestinationStore {
     ) throws(MigrationError) -> Connection {
         // One task at a time uses the store, so SQLite need not lock a mutex at every bound value.
         let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
-        // A defensive connection refuses journal_mode OFF; this file is our own work, not a stranger's.
+        // A defensive connection refuses journal_mode OFF. This file is written by this process and does not come from a
+        // stranger.
         if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
         let most = Int(sqlite3_limit(connection.handle, SQLITE_LIMIT_COLUMN, -1))
         for table in schema.tables where table.columns.count + 1 > most {
@@ -176,7 +175,7 @@ package final class DestinationStore {
         return connection
     }
 
-    /// Rows of every table and join table, as they are now.
+    /// Returns the number of rows of every table and join table.
     ///
     /// - Complexity: O(rows), the smallest index of each table.
     package func rowCounts() throws(MigrationError) -> (tables: [Int], joinTables: [Int]) {
@@ -190,13 +189,13 @@ package final class DestinationStore {
         return (try counts(schema.tables.map(\.name)), try counts(schema.joinTables.map(\.name)))
     }
 
-    /// A writer for an entity table: one slot for each column after Z_PK.
+    /// Returns a writer for an entity table, with one slot for each column after Z_PK.
     ///
     /// - Parameters:
-    ///   - table: index in the schema's tables.
-    ///   - isWhole: whether this writer gets all rows; else indexes wait for ``createIndexes(table:)``, as a row that
-    ///     came later would meet a unique one.
-    ///   - state: what a writer gave that another process had; this one goes on from there.
+    ///   - table: the index in the schema's tables.
+    ///   - isWhole: true if this writer gets all rows. If false, indexes wait for ``createIndexes(table:)``, because a later
+    ///     row would conflict in a unique one.
+    ///   - state: the state of another process's writer, from which this one resumes.
     package func tableWriter(
         _ table: Int, isWhole: Bool = true, goingOnFrom state: [UInt8]? = nil
     ) throws(MigrationError) -> any TableWriter {
@@ -219,14 +218,13 @@ package final class DestinationStore {
             conflicts: InsertConflicts(connection: connection, table: description, model: schema.model))
     }
 
-    /// A writer for a join table: one slot for each of its columns (``JoinTable/columnNames``); the batch's keys are
-    /// not looked at. Rows come in ascending order of the two keys.
+    /// Returns a writer for a join table, with one slot for each of its columns (``JoinTable/columnNames``). The batch's keys
+    /// are ignored. Rows come in ascending order of the two keys.
     ///
     /// - Parameters:
-    ///   - joinTable: index in the schema's join tables.
-    ///   - ignoresDuplicates: whether a link that is there already is passed over instead of being
-    ///     `store.constraint`.
-    ///   - state: what a writer gave that another process had; this one goes on from there.
+    ///   - joinTable: the index in the schema's join tables.
+    ///   - ignoresDuplicates: true to skip an existing link instead of throwing `store.constraint`.
+    ///   - state: the state of another process's writer, from which this one resumes.
     package func joinWriter(
         _ joinTable: Int, ignoresDuplicates: Bool = false, goingOnFrom state: [UInt8]? = nil
     ) throws(MigrationError) -> any TableWriter {
@@ -250,23 +248,23 @@ package final class DestinationStore {
                 entity: entity, columnNames: isAppending ? join.columnNames : nil))
     }
 
-    /// Makes an entity table ready for many rows: where it has rows and indexes already, and as many are to come, the
-    /// indexes go until ``createIndexes(table:)``, because building them afterwards costs less than keeping them up.
+    /// Prepares an entity table for many rows. If it has rows and indexes and as many rows are to come, its indexes are dropped
+    /// until ``createIndexes(table:)``, because rebuilding them costs less than maintaining them.
     ///
-    /// - Parameter rows: how many are expected.
+    /// - Parameter rows: the expected number of rows.
     package func prepareRows(table: Int, expecting rows: Int) throws(MigrationError) {
         guard indexed.contains(table) else { return }
         try takeIndexes(of: schema.tables[table].name, key: "Z_PK", expecting: rows)
     }
 
-    /// The same for a join table.
+    /// Prepares a join table likewise.
     package func prepareRows(joinTable: Int, expecting rows: Int) throws(MigrationError) {
         guard indexedJoins.contains(joinTable) else { return }
         try takeIndexes(of: schema.joinTables[joinTable].name, key: "rowid", expecting: rows)
     }
 
-    /// Makes an entity table ready for changes of attributes: values that two rows exchange break a uniqueness constraint
-    /// for a moment, so its indexes go until ``createIndexes(table:)``.
+    /// Prepares an entity table for changes of attributes. Two rows that exchange values break a uniqueness constraint for a
+    /// moment, so its indexes are dropped until ``createIndexes(table:)``.
     func prepareUpdates(table: Int) throws(MigrationError) {
         let name = schema.tables[table].name
         guard indexed.contains(table), absent[name] == nil, schema.indexes[table].contains(where: \.isUnique) else {
@@ -284,9 +282,9 @@ package final class DestinationStore {
         absent[table] = try AbsentIndexes(takingFrom: table, connection)
     }
 
-    /// Builds the indexes of an entity table, after its rows are in; those that it has are left as they are.
+    /// Builds the indexes of an entity table after its rows are inserted. Existing ones are kept.
     ///
-    /// - Throws: `validation.uniqueness` (65) where rows break a uniqueness constraint, `store.full`, `store.io`.
+    /// - Throws: `validation.uniqueness` (65) if rows break a uniqueness constraint, `store.full`, `store.io`.
     package func createIndexes(table: Int) throws(MigrationError) {
         try resume()
         if let absent = absent.removeValue(forKey: schema.tables[table].name) {
@@ -295,7 +293,7 @@ package final class DestinationStore {
         guard !indexed.contains(table), try !waits(schema.tables[table].name) else { return }
         indexed.insert(table)
         let missing = try missingIndexes(of: table)
-        // SQLite sorts in the memory that the page writer's sorts have.
+        // SQLite sorts in the memory of the page writer's sorts.
         if !missing.isEmpty { filling.indexSorts?.space.release() }
         for index in missing {
             do throws(MigrationError) {
@@ -309,24 +307,22 @@ package final class DestinationStore {
         }
     }
 
-    /// The indexes of an entity table that pages have not filled.
+    /// Returns the indexes of an entity table that pages have not filled.
     private func missingIndexes(of table: Int) throws(MigrationError) -> [StoreIndex] {
         let present = try indexNames(of: schema.tables[table].name)
         return schema.indexes[table].filter { !present.contains($0.name) }
     }
 
-    /// Makes an entity table ready for rows that may break its uniqueness constraints: its unique indexes go until
+    /// Prepares an entity table for rows that may break its uniqueness constraints: its unique indexes are dropped until
     /// ``createIndexes(table:leavingOut:)``.
     ///
-    /// - Returns: false where the table itself has a constraint, in the form that older frameworks wrote: see
-    ///   ``loosen(table:)``.
+    /// - Returns: false if the table itself has a constraint, in the form of older frameworks: see ``loosen(table:)``.
     package func prepareDuplicates(table: Int) throws(MigrationError) -> Bool {
         try prepareUpdates(table: table)
         return try !AbsentIndexes.hasOwnConstraint(schema.tables[table].name, connection)
     }
 
-    /// Makes an entity table anew without the uniqueness constraints of its own that it has. Such a store is of use for
-    /// reading only.
+    /// Replaces an entity table by one without its own uniqueness constraints. Such a store is only for reading.
     ///
     /// - Complexity: O(rows).
     package func loosen(table: Int) throws(MigrationError) {
@@ -344,7 +340,7 @@ package final class DestinationStore {
             columns.append(SQLName.quoted(column) + (column.uppercased() == "Z_PK" ? " INTEGER PRIMARY KEY" : ""))
         }
         list.reset()
-        // Values are copied as they are stored: columns without a type convert none.
+        // Values are copied in stored form: columns without a type convert none.
         try connection.execute("CREATE TABLE \(loose) (\(columns.joined(separator: ", ")))")
         try connection.execute("INSERT INTO \(loose) SELECT * FROM \(old)")
         try connection.execute("DROP TABLE \(old); ALTER TABLE \(loose) RENAME TO \(old)")
@@ -355,13 +351,13 @@ package final class DestinationStore {
         }
     }
 
-    /// Builds the indexes of an entity table, after its rows are in, but not those of uniqueness constraints that rows
-    /// break. Such a store is of use for reading only.
+    /// Builds the indexes of an entity table after its rows are inserted, except those of uniqueness constraints that rows
+    /// break. Such a store is only for reading.
     ///
-    /// A constraint is looked at before its index is built: a build that fails leaves the file damaged, because
-    /// nothing of it can be rolled back.
+    /// A constraint is checked before its index is built. A failed build would leave the file damaged, because nothing can be
+    /// rolled back.
     ///
-    /// - Parameter duplicates: called for each index that is left out.
+    /// - Parameter duplicates: called for each omitted index.
     /// - Throws: `store.full`, `store.io`.
     package func createIndexes(table: Int, leavingOut duplicates: () -> Void) throws(MigrationError) {
         try resume()
@@ -383,19 +379,19 @@ package final class DestinationStore {
         }
     }
 
-    /// Gives the store up but leaves its file, closed, to be read once more. All writers must be finished.
+    /// Closes the store without finishing it, so that its file can be read again. All writers must be finished.
     package func closeUnfinished() throws(MigrationError) {
         try suspend()
         try connection.close()
     }
 
-    /// What the store was at one time: a copy of its file, and what is known of its indexes.
+    /// The state of the store at one time: a copy of its file, and the facts about its indexes.
     package struct Checkpoint {
         fileprivate let path: String
         fileprivate let filling: Filling
-        /// What was known of the store then.
+        /// The facts about the store at that time.
         package let knowledge: Knowledge
-        /// The number that the copy bears.
+        /// The number in the copy.
         package let stamp: Int64
 
         /// Removes the copy.
@@ -405,16 +401,16 @@ package final class DestinationStore {
         }
     }
 
-    /// Copies the file as it is now, to go back to it by ``init(reopening:at:schema:cacheBytes:vfs:)``. All writers must
-    /// be finished; other statements may be prepared, but none may be at a row.
+    /// Copies the file in its present state, to return to it with ``init(reopening:at:schema:cacheBytes:vfs:)``. All writers
+    /// must be finished. Other statements may be prepared, but none may be at a row.
     ///
     /// - Parameters:
-    ///   - path: where the copy goes; nothing stands there.
+    ///   - path: the path of the copy, where no file exists.
     ///   - checkCancelled: called once a MiB.
-    /// - Complexity: O(1) where the file system shares blocks, else O(bytes); 1 MiB of memory.
+    /// - Complexity: O(1) if the file system shares blocks, else O(bytes); 1 MiB of memory.
     package func checkpoint(to path: String, checkCancelled: () throws -> Void) throws -> Checkpoint {
         try suspend()
-        // It may become the store again.
+        // The permissions are kept, because the copy may become the store again.
         try FileCopy.copy(self.path, to: path, keepsPermissions: true, checkCancelled: checkCancelled)
         FileSums.remove(of: path)
         let sums = FileSums.path(of: self.path)
@@ -425,21 +421,21 @@ package final class DestinationStore {
         return checkpoint(at: path, knowledge: knowledge, stamp: stamp)
     }
 
-    /// What another process copied of this store at the same time of its work.
+    /// Returns the checkpoint that another process made of this store at the same point of its work.
     ///
     /// - Parameters:
-    ///   - path: of the copy.
-    ///   - knowledge: what was known of the store then.
-    ///   - stamp: the number that the copy bears.
+    ///   - path: the path of the copy.
+    ///   - knowledge: the facts about the store at that time.
+    ///   - stamp: the number in the copy.
     package func checkpoint(at path: String, knowledge: Knowledge, stamp: Int64) -> Checkpoint {
         Checkpoint(path: path, filling: filling, knowledge: knowledge, stamp: stamp)
     }
 
-    /// Opens a store as it was at a checkpoint, and begins the transaction. The checkpoint is used up.
+    /// Reopens a store in the state of a checkpoint, and begins the transaction. The checkpoint is used up.
     ///
     /// - Parameters:
-    ///   - path: where the store was; a file that stands there goes.
-    ///   - schema: the same as before.
+    ///   - path: the path of the store; an existing file is replaced.
+    ///   - schema: the same schema as before.
     package init(
         reopening checkpoint: Checkpoint, at path: String, schema: StoreSchema, cacheBytes: Int, vfs: String?
     ) throws(MigrationError) {
@@ -467,7 +463,7 @@ package final class DestinationStore {
         let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
         if let handle = connection.handle {
             _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0)
-            // Triggers of derived attributes call functions of Apple's process.
+            // Triggers of derived attributes call functions of Apple's process, so they must not fire.
             _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
         }
         try connection.execute(
@@ -480,7 +476,7 @@ package final class DestinationStore {
         return connection
     }
 
-    /// Builds the index of a join table, after its rows are in; one that it has is left as it is.
+    /// Builds the index of a join table after its rows are inserted. An existing one is kept.
     package func createIndexes(joinTable: Int) throws(MigrationError) {
         try resume()
         let name = schema.joinTables[joinTable].name
@@ -495,7 +491,7 @@ package final class DestinationStore {
         }
     }
 
-    /// Whether a table's indexes wait for rows of a later mapping model.
+    /// Tells whether a table's indexes wait for rows of a later mapping model.
     private func waits(_ table: String) throws(MigrationError) -> Bool {
         guard filling.defersEmptyIndexes else { return false }
         return try connection.integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") == nil
@@ -561,10 +557,10 @@ package final class DestinationStore {
         }
     }
 
-    /// Brings derived attributes up to date, writes Z_MAX into an appended store, commits, closes, checks the file's header and brings the file to the disk.
-    /// Metadata and cached model stay as they are. All writers must be finished.
+    /// Updates derived attributes, writes Z_MAX into an appended store, commits, closes, checks the file's header and syncs the
+    /// file. Metadata and cached model stay unchanged. All writers must be finished.
     ///
-    /// - Parameter maximumKeys: the highest key ever given, by table.
+    /// - Parameter maximumKeys: the highest key ever given out, by table.
     package func finishAppending(maximumKeys: [Int64]) throws(MigrationError) {
         precondition(maximumKeys.count == schema.tables.count, "one maximum key a table")
         try resume()
@@ -611,14 +607,14 @@ package final class DestinationStore {
         try DestinationFile.checkAndSync(path, isOurs: !isAppending)
     }
 
-    /// Writes Z_PRIMARYKEY, Z_METADATA and Z_MODELCACHE, commits, closes, checks the file's header and brings the
-    /// file to the disk. All writers must be finished.
+    /// Writes Z_PRIMARYKEY, Z_METADATA and Z_MODELCACHE, commits, closes, checks the file's header and syncs the file. All
+    /// writers must be finished.
     ///
     /// - Parameters:
-    ///   - maximumKeys: Z_MAX by table: the highest key ever given. It stands on the root entity's row only.
-    ///   - modelCache: what Z_MODELCACHE holds; nil leaves the table empty.
-    ///   - history: persistent history to carry over; nil: none.
-    /// - Throws: `metadata.missingHash` (78), what ``HistoryCopy`` throws, `store.full`, `store.io`.
+    ///   - maximumKeys: Z_MAX by table: the highest key ever given out. Only the root entity's row has it.
+    ///   - modelCache: the content of Z_MODELCACHE; nil leaves the table empty.
+    ///   - history: the persistent history to carry over; nil for none.
+    /// - Throws: `metadata.missingHash` (78), the errors of ``HistoryCopy``, `store.full`, `store.io`.
     package func finish(
         metadata: DestinationMetadata, maximumKeys: [Int64], modelCache: [UInt8]?, history: HistoryCopy? = nil
     ) throws(MigrationError) {
@@ -633,7 +629,7 @@ package final class DestinationStore {
             try insert.run()
         }
         try history?.run(into: connection)
-        // Indexes that went while rows came may have left pages.
+        // Dropped indexes may have left free pages.
         try connection.execute("PRAGMA incremental_vacuum")
         try commit()
     }
@@ -657,10 +653,10 @@ package final class DestinationStore {
         try insert.run()
     }
 
-    /// Gives the store up: closes it without saving and removes the file. Statements of unfinished writers are left
-    /// to their owners.
+    /// Abandons the store: closes it without saving and removes the file. Statements of unfinished writers are left to their
+    /// owners.
     package func abandon() {
-        // A failed close means that a writer still holds a statement; the handle goes with the last of them.
+        // Closing fails if a writer still holds a statement. The handle is released with the last of them.
         try? connection.close()
         unlink(path)
     }

@@ -1,17 +1,17 @@
 import Diagnostics
 import Glibc
 
-/// Copies of files: by sharing their blocks where the file system can, else byte by byte.
+/// Copies files: by sharing their blocks if the file system can, else byte by byte.
 package enum FileCopy {
     /// FICLONE of linux/fs.h, a macro that Swift cannot import.
     static let shareBlocks: UInt = 0x4004_9409
     private static let step = 1 << 20
 
-    /// Copies a file by its path. Locks that the process holds on it by other descriptors end.
+    /// Copies a file by its path. Locks that the process holds on it through other descriptors are lost.
     ///
-    /// - Parameter keepsPermissions: whether the copy has those of the file, and its owner may write it; else it is its
-    ///   owner's alone.
-    /// - Throws: `store.full`, `store.io` (74), `destination.permission` (77); what `checkCancelled` throws.
+    /// - Parameter keepsPermissions: true to give the copy the permissions of the file, and its owner the right to write it. If
+    ///   false, only the owner may access the copy.
+    /// - Throws: `store.full`, `store.io` (74), `destination.permission` (77); the errors of `checkCancelled`.
     package static func copy(
         _ path: String, to target: String, keepsPermissions: Bool = false, checkCancelled: () throws -> Void
     ) throws {
@@ -29,13 +29,13 @@ package enum FileCopy {
     /// Copies an open file to a new one.
     ///
     /// - Parameters:
-    ///   - path: of the file, for messages.
-    ///   - target: nothing stands there.
-    ///   - permissions: the copy's, less those of the process's umask.
+    ///   - path: the path of the file, for messages.
+    ///   - target: the path of the copy, where no file exists.
+    ///   - permissions: the permissions of the copy, less those of the process's umask.
     ///   - checkCancelled: called once a MiB.
-    ///   - body: gets the copy's descriptor once it is complete.
-    /// - Throws: `store.full`, `store.io` (74), `destination.permission` (77); what `checkCancelled` throws.
-    /// - Complexity: O(1) where blocks are shared, else O(bytes); 1 MiB of memory.
+    ///   - body: called with the copy's descriptor once it is complete.
+    /// - Throws: `store.full`, `store.io` (74), `destination.permission` (77); the errors of `checkCancelled`.
+    /// - Complexity: O(1) if blocks are shared, else O(bytes); 1 MiB of memory.
     package static func copy(
         _ descriptor: Int32, of path: String, to target: String, permissions: mode_t = 0o600,
         checkCancelled: () throws -> Void, _ body: (Int32) throws -> Void

@@ -1,17 +1,17 @@
 import CSQLite
 import Diagnostics
 
-/// Carries a store's persistent history over to a fresh one: transactions as they are, changes with the entity numbers
-/// of the destination.
+/// Carries a store's persistent history over to a fresh store: transactions unchanged, changes with the entity numbers of the
+/// destination.
 ///
-/// Tables and indexes come in the form that they have in the source (SampleModel2_V1: `ACHANGE`, `ATRANSACTION`,
-/// `ATRANSACTIONSTRING`), which the framework version in the metadata fits. Memory: a row.
+/// Tables and indexes keep the form of the source (SampleModel2_V1: `ACHANGE`, `ATRANSACTION`, `ATRANSACTIONSTRING`), which
+/// matches the framework version in the metadata. Memory: a row.
 package struct HistoryCopy {
-    /// What becomes of the changes of an entity's objects.
+    /// The destination of the changes of an entity's objects.
     package struct Target: Sendable {
-        /// Z_ENT in the destination.
+        /// The Z_ENT in the destination.
         package let number: Int
-        /// Whether the set of changed properties still means the same.
+        /// True if the set of changed properties still means the same.
         package let keepsColumns: Bool
 
         package init(number: Int, keepsColumns: Bool) {
@@ -20,7 +20,7 @@ package struct HistoryCopy {
         }
     }
 
-    /// Z_ENT from which on the framework's own entities are numbered: CHANGE, TRANSACTION, TRANSACTIONSTRING.
+    /// The Z_ENT from which the framework's own entities are numbered: CHANGE, TRANSACTION, TRANSACTIONSTRING.
     private static let firstNumber = 16000
     private static let changes = "ACHANGE"
     private static let tables = [changes, "ATRANSACTION", "ATRANSACTIONSTRING"]
@@ -30,7 +30,7 @@ package struct HistoryCopy {
     /// False: the tables stay empty.
     private let carriesRows: Bool
 
-    /// - Parameter targets: by Z_ENT in the source; changes of others are left out with the entity.
+    /// - Parameter targets: the targets by Z_ENT in the source. Changes of other entities are left out with the entity.
     package init(of source: SourceStore, targets: [Int: Target]) {
         self.source = source
         self.targets = targets
@@ -44,7 +44,7 @@ package struct HistoryCopy {
         carriesRows = false
     }
 
-    /// How many transactions a store's history has; 0 where it keeps none.
+    /// Returns the number of transactions in a store's history; 0 if it has none.
     package static func transactions(of source: SourceStore) throws(MigrationError) -> Int64 {
         guard try source.connection.hasTable("ATRANSACTION") else { return 0 }
         return try source.blamingData { () throws(MigrationError) in
@@ -54,7 +54,7 @@ package struct HistoryCopy {
 
     /// Makes tables, rows where they are carried, and indexes, and the rows of Z_PRIMARYKEY.
     ///
-    /// - Throws: `store.damaged` (65) for tables that are none of persistent history; `store.full`, `store.io`.
+    /// - Throws: `store.damaged` (65) for tables that are not those of persistent history; `store.full`, `store.io`.
     func run(into destination: Connection) throws(MigrationError) {
         do throws(MigrationError) {
             for table in Self.tables {
@@ -92,7 +92,7 @@ package struct HistoryCopy {
             let sql = select.text(0) ?? ""
             let beginnings =
                 type == "table" ? ["CREATE TABLE \(table) ("] : ["CREATE INDEX ", "CREATE UNIQUE INDEX "]
-            // Statements of a file are run only where they are of the one form that Core Data gives them.
+            // Statements from a file are run only if they have the exact form that Core Data uses.
             let characters = sql.unicodeScalars.allSatisfy { scalar in
                 switch scalar {
                 case "A"..."Z", "a"..."z", "0"..."9", "_", " ", "(", ")", ",": true

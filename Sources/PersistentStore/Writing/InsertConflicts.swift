@@ -4,17 +4,17 @@ import ManagedModel
 import Rows
 
 /// Names the objects that a refused row of an appended table conflicts with. Framework 1044 and later write uniqueness
-/// constraints as unique indexes, older ones as a UNIQUE clause of the table; both are asked for here.
+/// constraints as unique indexes, older ones as a UNIQUE clause of the table; both are searched.
 struct InsertConflicts {
     let connection: Connection
     let table: EntityTable
     let model: ManagedObjectModel
 
-    /// The error for the first of some rows that were refused.
+    /// Returns the error for the first refused row among some rows.
     ///
-    /// - Parameter cause: what SQLite said.
-    /// - Returns: nil where no row conflicts by a constraint of the model.
-    /// - Complexity: an index probe for each constraint and row; run on failure only.
+    /// - Parameter cause: SQLite's error.
+    /// - Returns: nil if no row conflicts by a constraint of the model.
+    /// - Complexity: an index lookup for each constraint and row. It runs only after a failure.
     func error(
         _ batch: borrowing RowBatch, rows: Range<Int>, cause: MigrationError
     ) throws(MigrationError) -> MigrationError? {
@@ -42,7 +42,7 @@ struct InsertConflicts {
         return nil
     }
 
-    /// Columns of each uniqueness constraint that the file has, in whichever form.
+    /// Returns the columns of each uniqueness constraint of the file, in either form.
     private func constraints() throws(MigrationError) -> [[String]] {
         var names: [String] = []
         let list = try connection.prepare("PRAGMA index_list(\(SQLName.literal(table.name)))")
@@ -59,7 +59,7 @@ struct InsertConflicts {
         return constraints
     }
 
-    /// An earlier row of the same statement with the same values.
+    /// Returns the key of an earlier row of the same statement with the same values.
     private func twin(of row: Int, in rows: Range<Int>, _ slots: [Int], _ batch: borrowing RowBatch) -> Int64? {
         for other in rows.lowerBound..<row {
             var isSame = true

@@ -1,19 +1,19 @@
 import Diagnostics
 
-/// Where new rows refer to rows that were in the store before.
+/// References from new rows to rows that were in the store before.
 package enum NewReferences {
-    /// A column of an entity table, in rows after a key.
+    /// The references in a column of an entity table, in rows after a key.
     case column(table: Int, column: Int, after: Int64)
-    /// A side of a join table, in rows whose other side is after a key.
+    /// The references in one side of a join table, in rows whose other side is after a key.
     case join(joinTable: Int, side: Int, after: Int64)
 }
 
 extension DestinationStore {
-    /// Raises Z_OPT of the rows that new ones refer to, each once.
+    /// Increments Z_OPT of the rows that new ones refer to, once for each row.
     ///
     /// - Parameters:
-    ///   - last: the greatest key of a row that was there before.
-    ///   - references: where the references stand.
+    ///   - last: the greatest key of the older rows.
+    ///   - references: the places of the references.
     /// - Complexity: O(new rows), O(the join tables), and an update by key for each row found.
     package func raiseLocks(
         table: Int, through last: Int64, referredToBy references: [NewReferences]

@@ -3,15 +3,14 @@ import Diagnostics
 import Glibc
 import SpillStorage
 
-/// The state of a table that is being filled, and going on from it.
+/// Saves the state of a table that is being filled, and resumes from it.
 extension PageTableWriter {
-    /// Brings what was appended into the file and writes what else it takes to go on from here; nil where nothing was
-    /// appended.
+    /// Writes appended rows into the file and returns the rest of the state needed to resume; nil if nothing was appended.
     ///
-    /// The entries of its indexes that lie in files may be part of it, and those in memory that stand in one as well. The others
-    /// are read again from the rows that stand in the store.
+    /// The state may contain index entries in files, and entries in memory that are also in a file. All other entries are read
+    /// again from the rows in the store.
     ///
-    /// - Parameter sorts: of which entries it tells.
+    /// - Parameter sorts: the entries that the state describes.
     /// - Throws: `store.full`, `store.io` (74), `spill.…`.
     package func checkpoint(sorts: SavedSorts) throws(MigrationError) -> [UInt8]? {
         guard let open else { return nil }
@@ -27,7 +26,7 @@ extension PageTableWriter {
         case .all: pendingSorts = try sortedEntries(open.target)
         case .standing: break
         }
-        // An index that was built since has no use for its entries.
+        // An index built since then has no use for its entries.
         let sorted = (sorts == .standing ? savedSorts : pendingSorts).filter { saved in
             open.target.indexes.contains { $0.name == saved.name && $0.sorter != nil }
         }
@@ -53,29 +52,30 @@ extension PageTableWriter {
         return state.bytes
     }
 
-    /// A checkpoint was taken that is about to be brought to the disk: what is written from now on is summed.
+    /// Begins the checksums of later writes, because the last checkpoint is about to be synced to the disk.
     ///
-    /// - Returns: a number for ``forgetWritten(before:)``; nil where no table is open.
+    /// - Returns: a number for ``forgetWritten(before:)``; nil if no table is open.
     package func beginWritten() -> Int? { open?.file.beginWritten() }
 
-    /// The checkpoint of that number stands on the disk.
+    /// Ends the checksums from before the checkpoint with that number, which is on the disk now.
     package func forgetWritten(before number: Int) {
         savedSorts = pendingSorts
         open?.file.forgetWritten(before: number)
     }
 
-    /// Sums of all that is in the file since the last checkpoint that stands on the disk; right after ``checkpoint(sorts:)``.
+    /// The checksums of all that was written to the file since the last checkpoint on the disk. Read it directly after
+    /// ``checkpoint(sorts:)``.
     package var written: [UInt8] {
         var state = StateWriter()
         open?.file.saveWritten(to: &state)
         return state.bytes
     }
 
-    /// Goes on from a checkpoint: what was written to the file since is cut off.
+    /// Resumes from a checkpoint. Later writes to the file are cut off.
     ///
-    /// - Parameter bytes: what ``checkpoint(sorts:)`` gave.
+    /// - Parameter bytes: the result of ``checkpoint(sorts:)``.
     /// - Throws: `journal.damaged`, `store.io` (74), `spill.…`.
-    /// - Complexity: O(rows so far) where the table has sorted indexes, else O(1).
+    /// - Complexity: O(rows so far) if the table has sorted indexes, else O(1).
     package func goOn(from bytes: [UInt8]) throws(MigrationError) {
         precondition(open == nil, "a writer goes on from where another stood")
         var state = StateReader(bytes)
@@ -97,17 +97,17 @@ extension PageTableWriter {
             try sortAgain(&target, kept, pages: try whole(target, pages: pages, from: rest))
         }
         let made = try restored(target, pages: pages, from: rest)
-        // What the killed run wrote behind the state is cut off, and what it wrote over is as it was.
+        // The pages that the killed run wrote after the state are cut off, and those that it overwrote are restored.
         if access(FileSums.path(of: path), F_OK) == 0 {
             try FileSums.check(path, upTo: made.file.pageCount * FileSums.block)
         }
         open = made
     }
 
-    /// Makes trees of a checkpoint whole for a while, to be read. What writes them is gone again, and leaves its memory to what
-    /// goes on.
+    /// Completes the trees of a checkpoint temporarily, so that they can be read. The writer is released afterwards, and its
+    /// memory is free for the resumed one.
     ///
-    /// - Returns: the pages of the file.
+    /// - Returns: the number of pages of the file.
     private func whole(_ target: Target, pages: UInt32, from state: StateReader) throws(MigrationError) -> UInt32 {
         let made = try restored(target, pages: pages, from: state)
         if isComplete {

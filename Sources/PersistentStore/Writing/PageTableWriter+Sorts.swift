@@ -4,19 +4,19 @@ import Glibc
 import Rows
 import SpillStorage
 
-/// The entries of a table's indexes: what the state of a table tells of them, and sorting the others again.
+/// Saves the entries of a table's indexes in its state, restores them, and sorts the missing ones again.
 extension PageTableWriter {
-    /// Which entries of indexes a checkpoint tells of.
+    /// The index entries that a checkpoint describes.
     package enum SavedSorts {
         /// None.
         case none
-        /// Those that lie in files. The checkpoint is about to be brought to the disk, with the files that it names.
+        /// The entries in files. The checkpoint is about to be synced to the disk, with the files that it names.
         case all
-        /// Those that the last checkpoint told of that stands on the disk (``forgetWritten(before:)``).
+        /// The entries of the last checkpoint on the disk (``forgetWritten(before:)``).
         case standing
     }
 
-    /// The entries that the sorters have in files.
+    /// Returns the entries that the sorters have in files.
     func sortedEntries(_ target: Target) throws(MigrationError) -> [SavedEntries] {
         var saved: [SavedEntries] = []
         for index in target.indexes where index.settled.rows > 0 {
@@ -28,7 +28,7 @@ extension PageTableWriter {
         return saved
     }
 
-    /// What the sorters have in memory and in a file as well; nothing where there is nothing.
+    /// Returns the entries that the sorters have both in memory and in a file; empty if there are none.
     func keptEntries(_ target: Target) -> [UInt8] {
         var state = StateWriter()
         for (place, index) in target.indexes.enumerated() {
@@ -42,19 +42,19 @@ extension PageTableWriter {
         return state.bytes
     }
 
-    /// What a state tells of the entries of an index: those of the first rows.
+    /// The index entries in a state: those of the first rows.
     struct SavedEntries {
         let name: String
-        /// The rows, and the key of the last of them.
+        /// The number of rows, and the key of the last of them.
         let settled: (rows: Int64, key: Int64)
-        /// The sorter's own part.
+        /// The part written by the sorter.
         let entries: [UInt8]
 
         init(_ name: String, _ settled: (rows: Int64, key: Int64), _ entries: [UInt8]) {
             (self.name, self.settled, self.entries) = (name, settled, entries)
         }
 
-        /// Those that a sorter has in memory and in a file as well; nil where there are none.
+        /// Makes the entries that a sorter has both in memory and in a file; nil if there are none.
         init?(kept sorter: IndexSorter, of name: String) {
             guard let kept = sorter.kept else { return nil }
             var entries = StateWriter()
@@ -76,10 +76,10 @@ extension PageTableWriter {
         }
     }
 
-    /// Shows what a state tells of sorters' entries, with each one's place among the indexes.
+    /// Passes the entries of a state to the sorters, each with the index's position among the indexes.
     ///
-    /// - Parameter restore: gives a sorter its entries; false where they are of no use to it.
-    /// - Returns: the rows whose entries sorters have now, and the key of the last, by places of indexes.
+    /// - Parameter restore: gives a sorter its entries; returns false if it cannot use them.
+    /// - Returns: the number of rows whose entries the sorters have now, and the key of the last, by position of the index.
     private func restore(
         _ bytes: [UInt8], _ target: Target,
         _ restore: (IndexSorter, SavedEntries, inout StateReader) throws(MigrationError) -> Bool
@@ -100,7 +100,7 @@ extension PageTableWriter {
         return known
     }
 
-    /// Gives the sorters what lies in files.
+    /// Restores the entries in files to the sorters.
     func restoreSorts(_ bytes: [UInt8], _ target: inout Target) throws(MigrationError) {
         let known = try restore(bytes, target) { sorter, saved, entries throws(MigrationError) in
             guard try sorter.restore(from: &entries) else { return false }
@@ -112,9 +112,9 @@ extension PageTableWriter {
         for (place, settled) in known { target.indexes[place].settled = settled }
     }
 
-    /// Gives the sorters what they had in memory, where it stands in a file.
+    /// Restores the entries that the sorters had in memory, if they are in a file.
     ///
-    /// - Returns: the rows whose entries they have, and the key of the last, by places of indexes.
+    /// - Returns: the number of rows whose entries they have, and the key of the last, by position of the index.
     func restoreKept(
         _ bytes: [UInt8], _ target: Target
     ) throws(MigrationError) -> [Int: (rows: Int64, key: Int64)] {
@@ -127,9 +127,10 @@ extension PageTableWriter {
         }
     }
 
-    /// Gives the sorters the entries of the rows that stand in the file, but those that they have.
+    /// Gives the sorters the entries of the rows in the file, except those that they already have.
     ///
-    /// - Parameter kept: the rows whose entries the sorters have in memory, and the key of the last, by places of indexes.
+    /// - Parameter kept: the number of rows whose entries the sorters have in memory, and the key of the last, by position of
+    ///   the index.
     func sortAgain(
         _ target: inout Target, _ kept: [Int: (rows: Int64, key: Int64)], pages: UInt32
     ) throws(MigrationError) {
@@ -139,7 +140,7 @@ extension PageTableWriter {
                 "store.io", .io, "Opening failed: \(String(cString: strerror(errno)))", context: .init(path: path))
         }
         defer { close(descriptor) }
-        // What was written past the page cache is read past it.
+        // Pages that were written past the page cache are read past it too.
         let direct = Glibc.open(path, O_RDONLY | O_CLOEXEC | FileFlags.direct)
         defer { if direct >= 0 { close(direct) } }
         guard
@@ -148,7 +149,7 @@ extension PageTableWriter {
                 pageCount: Int64(pages))
         else { throw StateReader.damaged("the file cannot be read") }
         defer { file.close() }
-        // Each value was in memory once, when its row was written.
+        // No limit, because each value was in memory once, when its row was written.
         var request = ScanRequest(
             large: .init(
                 limit: .max, streamed: [],
@@ -167,7 +168,7 @@ extension PageTableWriter {
         var batch = RowBatch(slots: target.affinities.count, rowCapacity: 1000, byteTarget: 128 << 10)
         var read = first.rows
         while true {
-            // An index alone needs no batches, as long as its rows are ordinary.
+            // A single index needs no batches, as long as its rows are ordinary.
             if places.count == 1, let place = places.first {
                 read += try sortOrdinary(&target, place, scan, after: read)
             }
@@ -189,10 +190,10 @@ extension PageTableWriter {
         guard read == rows else { throw StateReader.damaged("\(read) rows in the place of \(rows)") }
     }
 
-    /// Gives the sorter of an index the entries of the rows that a scan reads next, up to one that is not ordinary.
+    /// Gives the sorter of an index the entries of the rows that a scan reads next, up to a row that is not ordinary.
     ///
-    /// - Parameter read: rows before them.
-    /// - Returns: the rows.
+    /// - Parameter read: the number of rows before them.
+    /// - Returns: the number of rows with them.
     private func sortOrdinary(
         _ target: inout Target, _ place: Int, _ scan: TableScan, after read: Int64
     ) throws(MigrationError) -> Int64 {

@@ -3,47 +3,47 @@ import Diagnostics
 import Rows
 import SpillStorage
 
-/// Puts the rows of one empty table into a fresh file by pages, without SQLite.
+/// Writes the rows of one empty table into a fresh file by pages, without SQLite.
 ///
-/// No statement may run on the file's connection between the first append and ``finish()``; the next one reads the file
+/// No statement may run on the file's connection between the first append and ``finish()``. The next statement reads the file
 /// anew.
 ///
 /// Memory: as ``DatabaseFileWriter``.
 package final class PageTableWriter: TableWriter {
-    /// The table, as its schema in the file says.
+    /// The table, as declared by its schema in the file.
     struct Target {
         var name: String
         var root: UInt32
-        /// Of the columns that a batch has slots for.
+        /// The affinities of the columns for which a batch has slots.
         var affinities: [ColumnAffinity]
-        /// Whether the first column is Z_PK, taken from the batch's keys.
+        /// True if the first column is Z_PK, taken from the batch's keys.
         var isKeyed: Bool
         /// The automatic index of a join table's primary key: its root page and the slots of its columns.
         var primary: (root: UInt32, slots: [Int])?
-        /// Indexes whose entries are sorted meanwhile.
+        /// The indexes whose entries are sorted while rows are written.
         var indexes: [SortedIndex]
     }
 
-    /// An index that was made before the rows came.
+    /// An index that was made before the rows are inserted.
     struct SortedIndex {
         var name: String
         var root: UInt32
-        /// The slots of its columns.
+        /// The slots of the index's columns.
         var slots: [Int]
-        /// Nil once the index is built, or cannot be.
+        /// The sorter; nil once the index is built, or if it cannot be.
         var sorter: IndexSorter?
-        /// Rows whose entries lie in files, the first ones, and the key of the last of them.
+        /// The number of first rows whose entries are in files, and the key of the last of them.
         var settled: (rows: Int64, key: Int64) = (0, .min)
     }
 
-    /// An index whose tree has some of the sorted entries.
+    /// An index whose tree has a part of the sorted entries.
     struct Building {
-        /// Its place among the table's indexes.
+        /// The position among the table's indexes.
         let place: Int
         let loader: IndexLoader
-        /// Nil before the first are there.
+        /// The progress; nil before the first entries are in the tree.
         var progress: IndexProgress?
-        /// What states tell of its entries: nothing is added to what stands in files once they are sorted.
+        /// The entries in checkpoints. Once they are sorted, those in files no longer change.
         var kept: SavedEntries?
     }
 
@@ -57,34 +57,34 @@ package final class PageTableWriter: TableWriter {
     }
 
     let path: String
-    /// Root entity of the table, for messages.
+    /// The root entity of the table, for messages.
     private let entity: String
-    /// Gets the names of the indexes that were made before a checkpoint; nil makes them.
+    /// Returns the target. It is called with the names of the indexes made before a checkpoint; with nil it makes them.
     let begin: (Set<String>?) throws(MigrationError) -> Target
     private let end: (Set<String>) throws(MigrationError) -> Void
-    /// Nil before the first row: a table without rows costs nothing.
+    /// The open file; nil before the first row, so that a table without rows costs nothing.
     var open: Open?
     var rows: Int64 = 0
-    /// Whether all rows are in the table's tree.
+    /// True if all rows are in the table's tree.
     package var isComplete = false
-    /// Indexes that are built.
+    /// The names of the indexes that are built.
     var built: Set<String> = []
-    /// The one that is built now.
+    /// The index that is being built.
     var building: Building?
-    /// What checkpoints say of the entries that lie in files, of the last one that stands on the disk and of one on its way
-    /// there.
+    /// The entries in files that checkpoints describe: of the last one on the disk and, in ``pendingSorts``, of one that is
+    /// being synced.
     var savedSorts: [SavedEntries] = []
     var pendingSorts: [SavedEntries] = []
-    /// Whether the last checkpoint names files.
+    /// True if the last checkpoint names files.
     package var namesFiles = false
     private var isFinished = false
-    /// Called when the first row has come, and after the last one before and after each thing that takes long: times for a
+    /// Called after the file is opened for the first row, before the first sort, and after each long step: times for a
     /// checkpoint.
     package var passed: ((PageTableWriter) throws(MigrationError) -> Void)?
 
     /// - Parameters:
-    ///   - begin: called before the first row: ends the connection's transaction and says what to fill.
-    ///   - end: called after the last row where there was one: gets the names of the indexes that were built.
+    ///   - begin: called before the first row. It ends the connection's transaction and returns the target.
+    ///   - end: called after the last row, if there was one, with the names of the indexes that were built.
     init(
         path: String, entity: String, begin: @escaping (Set<String>?) throws(MigrationError) -> Target,
         end: @escaping (Set<String>) throws(MigrationError) -> Void
@@ -119,9 +119,9 @@ package final class PageTableWriter: TableWriter {
         rows += Int64(batch.count)
     }
 
-    /// How many rows' entries lie in files, where that has changed with a batch, and the key of the last of them.
+    /// Returns the number of rows whose entries are in files, after a batch has changed it, and the key of the last of them.
     ///
-    /// - Parameter rows: those before the batch.
+    /// - Parameter rows: the number of rows before the batch.
     static func settled(
         _ settled: Int64, after rows: Int64, in batch: borrowing RowBatch, isKeyed: Bool
     ) -> (rows: Int64, key: Int64) {
@@ -130,7 +130,7 @@ package final class PageTableWriter: TableWriter {
         return (settled, isKeyed ? batch.key(place) : settled)
     }
 
-    /// Whether all rows are in, and the entries of an index are sorted next: not to be gone on from in between.
+    /// True if all rows are in the tree and an index is to be sorted next. The writer must not be resumed during that sort.
     package var sortsNext: Bool {
         isComplete && building == nil && open?.target.indexes.contains { $0.sorter != nil } ?? false
     }
@@ -187,7 +187,7 @@ package final class PageTableWriter: TableWriter {
         try end(built)
     }
 
-    /// Fills an index's tree, or goes on with it.
+    /// Fills an index's tree, from its start or from a checkpoint.
     private func build(
         _ place: Int, _ index: SortedIndex, _ sorter: IndexSorter, _ file: DatabaseFileWriter
     ) throws(MigrationError) -> IndexSorter.Outcome {
@@ -211,7 +211,7 @@ extension PageTableWriter.Open {
     }
 }
 
-/// The columns of a primary key in the row that came last.
+/// The primary key columns of the last row.
 final class LastLink {
     enum Order { case ascending, equal, descending }
 
@@ -231,7 +231,7 @@ final class LastLink {
         values.deallocate()
     }
 
-    /// Takes a row's columns up and says how they stand to those before.
+    /// Stores a row's columns and returns their order relative to the previous ones.
     @inline(__always)
     func advance(to batch: borrowing RowBatch, _ row: Int) -> Order {
         var order = Order.equal

@@ -3,10 +3,10 @@ import Diagnostics
 import Glibc
 import SpillStorage
 
-/// Counts the rows of a store that is about to be published, from its pages: SQLite would read them one by one, and they are
-/// not in the page cache.
+/// Counts the rows of a store before its publication, from its pages. SQLite would read them one by one, and they are not in
+/// the page cache.
 ///
-/// They are read past that cache, where the file system lets them: bringing them there costs more than counting.
+/// They are read past that cache, if the file system allows it, because loading them into it costs more than counting.
 ///
 /// Memory: 256 KiB and some pages.
 package final class PublishedRows {
@@ -14,12 +14,12 @@ package final class PublishedRows {
     private let descriptor: Int32
     private let direct: Int32
     private let file: PageFile?
-    /// ``indexQuery``, once it was asked.
+    /// The statement of ``indexQuery``, once it is prepared.
     private var indexes: Statement?
 
     /// - Parameters:
-    ///   - path: the store, which is private yet.
-    ///   - connection: to it.
+    ///   - path: the path of the store, which is still private.
+    ///   - connection: a connection to the store.
     package init(_ path: String, _ connection: Connection) throws(MigrationError) {
         self.connection = connection
         let pageSize = Int(try connection.integer("PRAGMA page_size") ?? 0)
@@ -35,7 +35,7 @@ package final class PublishedRows {
                 path: path, descriptor: descriptor, direct: direct >= 0 ? direct : nil, pageSize: pageSize,
                 frames: nil, pageCount: pageCount)
         } catch {
-            // What is not whole has no deinit.
+            // A throwing initialiser runs no deinit, so close here.
             close(descriptor)
             if direct >= 0 { close(direct) }
             throw error
@@ -48,15 +48,15 @@ package final class PublishedRows {
         if direct >= 0 { close(direct) }
     }
 
-    /// A query for the root page of the index that has a table's rows in the fewest pages: that of the fewest columns. Its
-    /// parameter is the table's name.
+    /// A query for the root page of the index that has a table's rows in the fewest pages, which is the one with the fewest
+    /// columns. Its parameter is the table's name.
     static let indexQuery = """
         SELECT m.rootpage FROM pragma_index_list(?1) AS l JOIN sqlite_master AS m
         ON m.type = 'index' AND m.name = l.name WHERE l.partial = 0
         ORDER BY (SELECT count(*) FROM pragma_index_info(l.name)), m.rootpage LIMIT 1
         """
 
-    /// What ``indexQuery`` says of a table; nil where it has no index over all its rows.
+    /// Returns the result of ``indexQuery`` for a table; nil if it has no index over all its rows.
     static func index(of table: String, _ query: Statement) throws(MigrationError) -> UInt32? {
         query.reset()
         query.bind(table, at: 1)
@@ -64,7 +64,7 @@ package final class PublishedRows {
         return try query.step() ? UInt32(exactly: query.integer(0)) : nil
     }
 
-    /// Rows of a table, by one of its indexes where it has one over all of them.
+    /// Returns the number of rows of a table, from an index over all of them if there is one.
     ///
     /// - Throws: `store.damaged`, `store.io`.
     package func count(_ table: String) throws(MigrationError) -> Int64 {

@@ -2,26 +2,26 @@ import CSQLite
 import Diagnostics
 import Rows
 
-/// Puts batches into one table with many rows a statement.
+/// Inserts batches into one table with many rows a statement.
 ///
-/// Fifty rows a statement cost 0.8 of one row a statement; more gain nothing. What does not fill a statement goes
-/// through statements of 32, 16, 8, 4, 2 and 1 rows, prepared when first needed. Text and blobs are bound where they
-/// lie in the batch's arena, so a batch is written completely within `append` and nothing is buffered.
+/// Fifty rows a statement cost 0.8 of one row a statement; more bring no gain. Remaining rows go through statements of 32, 16,
+/// 8, 4, 2 and 1 rows, prepared when first needed. Text and blobs are bound in place in the batch's arena, so a batch is
+/// written completely within `append` and nothing is buffered.
 ///
 /// Memory: the prepared statements, about 60 bytes a bound value: 60 KB for the full statement of 20 columns.
 final class SQLiteTableWriter: TableWriter {
-    /// What the writer inserts into.
+    /// The table that the writer inserts into.
     struct Target {
         var table: String
-        /// Columns of a row, the key included.
+        /// The number of columns of a row, the key included.
         var columns: Int
-        /// Whether the first column is Z_PK, taken from the batch's keys. False for a join table.
+        /// True if the first column is Z_PK, taken from the batch's keys. False for a join table.
         var isKeyed: Bool
-        /// Whether a row that is there already is passed over.
+        /// True to skip a row that already exists.
         var ignoresDuplicates: Bool
-        /// Root entity of the table, for messages.
+        /// The root entity of the table, for messages.
         var entity: String?
-        /// Names of the columns, where the file may have them in another order; nil: they stand as the schema says.
+        /// The names of the columns, if the file may have them in another order; nil if they are in the schema's order.
         var columnNames: [String]?
     }
 
@@ -30,14 +30,14 @@ final class SQLiteTableWriter: TableWriter {
     private let connection: Connection
     private let target: Target
     private let slots: Int
-    /// Rows a statement, falling; the last is 1.
+    /// The numbers of rows a statement, descending; the last is 1.
     private let sizes: [Int]
     private var statements: [Statement?]
     private var isFinished = false
-    /// Says what a row conflicts with, where the table had constraints before its rows came.
+    /// Finds the objects that a row conflicts with, if the table had constraints before its rows were inserted.
     private let conflicts: InsertConflicts?
 
-    /// - Throws: `schema.tooManyColumns` where not even one row's values can be bound.
+    /// - Throws: `schema.tooManyColumns` if a statement cannot bind the values of a single row.
     init(connection: Connection, target: Target, conflicts: InsertConflicts? = nil) throws(MigrationError) {
         self.connection = connection
         self.target = target
@@ -72,7 +72,7 @@ final class SQLiteTableWriter: TableWriter {
         }
     }
 
-    /// SQLite holds a row as a whole.
+    /// Refuses huge values, because SQLite holds a row as a whole.
     private func refuseHuge(_ batch: borrowing RowBatch) throws(MigrationError) {
         guard batch.hasHugeValues else { return }
         for row in 0..<batch.count {
@@ -126,8 +126,8 @@ final class SQLiteTableWriter: TableWriter {
         throw error.inside(.init(entity: target.entity))
     }
 
-    /// Binds `count` rows. SQLITE_STATIC (a nil destructor): the batch outlives the step, and every parameter is
-    /// bound anew before the next.
+    /// Binds `count` rows. The nil destructor is SQLITE_STATIC: the batch outlives the step, and every parameter is bound again
+    /// before the next one.
     private func bind(
         _ handle: OpaquePointer, _ batch: borrowing RowBatch, from first: Int, count: Int
     ) -> Int32 {
@@ -163,7 +163,7 @@ final class SQLiteTableWriter: TableWriter {
         return SQLITE_OK
     }
 
-    /// Table and first key of the statement, for messages.
+    /// Names the table and the first key of the statement, for messages.
     private func place(_ batch: borrowing RowBatch, _ row: Int) -> String {
         if target.isKeyed { return "table \(target.table) from key \(batch.key(row))" }
         return "table \(target.table) from the link (\(batch[row, 0].integerValue), \(batch[row, 1].integerValue))"

@@ -1,20 +1,20 @@
 import Diagnostics
 import ManagedModel
 
-/// A link of the store that is written, seen from one of its ends.
+/// A link in the store that is being written, seen from one of its ends.
 package struct StoredLink {
-    /// Key of the other end.
+    /// The key of the other end.
     package var partner: Int64
-    /// Z_ENT of the other end.
+    /// The Z_ENT of the other end.
     package var entityNumber: Int64
-    /// Place of the other end among the object's members; nil where there is none.
+    /// The position of the other end among the object's members; nil if there is none.
     package var orderOfPartner: Int64?
-    /// Place of the object among the other end's members; nil where there is none.
+    /// The position of the object among the other end's members; nil if there is none.
     package var orderOfObject: Int64?
 }
 
-/// The links of one relationship in the store that is written, of rows that earlier mapping models made or that were
-/// there before. Looked up by one object at a time, through the key or an index.
+/// The existing links of one relationship in the store that is being written: those of rows that earlier mapping models made or
+/// that were there before. They are looked up by one object at a time, through the key or an index.
 ///
 /// Memory: two prepared statements. Release before the store is finished.
 package final class StoredLinks {
@@ -22,8 +22,8 @@ package final class StoredLinks {
     private let pair: Statement
 
     /// - Parameters:
-    ///   - isReversed: whether the objects asked about are the members; for relationships without an inverse.
-    /// Nil for a relationship that is not stored.
+    ///   - isReversed: true if links are looked up by the members; for relationships without an inverse.
+    /// - Returns: nil for a relationship that is not stored.
     package init?(
         _ store: DestinationStore, relationship: RelationshipDescription, isReversed: Bool
     ) throws(MigrationError) {
@@ -32,7 +32,7 @@ package final class StoredLinks {
         pair = try store.connection.prepare(sql.text + " AND \(sql.partner) = ?2")
     }
 
-    /// The links of an object.
+    /// Returns the links of an object.
     package func links(of key: Int64) throws(MigrationError) -> [StoredLink] {
         defer { statement.reset() }
         statement.bind(key, at: 1)
@@ -41,7 +41,7 @@ package final class StoredLinks {
         return found
     }
 
-    /// The link of two objects; nil where there is none.
+    /// Returns the link between two objects; nil if there is none.
     package func link(of key: Int64, to partner: Int64) throws(MigrationError) -> StoredLink? {
         defer { pair.reset() }
         pair.bind(key, at: 1)
@@ -55,23 +55,23 @@ package final class StoredLinks {
             orderOfPartner: row.isNull(2) ? nil : row.integer(2), orderOfObject: row.isNull(3) ? nil : row.integer(3))
     }
 
-    /// Columns: partner, its Z_ENT, its place, the object's place. The one parameter is the object's key. Beside it the
-    /// column of the partner.
+    /// Returns a query and the column of the partner. The query's columns are the partner, its Z_ENT, its position and the
+    /// object's position; its one parameter is the object's key.
     private static func query(
         _ schema: StoreSchema, _ relationship: RelationshipDescription, _ isReversed: Bool
     ) -> (text: String, partner: String)? {
-        /// A table's name and its columns' names.
+        /// Returns the name of a table; ``column(_:_:)`` returns that of a column.
         func name(_ table: Int) -> String { SQLName.quoted(schema.tables[table].name) }
         func column(_ table: Int, _ column: Int) -> String {
             "t." + SQLName.quoted(schema.tables[table].columns[column].name)
         }
         func order(_ table: Int, _ order: Int?) -> String { order.map { column(table, $0) } ?? "NULL" }
-        /// Z_ENT of objects of an entity in column `key`, and the join that finds it where subentities are possible.
+        /// Returns the Z_ENT of objects of an entity in column `key`, and the join that finds it if the entity has subentities.
         func entity(_ entity: EntityDescription, _ key: String) -> (number: String, join: String) {
             guard !entity.subentities.isEmpty else { return (String(schema.number(of: entity)), "") }
             return ("e.Z_ENT", " JOIN \(name(schema.tableIndex(of: entity))) AS e ON e.Z_PK = \(key)")
         }
-        /// Z_ENT of a table's own rows: real rows of a single entity may have a wrong one.
+        /// Returns the Z_ENT of a table's own rows, because real rows of a single entity may have a wrong one.
         func own(_ table: Int) -> String {
             let entities = schema.tables[table].entities
             return entities.count == 1 ? String(schema.entityNumbers[entities[0]]) : "t.Z_ENT"
@@ -119,14 +119,14 @@ package final class StoredLinks {
     }
 }
 
-/// Changes of join rows between objects that are in the store already.
+/// Changes join rows between objects that are already in the store.
 package final class StoredJoinRows {
     private let store: DestinationStore
     private let delete: Statement
     private let upsert: Statement
     private let isOrdered: [Bool]
 
-    /// - Parameter joinTable: index in the schema's join tables.
+    /// - Parameter joinTable: the index in the schema's join tables.
     package init(_ store: DestinationStore, joinTable: Int) throws(MigrationError) {
         self.store = store
         let join = store.schema.joinTables[joinTable]
@@ -151,7 +151,7 @@ package final class StoredJoinRows {
         isOrdered = join.sides.map { $0.orderColumn != nil }
     }
 
-    /// Takes a link away.
+    /// Removes a link.
     package func remove(_ first: Int64, _ second: Int64) throws(MigrationError) {
         try store.resume()
         delete.bind(first, at: 1)
@@ -159,7 +159,7 @@ package final class StoredJoinRows {
         try delete.run()
     }
 
-    /// Adds a link, or gives one that is there the places that are not nil.
+    /// Adds a link, or gives an existing one the positions that are not nil.
     package func set(_ first: Int64, _ second: Int64, orders: [Int64?]) throws(MigrationError) {
         try store.resume()
         upsert.bind(first, at: 1)

@@ -2,25 +2,25 @@ import CSQLite
 import Diagnostics
 import Rows
 
-/// Rows of one table of the store that is written, in ascending key order: what fetches read of rows that earlier mapping
-/// models made or that were there before.
+/// A scan of one table of the store that is being written, in ascending key order. It serves fetches of rows that earlier
+/// mapping models made or that were there before.
 ///
-/// Between two batches no statement stands at a row, so that rows may be changed there; changes are seen by the batches
-/// that come. Memory: one prepared statement. Release before the store is finished.
+/// Between two batches no statement is at a row, so rows may be changed then, and later batches see the changes. Memory: one
+/// prepared statement. Release before the store is finished.
 package final class StoredRowScan {
     private let statement: Statement
     private let columns: [Int]
     private let last: Int64
     private let table: String
     private let store: DestinationStore
-    /// Nil at the end.
+    /// The next key to read; nil at the end.
     private var nextKey: Int64?
 
     /// - Parameters:
-    ///   - table: index in the schema's tables.
-    ///   - columns: the columns to read; the others' slots are NULL.
-    ///   - first: the least key to show.
-    ///   - last: the greatest.
+    ///   - table: the index in the schema's tables.
+    ///   - columns: the columns to read; the slots of other columns are NULL.
+    ///   - first: the least key.
+    ///   - last: the greatest key.
     package init(
         _ store: DestinationStore, table: Int, columns: [Int], from first: Int64, through last: Int64
     ) throws(MigrationError) {
@@ -36,7 +36,7 @@ package final class StoredRowScan {
         nextKey = first
     }
 
-    /// Adds the next rows to a batch with a slot for each column of the table, until it is full; none at the end.
+    /// Adds the next rows to a batch with a slot for each column of the table, until it is full. At the end it adds none.
     ///
     /// - Complexity: a search by key, then O(rows of the batch).
     package func next(into batch: inout RowBatch) throws(MigrationError) {

@@ -2,11 +2,10 @@ import CSQLite
 import Diagnostics
 import Rows
 
-/// Single rows of one table of the store that is written, which earlier mapping models made or which were there before:
-/// read, changed and deleted by key, within the store's transaction.
+/// Single rows of one table of the store that is being written, which earlier mapping models made or which were there before.
+/// They are read, changed and deleted by key, within the store's transaction.
 ///
-/// Memory: one prepared statement for each set of columns that is changed together. Release before the store is
-/// finished.
+/// Memory: one prepared statement for each set of columns that is changed together. Release before the store is finished.
 package final class StoredRows {
     private let store: DestinationStore
     private let table: EntityTable
@@ -14,16 +13,16 @@ package final class StoredRows {
     private var select: Statement?
     private var updates: [[Int]: Statement] = [:]
 
-    /// - Parameter table: index in the schema's tables.
+    /// - Parameter table: the index in the schema's tables.
     package init(_ store: DestinationStore, table: Int) {
         self.store = store
         self.table = store.schema.tables[table]
         tableIndex = table
     }
 
-    /// Adds the row of a key to a batch, one slot for each column of the table.
+    /// Adds the row of a key to a batch, with one slot for each column of the table.
     ///
-    /// - Returns: false where there is none.
+    /// - Returns: false if there is none.
     package func fetch(_ key: Int64, into batch: inout RowBatch) throws(MigrationError) -> Bool {
         let statement: Statement
         if let select {
@@ -47,7 +46,7 @@ package final class StoredRows {
         return true
     }
 
-    /// Changes the cells of a row that are not absent in a batch's row.
+    /// Sets the cells of a row to those of a batch's row, except cells that are absent there.
     ///
     /// - Throws: `store.constraint`, `store.full`, `store.io`.
     package func update(_ key: Int64, from batch: borrowing RowBatch, row: Int) throws(MigrationError) {
@@ -74,12 +73,12 @@ package final class StoredRows {
         try statement.run()
     }
 
-    /// The rows between two keys, in their order; see ``StoredRowScan``.
+    /// Returns the rows between two keys, in order; see ``StoredRowScan``.
     package func scan(columns: [Int], from first: Int64, through last: Int64) throws(MigrationError) -> StoredRowScan {
         try StoredRowScan(store, table: tableIndex, columns: columns, from: first, through: last)
     }
 
-    /// Rows by Z_ENT, up to a key.
+    /// Returns the number of rows by Z_ENT, up to a key.
     ///
     /// - Complexity: O(rows).
     package func counts(through last: Int64) throws(MigrationError) -> [Int64: Int] {
@@ -91,9 +90,9 @@ package final class StoredRows {
         return counts
     }
 
-    /// Raises Z_OPT of the rows that were noted as changed, as a save does.
+    /// Increments Z_OPT of the rows recorded as changed, as a save does.
     ///
-    /// - Complexity: O(noted rows), each an update by key.
+    /// - Complexity: O(recorded rows), with an update by key for each.
     package func raiseLocks(of touched: TouchedRows) throws(MigrationError) {
         guard !touched.isEmpty else { return }
         try store.resume()
@@ -102,7 +101,7 @@ package final class StoredRows {
                 + "WHERE \(touched.changedCondition(table: tableIndex, key: "Z_PK"))")
     }
 
-    /// Deletes a row, where there is one.
+    /// Deletes a row, if it exists.
     package func delete(_ key: Int64) throws(MigrationError) {
         try store.resume()
         let statement = try store.connection.prepare("DELETE FROM \(SQLName.quoted(table.name)) WHERE Z_PK = ?1")
@@ -112,7 +111,7 @@ package final class StoredRows {
 }
 
 extension Statement {
-    /// Binds a copy of a cell's value; an absent one as NULL.
+    /// Binds a copy of a cell's value; an absent cell as NULL.
     func bind(_ cell: Cell, of batch: borrowing RowBatch, at index: Int32) {
         switch cell.kind {
         case .null, .absent, .encoded: bindNull(at: index)

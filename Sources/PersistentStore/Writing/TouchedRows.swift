@@ -1,19 +1,19 @@
 import Diagnostics
 import Rows
 
-/// The rows that were in the store already and that a mapping model changed: they are validated with its new ones. Kept
-/// in a temporary table of the store's connection, in no memory.
+/// The existing rows of the store that a mapping model changed. They are validated with its new rows. They are kept in a
+/// temporary table of the store's connection and take no memory.
 ///
-/// An object's row may be written although the object has not changed: a member's, where its owner has no inverse. Such
-/// a row is noted, but not as one of a changed object.
+/// An object's row may be written although the object has not changed: a member's row, if its owner's relationship has no
+/// inverse. Such a row is recorded, but not as that of a changed object.
 package final class TouchedRows {
-    /// What of a row has changed: a later word includes the earlier ones.
+    /// The kind of change to a row. A later case includes the earlier ones.
     package enum Change: Int64, Comparable {
-        /// Columns that are none of the object's properties.
+        /// Columns that do not belong to the object's properties.
         case row
-        /// The object's relationships, as far as the last save knows them.
+        /// The object's relationships, compared with the last save.
         case links
-        /// The object's own values, or links to objects that were deleted.
+        /// The object's own values, or links to deleted objects.
         case values
 
         package static func < (left: Change, right: Change) -> Bool { left.rawValue < right.rawValue }
@@ -22,13 +22,13 @@ package final class TouchedRows {
     private let store: DestinationStore
     private var insert: Statement?
     private var insertCell: Statement?
-    /// Whether any was noted.
+    /// True if no row is recorded.
     package private(set) var isEmpty = true
 
-    /// - Parameter store: where nothing is noted yet.
+    /// - Parameter store: a store without recorded rows.
     package init(_ store: DestinationStore) { self.store = store }
 
-    /// Notes a row; one noted before stays so.
+    /// Records a row. If it is already recorded, the greater change is kept.
     package func note(_ key: Int64, table: Int, _ change: Change) throws(MigrationError) {
         let statement: Statement
         if let insert {
@@ -49,11 +49,11 @@ package final class TouchedRows {
         try statement.run()
     }
 
-    /// Notes that a cell gets another value than it had. One that has its first value again in the end is no change.
+    /// Records that a cell gets another value. A cell that has its first value again in the end counts as unchanged.
     ///
     /// - Parameters:
-    ///   - before: the batch with the row as it is.
-    ///   - row: the row in it.
+    ///   - before: the batch with the present row.
+    ///   - row: the index of the row in it.
     package func note(
         cell column: Int, of key: Int64, table: Int, before: borrowing RowBatch, row: Int
     ) throws(MigrationError) {
@@ -75,9 +75,9 @@ package final class TouchedRows {
         try statement.run()
     }
 
-    /// Finds out which of the noted cells differ from what they were: the objects they belong to have changed.
+    /// Compares the recorded cells with their first values. The objects of cells that differ have changed.
     ///
-    /// - Complexity: O(noted cells), each a row's lookup by key.
+    /// - Complexity: O(recorded cells), with a lookup of a row by key for each.
     package func settleCells() throws(MigrationError) {
         guard insertCell != nil else { return }
         insertCell = nil
@@ -98,7 +98,8 @@ package final class TouchedRows {
         try store.connection.execute("DELETE FROM temp.touched_cells")
     }
 
-    /// Whether a row was noted as one of a changed object, or had a cell changed, be it back again.
+    /// Tells whether a row is recorded as that of a changed object, or had a cell changed, even if it has its first value
+    /// again.
     package func isChanged(_ key: Int64, table: Int) throws(MigrationError) -> Bool {
         guard !isEmpty else { return false }
         let cells =
@@ -110,17 +111,17 @@ package final class TouchedRows {
         return try statement.step()
     }
 
-    /// An SQL condition that holds for the rows of a table whose objects changed, by their key.
+    /// Returns an SQL condition that holds for the rows of a table whose objects changed, by their key.
     package func changedCondition(table: Int, key: String) -> String {
         isEmpty ? "0" : "\(key) IN (SELECT key FROM temp.touched WHERE place = \(table) AND changed)"
     }
 
-    /// An SQL condition that holds for the noted rows of a table, by their key.
+    /// Returns an SQL condition that holds for the recorded rows of a table, by their key.
     package func condition(table: Int, key: String) -> String {
         isEmpty ? "0" : "\(key) IN (SELECT key FROM temp.touched WHERE place = \(table))"
     }
 
-    /// Shows the noted rows of a table that still exist, ascending.
+    /// Passes the recorded rows of a table that still exist to a body, ascending.
     package func forEachKey(table: Int, _ body: (Int64) throws -> Void) throws {
         guard !isEmpty else { return }
         let name = SQLName.quoted(store.schema.tables[table].name)
@@ -130,7 +131,7 @@ package final class TouchedRows {
         while try select.step() { try body(select.integer(0)) }
     }
 
-    /// Shows all noted rows: table, key, and what has changed.
+    /// Passes all recorded rows to a body: table, key, and kind of change.
     package func forEachNoted(_ body: (Int, Int64, Change) throws -> Void) throws {
         guard !isEmpty else { return }
         let select = try store.connection.prepare("SELECT place, key, changed FROM temp.touched")
@@ -139,7 +140,7 @@ package final class TouchedRows {
         }
     }
 
-    /// Gives the statement back, before the store is finished.
+    /// Releases the statements, before the store is finished.
     package func close() {
         insert = nil
         insertCell = nil

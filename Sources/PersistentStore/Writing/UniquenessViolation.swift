@@ -1,14 +1,14 @@
 import Diagnostics
 import ManagedModel
 
-/// Rows that share the values of a uniqueness constraint, looked up after its index could not be built.
+/// The rows that share the values of a uniqueness constraint, looked up after its index could not be built.
 struct UniquenessViolation {
     let table: String
     let columns: [String]
     let entity: String
     let attributes: [String]
 
-    /// Nil where the index is not a uniqueness constraint's.
+    /// Makes the violation of an index; nil if it is not the index of a uniqueness constraint.
     init?(_ index: StoreIndex, _ table: EntityTable, _ model: ManagedObjectModel) {
         guard case .unique(let entity, let attributes) = index.purpose else { return nil }
         self.table = SQLName.quoted(table.name)
@@ -17,7 +17,8 @@ struct UniquenessViolation {
         self.attributes = attributes
     }
 
-    /// - Parameter columns: of a uniqueness constraint in a file, by name. Nil where one holds no property of the model.
+    /// - Parameter columns: the columns of a uniqueness constraint in a file, by name. The result is nil if one holds no
+    ///   property of the model.
     init?(columns: [String], _ table: EntityTable, _ model: ManagedObjectModel) {
         var references: [PropertyReference] = []
         for name in columns {
@@ -34,11 +35,11 @@ struct UniquenessViolation {
         attributes = references.map(\.name)
     }
 
-    /// The error with the conflict of the lowest key: its values and up to three of its keys.
+    /// Returns the error with the conflict of the lowest key: its values and up to three of its keys.
     ///
     /// A row with a NULL in the constraint never conflicts, in SQLite as in Core Data.
     ///
-    /// - Complexity: O(n log n) in the table's rows, spilled to temporary files; run on failure only.
+    /// - Complexity: O(n log n) in the table's rows, spilled to temporary files. It runs only after a failure.
     func error(_ connection: Connection, cause: MigrationError) throws(MigrationError) -> MigrationError {
         let present = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
         let group = try connection.prepare(
@@ -61,7 +62,7 @@ struct UniquenessViolation {
                 property: attributes.joined(separator: ", ")))
     }
 
-    /// The row's values as SQL literals, long ones cut.
+    /// Returns the row's values as SQL literals, with long ones cut.
     func values(_ connection: Connection, key: Int64) throws(MigrationError) -> [String] {
         let parts = columns.map {
             "CASE typeof(\($0)) WHEN 'text' THEN quote(substr(\($0), 1, 60)) "

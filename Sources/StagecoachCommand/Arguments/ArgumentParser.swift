@@ -1,8 +1,8 @@
 import SpillStorage
 
-/// What a command line asks for.
+/// The meaning of a command line.
 package enum ParsedCommandLine: Sendable {
-    /// Help on all commands (nil) or on one.
+    /// Help on one command, or on all commands if nil.
     case help(CommandSpecification?)
     case version
     case command(CommandSpecification, ParsedArguments)
@@ -10,40 +10,40 @@ package enum ParsedCommandLine: Sendable {
 
 /// The options and operands of one command, checked against its specification.
 package struct ParsedArguments: Sendable {
-    /// By position.
+    /// The operands, by position.
     package fileprivate(set) var operands: [String] = []
     fileprivate var texts: [String: String] = [:]
     fileprivate var repeated: [String: [String]] = [:]
     fileprivate var numbers: [String: Int] = [:]
     fileprivate var flags: Set<String> = []
 
-    /// Whether a flag is there.
+    /// Tells whether a flag is present.
     package func has(_ flag: String) -> Bool { flags.contains(flag) }
-    /// An option's value as it was written; nil where the option is absent.
+    /// The value of an option as it was written; nil if the option is absent.
     package subscript(option option: String) -> String? { texts[option] }
-    /// The values of an option that may be given several times, in order.
+    /// Returns the values of an option that may be repeated, in order.
     package func all(_ option: String) -> [String] { repeated[option] ?? [] }
-    /// The value of a count or size.
+    /// Returns the value of a count or size; nil if the option is absent.
     package func number(_ option: String) -> Int? { numbers[option] }
 }
 
-/// Reads command lines in GNU's style: `--name value`, `--name=value`, `-n value`, `-nvalue`, options anywhere among
-/// the operands, `--` before operands that begin with a dash.
+/// Parses command lines in GNU's style: `--name value`, `--name=value`, `-n value`, `-nvalue`, options anywhere among the
+/// operands, `--` before operands that begin with a dash.
 ///
-/// Errors carry data only. A value may not begin with a dash unless it is joined by `=`: a forgotten value would
+/// Errors carry data and no wording. A value may begin with a dash only after `=`. Otherwise an option without its value would
 /// swallow the next option.
 package struct ArgumentParser: Sendable {
     package let commands: [CommandSpecification]
 
     package init(commands: [CommandSpecification]) { self.commands = commands }
 
-    /// Reads the arguments after the program's name.
+    /// Parses the arguments after the program's name.
     package func parse(_ arguments: [String]) throws(UsageError) -> ParsedCommandLine {
         guard let first = arguments.first else { throw .missingCommand }
         switch first {
         case "-h", "--help": return .help(nil)
         case "help":
-            // As other programs have it: `help`, `help migrate`.
+            // Like other programs: `help`, `help migrate`.
             guard arguments.count > 1 else { return .help(nil) }
             return .help(try command(named: arguments[1]))
         case "--version": return .version
@@ -121,7 +121,7 @@ package struct ArgumentParser: Sendable {
         return .command(command, parsed)
     }
 
-    /// Whether an argument is a number below zero where a number is asked for: it is refused as a number then.
+    /// Tells whether an argument is a negative number for an option that takes a number. It is then refused as a number.
     private static func isNegativeNumber(_ argument: String, for option: OptionSpecification) -> Bool {
         switch option.value {
         case .count, .size: argument.dropFirst().first?.isNumber == true
@@ -144,7 +144,7 @@ package struct ArgumentParser: Sendable {
         }
         let letter = argument[argument.index(after: argument.startIndex)]
         guard let option = command.options.first(where: { $0.letter == letter }) else {
-            // `-to` for `--to` is the usual slip.
+            // `-to` for `--to` is a common mistake.
             let name = Self.name(ofLong: "-" + argument)
             let meant = command.options.contains { $0.name == name } ? "--" + name : nil
             throw .unknownOption(meant == nil ? "-\(letter)" : argument, nearest: meant)
@@ -185,7 +185,7 @@ package struct ArgumentParser: Sendable {
         if option.isRepeatable { parsed.repeated[option.name, default: []].append(value) }
     }
 
-    /// The name in `--name` and `--name=value`.
+    /// Returns the name in `--name` and `--name=value`.
     private static func name(ofLong argument: String) -> String {
         String(argument.drop { $0 == "-" }.prefix { $0 != "=" })
     }

@@ -1,6 +1,6 @@
 /// The commands for many stores.
 extension CommandCatalog {
-    /// Options of `migrate` that mean the same for each store of a batch.
+    /// The options of `migrate` that apply to each store of a batch.
     private static let sharedNames = [
         "from", "mapping", "via", "unmappable", "policies", "batch-size", "keys", "strict-validation", "on-invalid",
         "max-rejects", "on-loss", "external-threshold", "history", "cloudkit", "unknown-hashes",

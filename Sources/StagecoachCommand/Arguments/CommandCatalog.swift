@@ -2,7 +2,7 @@
 package enum CommandCatalog {
     /// The program's version.
     package static let version = "0.1.0"
-    /// The day of the version, which manual pages show.
+    /// The date of the version, shown in manual pages.
     package static let date = "2026-11-22"
 
     package static let all = withoutManual + [man]
@@ -136,7 +136,7 @@ package enum CommandCatalog {
             help: "With --progress json: add the lines to this file, which may be a pipe, instead of standard error."),
     ]
 
-    /// How rows are written and read, to compare.
+    /// Options for the ways of writing and reading rows, to compare them.
     static let writingOptions: [OptionSpecification] = [
         .init(
             "writer", .choice(["pages", "sqlite"]), "CHOICE",

@@ -1,31 +1,31 @@
-/// What an option may carry.
+/// The kind of value that an option takes.
 package enum OptionValue: Sendable, Equatable {
-    /// None: the option's presence says all.
+    /// No value: a flag.
     case flag
     /// Any text.
     case text
-    /// A whole number of at least so much.
+    /// A whole number not below a minimum.
     case count(least: Int)
-    /// A number of bytes, as `64M`.
+    /// A number of bytes, such as `64M`.
     case size
-    /// One of some words.
+    /// One of the listed words.
     case choice([String])
-    /// A file name of one of some endings.
+    /// A file name with one of the listed endings.
     case file(endings: [String])
 }
 
 /// An option of a command.
 package struct OptionSpecification: Sendable {
-    /// Without the two dashes.
+    /// The name without the two dashes.
     package let name: String
-    /// A one-letter form.
+    /// The one-letter form; nil if there is none.
     package let letter: Character?
     package let value: OptionValue
-    /// The word for the value in help, `MODEL`; nil for a flag.
+    /// The placeholder for the value in help, such as `MODEL`; nil for a flag.
     package let valueName: String?
     package let help: String
     package let isRequired: Bool
-    /// Whether it may be given several times, each with a value of its own.
+    /// True if the option may be repeated, with a value each time.
     package let isRepeatable: Bool
 
     package init(
@@ -42,22 +42,22 @@ package struct OptionSpecification: Sendable {
     }
 }
 
-/// A command: its operands, options and what help says of it.
+/// A command: its operands, options and help texts.
 package struct CommandSpecification: Sendable {
     package let name: String
     /// One line for the list of commands.
     package let summary: String
-    /// What stands above the options in help.
+    /// The text above the options in help.
     package let discussion: String
     package let operands: [String]
-    /// How many of the last operands may be left out.
+    /// The number of operands at the end that may be omitted.
     package let optionalOperands: Int
-    /// Whether the last operand may be given several times.
+    /// True if the last operand may be repeated.
     package let repeatsLastOperand: Bool
-    /// What an operand may be, where it is no path.
+    /// The words allowed as operands, for a command whose operands are not paths.
     package let operandWords: [String]
     package let options: [OptionSpecification]
-    /// Command line and what it does.
+    /// Command lines and their effects.
     package let examples: [(line: String, effect: String)]
 
     package init(
@@ -76,7 +76,7 @@ package struct CommandSpecification: Sendable {
         self.examples = examples
     }
 
-    /// The operands as help writes them: ` SOURCE [DESTINATION]`, ` FILE...`.
+    /// The operands as shown in help: ` SOURCE [DESTINATION]`, ` FILE...`.
     package var operandUsage: String {
         operands.enumerated().map { index, operand in
             let isLast = index == operands.count - 1

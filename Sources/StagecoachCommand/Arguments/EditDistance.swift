@@ -1,4 +1,4 @@
-/// How far two words are apart: inserted, deleted, replaced and swapped letters. For the suggestions of usage errors.
+/// The distance between two words: inserted, deleted, replaced and swapped letters. Usage errors use it for suggestions.
 enum EditDistance {
     /// - Complexity: O(n·m) time, O(m) memory.
     static func between(_ first: String, _ second: String) -> Int {
@@ -20,9 +20,9 @@ enum EditDistance {
         return last[b.count]
     }
 
-    /// The word that was probably meant; nil where none is near. A beginning of at least three letters is near.
+    /// Returns the word that was probably intended; nil if no word is near. A prefix of at least three letters counts as near.
     static func nearest(to word: String, among words: [String]) -> String? {
-        // A hostile argument may be a megabyte long; no such word is near anything.
+        // A hostile argument may be a megabyte long, and no command word is near such a text.
         guard word.count <= 40 else { return nil }
         let ranked = words.map { (distance: between(word, $0), word: $0) }
             .sorted { ($0.distance, $0.word) < ($1.distance, $1.word) }

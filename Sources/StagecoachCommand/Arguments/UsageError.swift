@@ -1,8 +1,8 @@
-/// A command line that cannot be understood: data, worded by ``UsageWording``. Every one ends with exit code 64.
+/// An error of the command line, as data; ``UsageWording`` words it. Every usage error ends with exit code 64.
 package enum UsageError: Error, Equatable, Sendable {
     case missingCommand
     case unknownCommand(String, nearest: String?)
-    /// With its dashes.
+    /// An unknown option, with its dashes.
     case unknownOption(String, nearest: String?)
     case missingValue(option: String, valueName: String)
     case unexpectedValue(option: String)
@@ -16,16 +16,16 @@ package enum UsageError: Error, Equatable, Sendable {
     case notASize(option: String, value: String)
     case notAChoice(option: String, value: String, choices: [String], nearest: String?)
     case wrongEnding(option: String, value: String, endings: [String])
-    /// A cut that is neither a number nor names of entity mappings.
+    /// A value of `--passes` that is neither a number nor names of entity mappings.
     case notACut(option: String, value: String)
-    /// Two options that cannot be given together.
+    /// Two options that exclude each other.
     case contradiction(String, String)
-    /// An option that says nothing without another.
+    /// An option that has no meaning without another.
     case needsOption(String, other: String)
-    /// A share of a batch that is not I/N.
+    /// A share of a batch that is not in the form I/N.
     case notAShard(String)
-    /// What a scheduler's environment says of the share makes no sense.
+    /// An environment variable of a scheduler with an invalid share.
     case schedulerShard(String, other: String)
-    /// Two paths that must be two files name one.
+    /// Two paths that must differ but name the same file.
     case samePath(String, String, what: String)
 }

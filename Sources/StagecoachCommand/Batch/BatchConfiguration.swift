@@ -6,16 +6,16 @@ import PersistentStore
 import Stagecoach
 import Synchronization
 
-/// What a store's migration depends on beside the store, in one number: options, models, mapping models, policies.
+/// Digests everything that a store's migration depends on except the store: options, models, mapping models, policies.
 final class BatchConfiguration: Sendable {
     private let options: String
-    /// Digests of files and folders by path: a batch names the same few again and again.
+    /// Digests of files and folders by path, cached because a batch names the same few again and again.
     private let files = Mutex<[String: String]>([:])
 
-    /// - Parameter options: the options that change a result, as the command line gave them.
+    /// - Parameter options: the options that change a result, as written on the command line.
     init(options: String) { self.options = options }
 
-    /// The configuration of one migration: 64 hexadecimal digits.
+    /// Returns the digest of one migration's configuration: 64 hexadecimal digits.
     ///
     /// - Complexity: O(bytes of the models and mapping models) the first time, O(1) later.
     func digest(_ request: MigrationRequest) -> String {
@@ -35,11 +35,11 @@ final class BatchConfiguration: Sendable {
         return hash.finalize().hexadecimal
     }
 
-    /// What a source is now: 64 hexadecimal digits.
+    /// Returns the digest of a source's present state: 64 hexadecimal digits.
     ///
-    /// Stores that a program makes in one way have equal sizes and headers: inode and time of change tell them apart.
+    /// Stores made by one program in one way have equal sizes and headers. Inode and time of change tell them apart.
     ///
-    /// - Throws: what ``StoreFingerprint`` throws; `store.notAFile` (66) for a pipe, whose opening would not return.
+    /// - Throws: the errors of ``StoreFingerprint``; `store.notAFile` (66) for a pipe, as opening one would block.
     static func source(_ path: String) throws -> String {
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
@@ -53,17 +53,17 @@ final class BatchConfiguration: Sendable {
         return SHA256.hash(Array(try encoder.encode(fingerprint)) + Array(time.utf8)).hexadecimal
     }
 
-    /// What a destination is: its size and header; nil where none stands.
+    /// Returns the digest of a destination's size and header; nil if there is no destination.
     static func result(_ path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0, let header = try? InputFile.beginning(of: path, count: 100) else { return nil }
         return SHA256.hash(Array("\(status.st_size):".utf8) + header).hexadecimal
     }
 
-    /// The digest of a model, a mapping model or a library: of all files beneath the path.
+    /// Returns the digest of a model, a mapping model or a library: of all files below the path.
     private func content(_ path: String) -> String {
         if let known = files.withLock({ $0[path] }) { return known }
-        // Bundle.xcdatamodeld:Version names a part of a folder.
+        // In Bundle.xcdatamodeld:Version, the text after the colon names a version inside the folder.
         let file = access(path, F_OK) == 0 ? path : path.lastIndex(of: ":").map { String(path[..<$0]) } ?? path
         var hash = SHA256()
         hash.update(path.hasPrefix(file) ? String(path.dropFirst(file.count)) : "")
@@ -83,7 +83,7 @@ final class BatchConfiguration: Sendable {
         return digest
     }
 
-    /// Relative paths of the files of a folder in order; one empty path for a file.
+    /// Returns the relative paths of a folder's files in order; for a file, one empty path.
     private static func files(beneath path: String) -> [String] {
         guard InputFile.isFolder(path), let names = FileManager.default.enumerator(atPath: path) else { return [""] }
         var found: [String] = []

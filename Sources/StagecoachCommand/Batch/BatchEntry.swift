@@ -1,17 +1,17 @@
 import Diagnostics
 import Stagecoach
 
-/// One store of a batch: what is to become what.
+/// One store of a batch: its source, its destination, and the options of its own.
 struct BatchEntry: Equatable {
     /// The store to migrate.
     var source: String
-    /// Where the migrated store is to stand; a batch has each one once.
+    /// The path of the migrated store. Each destination occurs once in a batch.
     var destination: String
-    /// In the place of `--to`; nil where the manifest names none.
+    /// The model that replaces `--to`; nil if the manifest names none.
     var model: String?
-    /// In the place of `--from`.
+    /// The model that replaces `--from`; nil if the manifest names none.
     var from: String?
-    /// In the place of `--mapping`; nil where the manifest names none.
+    /// The mapping models that replace `--mapping`; nil if the manifest names none.
     var mappings: [String]?
     /// A new file for the store's report, `NAME.html`, `NAME.json` or `NAME.csv`.
     var report: String?
@@ -19,18 +19,18 @@ struct BatchEntry: Equatable {
     var rejectFile: String?
     /// A new file for the store's map of object ids.
     var idMap: String?
-    /// Where the entry stands: a manifest and its line; nil for a store that was named on the command line.
+    /// The place of the entry: a manifest and its line; nil for a store named on the command line.
     var place: MigrationError.Context?
 
     /// The keys of a manifest's objects, and the names of its columns.
     static let keys = ["source", "destination", "model", "from", "mapping", "report", "rejectFile", "idMap"]
 
-    /// Makes an entry of what a manifest says.
+    /// Makes an entry from the values of a manifest.
     ///
     /// - Parameters:
-    ///   - values: by key; an empty text counts as absent.
-    ///   - folder: what relative paths are relative to: the manifest's own folder; empty: the current one.
-    ///   - place: for errors.
+    ///   - values: the values by key; an empty text counts as absent.
+    ///   - folder: the folder to which relative paths are relative: the manifest's own folder, or the current one if empty.
+    ///   - place: the place for errors.
     /// - Throws: `manifest.missing`, `manifest.unknownKey` (65).
     init(values: [String: [String]], folder: String, place: MigrationError.Context) throws(MigrationError) {
         for key in values.keys.sorted() where !Self.keys.contains(key) {
@@ -64,16 +64,16 @@ struct BatchEntry: Equatable {
         self.place = place
     }
 
-    /// An entry of the command line.
+    /// Makes an entry from the command line.
     init(source: String, destination: String) {
         self.source = source
         self.destination = destination
     }
 
-    /// Refuses entries of one batch that would write one file.
+    /// Refuses entries of one batch that would write the same file.
     ///
     /// - Throws: `manifest.twice` (65) naming both places, `manifest.samePath` (65).
-    /// - Complexity: O(n) with a lookup of folders for each.
+    /// - Complexity: O(n), with a lookup of a folder for each file.
     static func refuseClashes(_ entries: [BatchEntry]) throws(MigrationError) {
         var seen: [String: (entry: Int, key: String)] = [:]
         for (index, entry) in entries.enumerated() {

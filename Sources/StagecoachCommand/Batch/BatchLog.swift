@@ -3,29 +3,29 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The results files of a batch: this run's own, to which lines are added, and what all of them said before.
+/// The results files of a batch: the file of this run, to which lines are appended, and the earlier content of all files.
 final class BatchLog: Sendable {
-    /// The file that this run adds to.
+    /// The file to which this run appends.
     let path: String
     private let descriptor: Int32
-    /// Of each destination, by its real path, the last line of a migration that began or was done: what failed since, for
-    /// whatever reason, has not undone it.
+    /// For each destination, by its real path, the last line of a migration that was started or done. Later failures do not
+    /// replace it, because a failure does not undo a finished migration.
     private let known = Mutex<[String: BatchResult]>([:])
-    /// Files of other shares and earlier runs, as they stand now.
+    /// Finds the files of other shares and earlier runs that exist now.
     private let sisters: @Sendable () -> [String]
     private let writing = Mutex(())
 
-    /// Opens a file for adding, and reads what it and its sisters hold.
+    /// Opens a file for appending, and reads it and its sister files.
     ///
     /// - Parameters:
-    ///   - path: this run's file.
-    ///   - permissions: what the file has at most: it holds messages with values.
-    ///   - sisters: finds the files of other shares and earlier runs; one that is missing is no error.
-    /// - Throws: `batch.busy` (75) where another run adds to the file; `batch.results` (73); what ``read(_:_:)`` throws.
+    ///   - path: the file of this run.
+    ///   - permissions: the greatest permissions of the file, which holds messages with values.
+    ///   - sisters: finds the files of other shares and earlier runs. A missing one is not an error.
+    /// - Throws: `batch.busy` (75) if another run appends to the file; `batch.results` (73); the errors of ``read(_:_:)``.
     /// - Complexity: O(lines) of time, O(destinations) of memory.
     init(path: String, permissions: FilePermissions, sisters: @escaping @Sendable () -> [String]) throws(MigrationError)
     {
-        // The next run adds to it, whoever may only read the sources.
+        // Writable even if the sources are read-only, because the next run appends to it.
         descriptor = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, permissions.work)
         guard descriptor >= 0 else {
             throw MigrationError(
@@ -42,15 +42,15 @@ final class BatchLog: Sendable {
         self.path = path
         self.sisters = sisters
         try read()
-        // A line that a kill cut off must not swallow the next one.
+        // End a line that a kill cut off, so that it does not swallow the next one.
         if let last = InputFile.lastByte(of: descriptor), last != 0x0a { _ = Glibc.write(descriptor, "\n", 1) }
     }
 
     deinit { close(descriptor) }
 
-    /// Reads all files, as they are now.
+    /// Reads the present content of all files.
     ///
-    /// - Throws: what ``read(_:_:)`` throws.
+    /// - Throws: the errors of ``read(_:_:)``.
     /// - Complexity: O(lines) of time, O(destinations) of memory.
     func read() throws(MigrationError) {
         var known: [String: BatchResult] = [:]
@@ -66,20 +66,20 @@ final class BatchLog: Sendable {
         self.known.withLock { $0 = known }
     }
 
-    /// The last migration into a destination that began or was done.
+    /// Returns the last migration into a destination that was started or done.
     func last(of destination: String) -> BatchResult? { known.withLock { $0[PathIdentity.canonical(destination)] } }
 
-    /// Adds a line and sees it to the disk.
+    /// Appends a line and syncs it to the disk.
     ///
     /// - Throws: `batch.results` (74).
     func add(_ result: BatchResult) throws {
         var result = result
         result.time = Self.now()
-        // The next run may begin in another folder.
+        // The next run may start in another folder.
         result.source = PathIdentity.canonical(result.source)
         result.destination = PathIdentity.canonical(result.destination)
         let line = Array(try result.line().utf8)
-        // Workers' lines come from several threads; a line is one piece.
+        // Lines of workers come from several threads, and each must stay whole.
         let failure = writing.withLock { _ -> Int32 in
             var rest = line[...]
             while !rest.isEmpty {
@@ -98,7 +98,7 @@ final class BatchLog: Sendable {
         }
     }
 
-    /// The lines of a results file, one at a time; what is no line of ours is passed over: a kill may have cut it off.
+    /// Reads the lines of a results file, one at a time. Lines that do not decode are skipped: a kill may have cut one off.
     ///
     /// - Throws: `results.notFound` (66), `results.io` (74).
     /// - Complexity: O(n) of time in the size of the file; the memory of one line.
@@ -125,7 +125,7 @@ final class BatchLog: Sendable {
         }
     }
 
-    /// Now, as ISO 8601 with milliseconds, in UTC: texts that sort by time.
+    /// Returns the present time as ISO 8601 with milliseconds, in UTC, so that texts sort by time.
     private static func now() -> String {
         var moment = timespec()
         clock_gettime(CLOCK_REALTIME, &moment)
@@ -142,7 +142,7 @@ final class BatchLog: Sendable {
 }
 
 extension InputFile {
-    /// The last byte of an open file; nil where it is empty or cannot be read.
+    /// Returns the last byte of an open file; nil if it is empty or cannot be read.
     static func lastByte(of descriptor: Int32) -> UInt8? {
         var status = stat()
         var byte: UInt8 = 0

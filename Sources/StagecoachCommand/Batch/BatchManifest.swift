@@ -1,15 +1,15 @@
 import Diagnostics
 import Foundation
 
-/// The stores of a batch, as a file lists them: a line of JSON each, or comma-separated values under a line of names.
+/// The stores of a batch, as a file lists them: one line of JSON for each, or comma-separated values under a line of names.
 enum BatchManifest {
-    /// Reads a manifest whole: nothing runs where a line of it is wrong.
+    /// Reads a whole manifest. One wrong line refuses all of it, before anything runs.
     ///
-    /// Relative paths are relative to the manifest's folder, so that a batch means the same wherever it is begun. A
-    /// file whose name ends in `.csv` holds comma-separated values, and so does one that does not begin with `{`.
+    /// Relative paths are relative to the manifest's folder, so that a batch does not depend on the current folder. A file is
+    /// read as comma-separated values if its name ends in `.csv` or it does not begin with `{`.
     ///
-    /// - Throws: what ``InputFile`` throws; `manifest.…` (65) with file and line.
-    /// - Complexity: O(n) of time and memory in the size of the file, which is 64 MiB at most.
+    /// - Throws: the errors of ``InputFile``; `manifest.…` (65) with file and line.
+    /// - Complexity: O(n) of time and memory in the size of the file, which is at most 64 MiB.
     static func read(_ path: String) throws(MigrationError) -> [BatchEntry] {
         let bytes = try InputFile.read(path, what: "manifest")
         guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -28,7 +28,7 @@ enum BatchManifest {
     private static func objects(_ text: String, _ path: String, _ folder: String) throws(MigrationError) -> [BatchEntry]
     {
         var entries: [BatchEntry] = []
-        // Foundation's own splitting would make a new line of other characters too.
+        // Foundation's own line splitting would also split at other characters.
         for (index, line) in text.utf8.split(separator: 0x0a, omittingEmptySubsequences: false).enumerated() {
             guard line.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0d }) else { continue }
             let place = MigrationError.Context(path: path, line: index + 1)

@@ -4,24 +4,24 @@ import Glibc
 import Stagecoach
 import Synchronization
 
-/// A batch at work: its entries in turn, in this process or in workers, each told once.
+/// A running batch. Its entries are migrated in turn, in this process or in workers, and each is reported once.
 final class BatchRun: Sendable {
-    /// What a batch is made of.
+    /// The parameters of a batch.
     struct Work: Sendable {
         var entries: [BatchEntry]
-        /// The places of this share's entries.
+        /// The indices of this share's entries.
         var places: [Int]
         var arguments: ParsedArguments
         /// The command line without the program's name, for workers.
         var commandLine: [String]
         var environment: [String: String]
         var shard: BatchShard
-        /// Stores at a time.
+        /// The number of stores migrated at a time.
         var jobs: Int
-        /// Bytes for each of them.
+        /// The memory for each of them, in bytes.
         var memory: Int
 
-        /// What an entry asks for.
+        /// Returns the request for an entry.
         ///
         /// - Throws: `manifest.entry` (65).
         func request(_ entry: BatchEntry) throws(MigrationError) -> MigrationRequest {
@@ -48,7 +48,7 @@ final class BatchRun: Sendable {
     private let configuration: BatchConfiguration
     private let cancellation: CancellationFlag
     private let state = Mutex(State())
-    /// Hears of each store as it is done.
+    /// Receives each store's result when it is known.
     private let tell: @Sendable (BatchResult, BatchSummary) -> Void
 
     init(
@@ -62,10 +62,10 @@ final class BatchRun: Sendable {
         self.tell = tell
     }
 
-    /// Works on all entries of the share.
+    /// Migrates all entries of the share.
     ///
-    /// - Returns: what became of them; those that an interruption left are not in it.
-    /// - Throws: `batch.results` (74) where results cannot be written; the stores after it are not begun.
+    /// - Returns: the outcome; entries left by an interruption are not in it.
+    /// - Throws: `batch.results` (74) if results cannot be written; later stores are then not started.
     func run() throws -> BatchSummary {
         if work.jobs == 1 {
             while let place = take() {
@@ -85,7 +85,7 @@ final class BatchRun: Sendable {
                     group.leave()
                 }
             }
-            // Workers do not share our cancellation: it is passed on as the signal it came from.
+            // Workers do not share this process's cancellation, so it is passed on as the signal that caused it.
             var hasPassedOn = false
             while group.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
                 guard !hasPassedOn, cancellation.error != nil else { continue }
@@ -97,7 +97,7 @@ final class BatchRun: Sendable {
         return state.withLock { $0.summary }
     }
 
-    /// The place of the next entry; nil at the end and where the batch is to end.
+    /// Returns the index of the next entry; nil at the end and once the batch is cancelled.
     private func take() -> Int? {
         guard cancellation.error == nil else { return nil }
         return state.withLock { state in
@@ -107,7 +107,7 @@ final class BatchRun: Sendable {
         }
     }
 
-    /// One thread's part: a worker, and the entries it takes.
+    /// Runs one thread: a worker, and the entries it takes.
     private func serve() {
         var worker: BatchWorker?
         func dismiss() -> String {
@@ -138,7 +138,7 @@ final class BatchRun: Sendable {
         _ = dismiss()
     }
 
-    /// Skips an entry that is done, or lets it be migrated between two lines of the results file.
+    /// Skips an entry that is done, or migrates it between two lines of the results file.
     private func attempt(_ place: Int, _ migrate: (BatchEntry, MigrationRequest, _ wasBegun: Bool) -> BatchResult) {
         let entry = work.entries[place]
         var begun = BatchResult(status: .started, source: entry.source, destination: entry.destination)
@@ -154,7 +154,7 @@ final class BatchRun: Sendable {
             if !stands { try log.add(begun) }
             var result = migrate(entry, request, wasBegun)
             if result.error == "destination.exists", !wasBegun {
-                // Another run, of another share or under another results file, may have been faster.
+                // Another run, of another share or with another results file, may have migrated it meanwhile.
                 try log.read()
                 if let earlier = done(entry, like: begun) { return note(earlier) }
                 result.message = BatchWording.outdated(result, begun, earlier: log.last(of: entry.destination))
@@ -169,7 +169,7 @@ final class BatchRun: Sendable {
         }
     }
 
-    /// What an earlier run did for an entry, where that is all there is to do: status `skipped`.
+    /// Returns the result of an earlier run for an entry, with status `skipped`, if nothing is left to do; else nil.
     private func done(_ entry: BatchEntry, like now: BatchResult) -> BatchResult? {
         guard var earlier = log.last(of: entry.destination), earlier.status == .done, now.isAlike(earlier),
             let result = earlier.result, result == BatchConfiguration.result(entry.destination)

@@ -1,15 +1,15 @@
-/// A share of a batch: every count-th store, from the index-th on.
+/// A share of a batch: every count-th store, from index on.
 struct BatchShard: Equatable {
-    /// From 0.
+    /// The index of the share, from 0.
     var index: Int
     var count: Int
 
     /// The whole batch.
     static let whole = BatchShard(index: 0, count: 1)
 
-    /// Reads `I/N`, I from 0 to N - 1.
+    /// Parses `I/N`, I from 0 to N - 1.
     ///
-    /// - Returns: nil where the text is none.
+    /// - Returns: nil if the text does not have this form.
     init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let index = Int(parts[0]), let count = Int(parts[1]), index >= 0, index < count else {
@@ -23,11 +23,11 @@ struct BatchShard: Equatable {
         self.count = count
     }
 
-    /// The share of a task of a scheduler: of a Slurm job array (`SLURM_ARRAY_TASK_ID`, `…_COUNT`, `…_MIN`, `…_STEP`)
-    /// or of an indexed Kubernetes job (`JOB_COMPLETION_INDEX`, and `JOB_COMPLETIONS`, which the job has to set).
+    /// Returns the share of a scheduler's task: of a Slurm job array (`SLURM_ARRAY_TASK_ID`, `…_COUNT`, `…_MIN`, `…_STEP`) or
+    /// of an indexed Kubernetes job (`JOB_COMPLETION_INDEX`, and `JOB_COMPLETIONS`, which the job must set).
     ///
-    /// - Returns: nil where no scheduler says anything.
-    /// - Throws: `schedulerShard` where what it says makes no sense.
+    /// - Returns: nil if no scheduler sets these variables.
+    /// - Throws: `schedulerShard` if their values are invalid.
     static func ofScheduler(_ environment: [String: String]) throws(UsageError) -> BatchShard? {
         if let id = environment["SLURM_ARRAY_TASK_ID"] {
             let first = Int(environment["SLURM_ARRAY_TASK_MIN"] ?? "0") ?? 0
@@ -46,6 +46,6 @@ struct BatchShard: Equatable {
         return nil
     }
 
-    /// The share of some entries: their places in the whole batch.
+    /// Returns the share's indices among a number of entries.
     func places(of count: Int) -> [Int] { Array(stride(from: index, to: count, by: self.count)) }
 }

@@ -1,37 +1,37 @@
 import Diagnostics
 
-/// What became of a batch, or of several shares of one.
+/// The outcome of a batch, or of several shares of one.
 struct BatchSummary: Encodable, Equatable {
     var schema = 1
     var done = 0
     var skipped = 0
     var failed = 0
     var postponed = 0
-    /// Objects that the migrations made, of stores done now or before.
+    /// The number of objects made by the migrations, those of skipped stores included.
     var objects = 0
     var rejected = 0
-    /// Stores, done now or before, of which something was left out.
+    /// The number of stores, skipped ones included, from which something was left out.
     var storesWithLosses = 0
     var leftOutObjects = 0
     var leftOutValues = 0
     var leftOutLinks = 0
-    /// References that became nil.
+    /// The number of references that became nil.
     var nilReferences = 0
     var destinationBytes = 0
     /// Sums over the stores.
     var seconds = 0.0
     var processorSeconds = 0.0
-    /// The greatest of all processes.
+    /// The greatest peak of all processes.
     var peakMemory = 0
-    /// Stores that failed or were postponed.
+    /// The stores that failed or were postponed.
     var failures: [BatchResult] = []
-    /// Entries of the manifest of which no result says anything: sources.
+    /// The sources of manifest entries without any result.
     var missing: [String] = []
 
-    /// Stores that were worked on or skipped.
+    /// The number of stores that were migrated, failed, postponed or skipped.
     var stores: Int { done + skipped + failed + postponed }
 
-    /// Takes a store's result over.
+    /// Adds a store's result.
     mutating func add(_ result: BatchResult) {
         switch result.status {
         case .started: return
@@ -54,7 +54,7 @@ struct BatchSummary: Encodable, Equatable {
         peakMemory = max(peakMemory, result.peakMemory ?? 0)
     }
 
-    /// `5 objects, 7 values left out`; nil where nothing was.
+    /// `5 objects, 7 values left out`; nil if nothing was left out.
     var losses: String? {
         var whole = BatchResult(status: .done, source: "", destination: "")
         whole.leftOutObjects = leftOutObjects
@@ -63,7 +63,7 @@ struct BatchSummary: Encodable, Equatable {
         return whole.losses
     }
 
-    /// 0 where all stores are done, 65 where one failed, else 75: another run can do the rest.
+    /// The exit code: 0 if all stores are done, 65 if one failed, else 75, because another run can finish the rest.
     var exitCode: Int32 {
         if failed > 0 { return MigrationError.Category.data.rawValue }
         return postponed > 0 || !missing.isEmpty ? MigrationError.Category.temporary.rawValue : 0

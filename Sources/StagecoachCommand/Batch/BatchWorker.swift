@@ -2,15 +2,15 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A process of our own program that migrates one store after the other, as it is told.
+/// A process of this program that migrates one store after the other, as the batch tells it.
 ///
-/// It reads the place of an entry a line on its standard input and answers with a ``BatchResult`` a line on its standard
-/// output. A store that brings the process down brings down nothing else.
+/// It reads the index of an entry a line from its standard input, and answers with a ``BatchResult`` a line on its standard
+/// output. A store that crashes the process does not affect the batch.
 final class BatchWorker {
-    /// Holds, in the worker's environment, the memory it may take in bytes.
+    /// The environment variable that holds the worker's memory limit in bytes.
     static let environmentKey = "STAGECOACH_BATCH_WORKER"
 
-    /// Follows the place of an entry that an earlier run began.
+    /// The suffix of an entry's index for an entry that an earlier run started.
     static let begunMark = " begun"
 
     let process: pid_t
@@ -21,10 +21,10 @@ final class BatchWorker {
     ///
     /// - Parameters:
     ///   - arguments: the command line of the batch, without the program's name.
-    ///   - memory: bytes that it may take.
-    /// - Returns: nil where the system makes no process.
+    ///   - memory: the memory limit in bytes.
+    /// - Returns: nil if the system cannot start a process.
     init?(arguments: [String], environment: [String: String], memory: Int) {
-        // One at a time: a pipe that another worker inherits would never end.
+        // Workers start one at a time: a pipe inherited by another worker would never reach its end.
         guard let started = Self.starting.withLock({ _ in Self.start(arguments, environment, memory) }) else {
             return nil
         }
@@ -35,7 +35,7 @@ final class BatchWorker {
 
     private static let starting = Mutex(())
 
-    /// The process, its standard input, and its standard output to read from.
+    /// The process, with its standard input to write to and its standard output to read from.
     private struct Started: @unchecked Sendable {
         let process: pid_t
         let input: Int32
@@ -53,7 +53,7 @@ final class BatchWorker {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, toWorker[0], STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, fromWorker[1], STDOUT_FILENO)
-        // A process group of its own: the terminal's Ctrl-C comes to the batch, which passes it on once.
+        // Its own process group, so that the terminal's Ctrl-C reaches only the batch, which passes it on once.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -78,7 +78,7 @@ final class BatchWorker {
         return Started(process: process, input: toWorker[1], output: stream)
     }
 
-    /// A pipe that no program inherits: the end to read from, the end to write to.
+    /// Makes a pipe that no program inherits: the end to read from and the end to write to.
     private static func closingPipe() -> [Int32]? {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { return nil }
@@ -86,12 +86,12 @@ final class BatchWorker {
         return ends
     }
 
-    /// Lets the worker migrate an entry, and waits for it.
+    /// Lets the worker migrate an entry, and waits for the result.
     ///
     /// - Parameters:
-    ///   - place: of the entry in the batch.
+    ///   - place: the index of the entry in the batch.
     ///   - wasBegun: as ``StoreMigration/wasBegun``.
-    /// - Returns: nil where the worker is gone.
+    /// - Returns: nil if the worker has ended.
     func migrate(_ place: Int, wasBegun: Bool) -> BatchResult? {
         var line = Array("\(place)\(wasBegun ? Self.begunMark : "")\n".utf8)[...]
         while !line.isEmpty {
@@ -108,7 +108,7 @@ final class BatchWorker {
         return try? JSONDecoder().decode(BatchResult.self, from: Data(bytes: buffer, count: count))
     }
 
-    /// Waits for the end of a worker that is gone, and says how it came about.
+    /// Waits for the end of a worker that stopped answering, and describes its cause.
     func end() -> String {
         close(input)
         fclose(output)

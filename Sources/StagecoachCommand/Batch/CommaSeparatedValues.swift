@@ -1,20 +1,20 @@
-/// Reads comma-separated values: RFC 4180, with line ends of any kind and a byte order mark allowed.
+/// Parses comma-separated values: RFC 4180, with any line ends and an optional byte order mark.
 struct CommaSeparatedValues {
-    /// A row and the line it begins in.
+    /// A row, with the line in which it begins.
     struct Row: Equatable {
         var line: Int
         var fields: [String]
     }
 
-    /// What is wrong, and where.
+    /// A mistake and its line.
     struct Failure: Error, Equatable {
         var line: Int
         var message: String
     }
 
-    /// The rows of a text; lines with nothing in them are none.
+    /// Returns the rows of a text. Empty lines are skipped.
     ///
-    /// - Throws: ``Failure`` for a quote that does not end, or text beside quotes.
+    /// - Throws: ``Failure`` for a quotation without an end, or text beside quotes.
     /// - Complexity: O(n) of time and memory.
     static func rows(_ text: String) throws(Failure) -> [Row] {
         var rows: [Row] = []

@@ -1,17 +1,17 @@
 import Diagnostics
 import Glibc
 
-/// Stores that the command line names, by path or by a pattern, and where they go beneath one folder.
+/// The stores that the command line names, by path or pattern, and their destinations in one folder.
 enum StoreGlob {
-    /// Whether a text is a pattern and no path.
+    /// Tells whether a text is a pattern and not a path.
     static func isPattern(_ text: String) -> Bool {
         access(text, F_OK) != 0 && text.contains { "*?[".contains($0) }
     }
 
-    /// The entries of paths and patterns.
+    /// Returns the entries for paths and patterns.
     ///
-    /// What a pattern finds keeps its place beneath the pattern's first folder without a wildcard; a path keeps its
-    /// name only.
+    /// A store found by a pattern keeps its relative path below the pattern's first folder without a wildcard. A store given by
+    /// its path keeps only its name.
     ///
     /// - Throws: `batch.noStores` (66) for a pattern that finds nothing.
     static func entries(_ operands: [String], into folder: String) throws(MigrationError) -> [BatchEntry] {
@@ -36,13 +36,13 @@ enum StoreGlob {
         return entries
     }
 
-    /// The part of a pattern before its first name with a wildcard, with its slash.
+    /// Returns the part of a pattern before its first component with a wildcard, with the trailing slash.
     private static func fixedFolder(of pattern: String) -> String {
         let wild = pattern.firstIndex { "*?[".contains($0) } ?? pattern.endIndex
         return pattern[..<wild].lastIndex(of: "/").map { String(pattern[...$0]) } ?? ""
     }
 
-    /// The paths that a pattern finds, in order.
+    /// Returns the paths that match a pattern, in order.
     private static func expand(_ pattern: String) -> [String] {
         var found = glob_t()
         defer { globfree(&found) }

@@ -6,12 +6,12 @@ struct StoreMigration {
     let entry: BatchEntry
     let request: MigrationRequest
     let cancellation: CancellationFlag
-    /// Of the batch, without the program's name: what a report tells to run again.
+    /// The command line of the batch, without the program's name; a report shows it as the command to run again.
     let commandLine: [String]
-    /// Whether an earlier run began it and a destination stands: it was killed after the rename.
+    /// True if an earlier run started it and the destination exists: that run was killed after the rename.
     let wasBegun: Bool
 
-    /// Migrates, and tells what became of it. No error ends the batch.
+    /// Runs the migration and returns its outcome. No error ends the batch.
     func run() -> BatchResult {
         var result = BatchResult(status: .done, source: entry.source, destination: entry.destination)
         let clock = RunClock()
@@ -24,8 +24,8 @@ struct StoreMigration {
             result.peakMemory = report.peakMemory
             result.result = BatchConfiguration.result(entry.destination)
         } catch let error as MigrationError where wasBegun && error.category == .cannotCreate {
-            // The killed run had done all but its line: no destination stood when it began, and one comes by a rename
-            // of a finished store only. What it left of its work directory is gone now.
+            // The killed run had finished all but its line: there was no destination when it started, and only the rename of a
+            // finished store makes one. Its leftover work directory is removed by now.
             result.result = BatchConfiguration.result(entry.destination)
         } catch {
             result.fail(error)
@@ -40,7 +40,7 @@ struct StoreMigration {
         do {
             return try reporter.during { try migrate(reporter) }
         } catch {
-            // The store's own error is what its line tells.
+            // The result line gives the store's own error, not that of the report.
             _ = reporter.write(error)
             throw error
         }
@@ -51,7 +51,7 @@ struct StoreMigration {
         reporter.inputs = inputs
         let migration = inputs.migration(progress: reporter.counter, cancellation: cancellation)
         if !wasBegun { try reporter.check() }
-        // Only a store that the command line names goes where nobody has looked yet.
+        // Only destinations of stores named on the command line have not been checked yet.
         if entry.place == nil, let slash = entry.destination.lastIndex(of: "/") {
             try OutputFile.makeFolder(String(entry.destination[..<slash]))
         }
@@ -63,7 +63,7 @@ struct StoreMigration {
 }
 
 extension BatchResult {
-    /// Takes over what a migration lost.
+    /// Records the losses of a migration.
     fileprivate mutating func note(_ report: MigrationReport) {
         let runs = report.steps?.map(\.report) ?? [report]
         nilReferences = runs.reduce(report.rejects?.removedReferences ?? 0) {
@@ -73,7 +73,7 @@ extension BatchResult {
         (leftOutObjects, leftOutValues, leftOutLinks) = (left.objects, left.values, left.links)
     }
 
-    /// Takes an error over: what may go well the next time is postponed, all else failed.
+    /// Records an error. An error that may not recur is postponed; any other is a failure.
     mutating func fail(_ error: any Error) {
         let known = error as? MigrationError
         status = known?.category == .temporary ? .postponed : .failed

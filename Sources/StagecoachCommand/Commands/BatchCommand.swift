@@ -7,17 +7,17 @@ import Synchronization
 
 /// `stagecoach batch`.
 struct BatchCommand {
-    /// What the batch itself takes of the memory limit while workers do the work.
+    /// The share of the memory limit for the batch itself while workers migrate.
     private static let ownMemory = 32 << 20
-    /// Less than this is too little for any migration: what a process holds before it begins, as this one does, and the
-    /// least that the engine's parts need.
+    /// The least memory for any migration: the resident memory of a process before it starts, measured on this one, and the
+    /// minimum of the engine's parts.
     private static var leastMemory: Int { (ProcessMemory.currentResident() ?? (32 << 20)) + (19 << 20) }
 
     private let arguments: ParsedArguments
     private let commandLine: [String]
     private let console: Console
     private let shard: BatchShard
-    /// Bytes that this process may take as a worker; nil where it is none.
+    /// The memory limit of this process in bytes if it is a worker; nil otherwise.
     private let workerMemory: Int?
 
     init(_ arguments: ParsedArguments, commandLine: [String], console: Console) throws(UsageError) {
@@ -32,16 +32,16 @@ struct BatchCommand {
         }
         workerMemory = console.environment[BatchWorker.environmentKey].flatMap(Int.init)
         let isPattern = StoreGlob.isPattern(arguments.operands[0])
-        // What cannot be read is taken for a manifest, whose reading says why.
+        // An unreadable file is treated as a manifest, so that reading it gives the error.
         let isStore = (try? InputFile.isDatabase(arguments.operands[0])) == true
         let namesStores = isPattern || arguments.operands.count > 1 || isStore
         if namesStores, arguments[option: "into"] == nil { throw .missingOption("--into") }
         if namesStores, arguments[option: "to"] == nil { throw .missingOption("--to") }
     }
 
-    /// Migrates the stores and prints what became of them.
+    /// Migrates the stores and prints the outcome.
     ///
-    /// - Throws: errors of the manifest and of the results file; ``BatchUnfinished`` where not all stores are done.
+    /// - Throws: errors of the manifest and of the results file; ``BatchUnfinished`` if not all stores are done.
     func run() throws {
         let (entries, results) = try stores()
         let jobs = arguments.number("jobs") ?? 1
@@ -49,7 +49,7 @@ struct BatchCommand {
         let work = BatchRun.Work(
             entries: entries, places: shard.places(of: entries.count), arguments: arguments, commandLine: commandLine,
             environment: console.environment, shard: shard, jobs: jobs, memory: try memory(jobs: jobs))
-        // A worker's entries were looked at by the batch that began it.
+        // The batch that started a worker has already checked the entries.
         if workerMemory != nil {
             return try console.interruption.during(cancellation) { try serve(work, cancellation) }
         }
@@ -91,9 +91,9 @@ struct BatchCommand {
         try BatchUnfinished.check(summary)
     }
 
-    /// A worker's work: an entry a line on standard input, its result a line on standard output.
+    /// Serves as a worker: reads an entry's index a line from standard input, and prints its result a line.
     private func serve(_ work: BatchRun.Work, _ cancellation: CancellationFlag) throws {
-        // A batch that is killed leaves nobody at work: the next run would find the destination held.
+        // End with a killed batch. Otherwise the next run would find the destination held.
         _ = signal_at_end_of_parent(SIGTERM)
         while let line = readLine(), let place = Int(line.prefix { $0 != " " }), work.entries.indices.contains(place) {
             let entry = work.entries[place]
@@ -113,7 +113,7 @@ struct BatchCommand {
         }
     }
 
-    /// The entries of the whole batch, and the results file.
+    /// Returns the entries of the whole batch, and the path of the results file.
     private func stores() throws(MigrationError) -> ([BatchEntry], results: String) {
         let asked = arguments[option: "results"]
         let ending = shard.count > 1 ? ".results-\(shard.index)-of-\(shard.count).jsonl" : ".results.jsonl"
@@ -130,7 +130,7 @@ struct BatchCommand {
         return (entries, results)
     }
 
-    /// Results files of other shares of the same batch.
+    /// Returns the results files of other shares of the same batch.
     private static func sisters(of path: String) -> [String] {
         guard let cut = path.range(of: ".results", options: .backwards) else { return [] }
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
@@ -139,7 +139,7 @@ struct BatchCommand {
         return names.filter { $0.hasPrefix(stem) && $0.hasSuffix(".jsonl") }.sorted().map { "\(folder)/\($0)" }
     }
 
-    /// The options that change a result, in one text.
+    /// The options that change a result, as one text.
     private var options: String {
         let texts = [
             "keys", "unmappable", "on-invalid", "max-rejects", "external-threshold", "history", "cloudkit",
@@ -150,9 +150,9 @@ struct BatchCommand {
             separator: " ")
     }
 
-    /// Bytes for each job.
+    /// Returns the memory for each job in bytes.
     ///
-    /// - Throws: `batch.memory` (78) where that is too little, naming a number of jobs that works.
+    /// - Throws: `batch.memory` (78) if it is too little, naming a number of jobs that works.
     private func memory(jobs: Int) throws(MigrationError) -> Int {
         if let workerMemory { return workerMemory }
         let allowed = MemoryLimit.allowed(environment: console.environment)
@@ -170,7 +170,7 @@ struct BatchCommand {
     }
 }
 
-/// A batch of which not all stores are done, after its summary: there is nothing left to say but the exit code.
+/// A batch with unfinished stores. It is thrown after the summary is printed, and only carries the exit code.
 struct BatchUnfinished: Error {
     let exitCode: Int32
 

@@ -9,9 +9,9 @@ struct CheckCommand {
         work = try MigrationWork(arguments, console: console)
     }
 
-    /// Counts what is invalid and prints it. Nothing stays on disk but a report file that was asked for.
+    /// Counts invalid objects and prints them. Nothing stays on disk except requested report files.
     ///
-    /// - Throws: errors of the inputs and of the work; `check.violations` (65) where a migration would fail.
+    /// - Throws: errors of the inputs and of the work; `check.violations` (65) if a migration would fail.
     func run() throws {
         let files = work.request.reports
         let (inputs, checked) = try work.run(
@@ -39,21 +39,21 @@ extension CheckCommand {
     }
 }
 
-/// A check's result with what the command knows beyond it: a value that can be encoded.
+/// The encodable result of a check, with facts that only the command knows.
 struct CheckOutline: Encodable {
     let report: CheckReport
-    /// Whether a migration with the same arguments would fail for its objects' sake.
+    /// True if a migration with the same arguments would fail because of its objects.
     let fails: Bool
-    /// Whether the migration would leave invalid objects out.
+    /// True if the migration would leave invalid objects out.
     let rejects: Bool
     let maximumRejects: Int?
     let sourceVersion: String?
     let destinationVersion: String?
-    /// The mapping model's file; nil where it was inferred.
+    /// The file of the mapping model; nil if it was inferred.
     let mapping: String?
-    /// Where the way takes several migrations: the version that the last one looked at leads to.
+    /// The destination version of the last migration checked, if the way takes several; nil otherwise.
     var checkedVersion: String?
-    /// Why a migration would be refused for what it leaves behind; nil where it would not.
+    /// The reason why a migration would be refused for its losses; nil if it would not.
     var refusal: String?
 
     private enum Key: String, CodingKey {

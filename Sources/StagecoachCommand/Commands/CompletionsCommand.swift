@@ -2,7 +2,7 @@
 enum CompletionsCommand {
     static let shells = ["bash", "zsh", "fish"]
 
-    /// Prints the completion script for a shell.
+    /// Returns the completion script for a shell.
     ///
     /// - Throws: ``UsageError/notAnOperand(name:value:choices:nearest:)`` for another shell.
     static func script(_ arguments: ParsedArguments) throws(UsageError) -> String {

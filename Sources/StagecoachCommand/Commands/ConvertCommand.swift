@@ -3,14 +3,14 @@ import Mapping
 
 /// `stagecoach convert`.
 enum ConvertCommand {
-    /// Reads a mapping model of any form and writes it as JSON.
+    /// Reads a mapping model in any form and writes it as JSON.
     ///
-    /// What Xcode's compiler fills in follows from the two models, and so does what JSON may leave out. Without the models
-    /// it is left open: the JSON says which form it was converted from, and is filled in like that form when it is read
-    /// with them.
+    /// Xcode's compiler fills in defaults from the two models, and JSON may leave defaults out. Without the models they stay
+    /// open: the JSON records the form that it was converted from, and is completed like that form when it is read with the
+    /// models.
     ///
-    /// - Throws: `mapping.modelsNeeded` (78) where models are needed and not given; errors of the mapping model and of the
-    ///   models (66, 77, 78), of the output file (73, 74, 77).
+    /// - Throws: `mapping.modelsNeeded` (78) if models are needed and missing; errors of the mapping model and of the models
+    ///   (66, 77, 78), of the output file (73, 74, 77).
     static func run(_ arguments: ParsedArguments, console: Console) throws {
         let file = try MappingFile(path: arguments.operands[0])
         let json = try mappingModel(file, arguments).json()
@@ -40,7 +40,7 @@ enum ConvertCommand {
 
     private static func modelsNeeded(_ file: MappingFile) -> MigrationError {
         var remedy = "Name the model versions with --from and --to"
-        // Xcode notes the models' places in its project, which tells at least the versions' names.
+        // Xcode records the models' paths in its project, which give at least the names of the versions.
         if let outline = try? MappingOutline.reading(file), let source = outline.sourceModelPath,
             let destination = outline.destinationModelPath
         {

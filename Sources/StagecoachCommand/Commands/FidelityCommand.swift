@@ -4,10 +4,10 @@ import PersistentStore
 
 /// `stagecoach inspect --fidelity`.
 enum FidelityCommand {
-    /// Compares a store with what Core Data would make for its model, and prints each difference.
+    /// Compares a store with the one that Core Data would make for its model, and prints each difference.
     ///
-    /// - Throws: errors of the inputs; `model.noCache` (78) where no model is named and the store has none;
-    ///   `fidelity.differences` (65) where there are differences.
+    /// - Throws: errors of the inputs; `model.noCache` (78) if no model is named and the store has none; `fidelity.differences`
+    ///   (65) if there are differences.
     static func run(_ arguments: ParsedArguments, console: Console) throws {
         let path = arguments.operands[0]
         let store = try ModelArgument.open(path)
@@ -50,10 +50,10 @@ enum FidelityCommand {
     }
 }
 
-/// A comparison with what was compared: a value that can be encoded.
+/// The encodable result of a comparison, with the path and the model compared.
 struct FidelityOutline: Encodable {
     let path: String
-    /// The argument, or the words for the store's own.
+    /// The argument, or the words for the store's own model.
     let model: String
     let fidelity: StoreFidelity
 

@@ -4,9 +4,9 @@ import Mapping
 
 /// `stagecoach inspect`.
 enum InspectCommand {
-    /// Shows a store, a model or a mapping model, told apart by name and first bytes.
+    /// Prints a store, a model or a mapping model. Its name and first bytes determine which it is.
     ///
-    /// - Throws: errors of reading what it is.
+    /// - Throws: the errors of reading it.
     static func run(_ arguments: ParsedArguments, console: Console) throws {
         if arguments.has("fidelity") { return try FidelityCommand.run(arguments, console: console) }
         if arguments[option: "source"] != nil { throw UsageError.needsOption("--source", other: "--fidelity") }
@@ -40,7 +40,7 @@ enum InspectCommand {
         guard let beginning = try InputFile.beginning(of: path, count: 512) else {
             if MappingFile.isMappingModel(name: path, beginning: nil) { return .mapping }
             if ModelLocator.isModel(name: path) || InputFile.isFolder(path) { return .model }
-            // A file that is not there or may not be read: the error says which.
+            // The file is missing or not readable, and reading it gives the error that says which.
             _ = try InputFile.read(path, what: "store, model or mapping model")
             return .store
         }

@@ -1,6 +1,6 @@
 /// `stagecoach man`.
 enum ManualCommand {
-    /// The manual page of the program, or of one command.
+    /// Returns the manual page of the program or of one command.
     ///
     /// - Throws: ``UsageError/unknownCommand(_:nearest:)``.
     static func page(_ arguments: ParsedArguments) throws(UsageError) -> String {

@@ -3,9 +3,9 @@ import Foundation
 
 /// `stagecoach merge-reports`.
 enum MergeReportsCommand {
-    /// Adds up results files and prints what became of all stores.
+    /// Adds up results files and prints the outcome of all stores.
     ///
-    /// - Throws: what ``BatchLog/read(_:_:)`` and ``BatchManifest`` throw; ``BatchUnfinished`` where not all are done.
+    /// - Throws: the errors of ``BatchLog/read(_:_:)`` and ``BatchManifest``; ``BatchUnfinished`` if not all are done.
     /// - Complexity: O(lines) of time, O(destinations) of memory.
     static func run(_ arguments: ParsedArguments, commandLine: [String], console: Console) throws {
         let reports = arguments.all("report")
@@ -45,7 +45,7 @@ enum MergeReportsCommand {
         } else {
             console.output.write(BatchWording.summary(summary, results: arguments.operands))
         }
-        // The sources may be elsewhere by now: the results files have what these allowed.
+        // The sources may have been moved meanwhile. The results files have the permissions that the sources allowed.
         try BatchPage(summary: summary, results: results, command: ["stagecoach"] + commandLine)
             .write(reports, permissions: FilePermissions(ofSources: arguments.operands))
         try BatchUnfinished.check(summary)

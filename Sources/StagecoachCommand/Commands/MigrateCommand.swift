@@ -7,13 +7,13 @@ struct MigrateCommand {
     private let work: MigrationWork
     private let reporter: RunReporter
 
-    /// - Parameter commandLine: without the program's name.
+    /// - Parameter commandLine: the command line without the program's name.
     init(_ arguments: ParsedArguments, commandLine: [String], console: Console) throws(UsageError) {
         work = try MigrationWork(arguments, console: console)
         reporter = RunReporter(work.request, commandLine: commandLine)
     }
 
-    /// Migrates, prints the summary or the report, and writes the report files, also those of a run that fails.
+    /// Migrates, prints the summary or the report, and writes the report files, also if the run fails.
     ///
     /// - Throws: errors of the inputs, the destination and the run.
     func run() throws {
@@ -38,7 +38,7 @@ struct MigrateCommand {
         try reporter.write(result)
     }
 
-    /// Refuses impossible report files before the work, but after what is wrong with the inputs.
+    /// Refuses impossible report files before the work, but after errors of the inputs.
     private func check(before migration: ChainedMigration) throws {
         do throws(MigrationError) {
             try reporter.check()
@@ -49,12 +49,12 @@ struct MigrateCommand {
     }
 }
 
-/// A report with what the command knows beyond it: a value that can be encoded.
+/// The encodable result of a migration, with facts that only the command knows.
 struct MigrationResult: Encodable {
     let report: MigrationReport
     let sourceVersion: String?
     let destinationVersion: String?
-    /// The mapping model's file; nil where it was inferred.
+    /// The file of the mapping model; nil if it was inferred.
     let mapping: String?
 
     init(inputs: MigrationInputs, report: MigrationReport) {
@@ -88,11 +88,11 @@ struct MigrationResult: Encodable {
         try container.encodeIfPresent(mapping, forKey: .mapping)
     }
 
-    /// One JSON object with sorted keys and a line end.
+    /// Returns one JSON object with sorted keys and a line end.
     func json() throws -> String { try JSONText.text(self) }
 }
 
-/// Values as JSON for people and programs: sorted keys, indented, a line end.
+/// Encodes values as JSON for people and programs: sorted keys, indented, with a line end.
 enum JSONText {
     static func text(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
@@ -100,7 +100,7 @@ enum JSONText {
         return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
     }
 
-    /// The same on one line.
+    /// Returns the JSON on one line.
     static func line(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

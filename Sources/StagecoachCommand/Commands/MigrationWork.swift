@@ -1,15 +1,14 @@
 import Diagnostics
 import Stagecoach
 
-/// What `migrate` and `check` have in common: the arguments, and the work on them, which shows its progress and heeds
-/// signals.
+/// The common part of `migrate` and `check`: the arguments, and the work on them with progress display and signal handling.
 struct MigrationWork {
     let request: MigrationRequest
-    /// Whether the result goes to standard output as JSON.
+    /// True if the result is printed to standard output as JSON.
     let printsJSON: Bool
     let console: Console
     private let style: ProgressDisplay.Style
-    /// Where lines of JSON go; nil: standard error.
+    /// The file for lines of JSON; nil for standard error.
     private let progressFile: String?
 
     init(_ arguments: ParsedArguments, console: Console) throws(UsageError) {
@@ -21,13 +20,13 @@ struct MigrationWork {
         self.console = console
     }
 
-    /// Reads the inputs and works on them.
+    /// Reads the inputs and runs the work on them.
     ///
     /// - Parameters:
-    ///   - counter: counts how far the work is.
-    ///   - prepare: what may stop the work once the inputs are known to be sound.
-    ///   - outcome: what it means that a signal stops the work.
-    ///   - work: shows its progress.
+    ///   - counter: counts the progress.
+    ///   - prepare: may stop the work by throwing, after the inputs have been checked.
+    ///   - outcome: the consequence of stopping the work by a signal, in words.
+    ///   - work: the work, whose progress is shown.
     /// - Throws: errors of the inputs, of the preparation and of the work.
     func run<Report>(
         counter: ProgressCounter = ProgressCounter(),
@@ -42,7 +41,7 @@ struct MigrationWork {
         }
         return try console.interruption.during(cancellation, outcome: outcome) {
             try ProgressDisplay.during(counter, console: console, style: style, events: file) {
-                // A source that another process has locked is waited for here already.
+                // The wait for a source locked by another process starts here already.
                 let inputs = try WaitBoard.$current.withValue(counter.waits) { try MigrationInputs(request) }
                 let migration = inputs.migration(progress: counter, cancellation: cancellation)
                 try prepare(inputs, migration)

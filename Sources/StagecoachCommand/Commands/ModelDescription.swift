@@ -1,7 +1,7 @@
 import Diagnostics
 import ManagedModel
 
-/// What `inspect` says of a model: a value that can be encoded.
+/// The encodable description of a model for `inspect`.
 struct ModelDescription: Encodable {
     /// An attribute, its own or inherited.
     struct Attribute: Encodable {
@@ -9,7 +9,7 @@ struct ModelDescription: Encodable {
         let type: String
         let isOptional: Bool
         let isTransient: Bool
-        /// Where it differs from the name.
+        /// The renaming identifier if it differs from the name; else nil.
         let renamingIdentifier: String?
     }
     /// A relationship, its own or inherited.
@@ -28,7 +28,7 @@ struct ModelDescription: Encodable {
         let parent: String?
         let isAbstract: Bool
         let renamingIdentifier: String?
-        /// 64 hexadecimal digits; nil where it is known to Core Data only.
+        /// 64 hexadecimal digits; nil if only Core Data knows the hash.
         let versionHash: String?
         let attributes: [Attribute]
         let relationships: [Relationship]
@@ -37,7 +37,7 @@ struct ModelDescription: Encodable {
     let kind = "model"
     let path: String
     let version: String?
-    /// Of the bundle; empty where a single version is shown.
+    /// The versions of the bundle; empty if a single version is shown.
     let versions: [String]
     let versionIdentifiers: [String]
     let versionChecksum: String?
@@ -45,7 +45,7 @@ struct ModelDescription: Encodable {
 
     /// Reads a model.
     ///
-    /// - Throws: what ``ModelLocator`` throws (66, 74, 77, 78).
+    /// - Throws: the errors of ``ModelLocator`` (66, 74, 77, 78).
     init(argument: String) throws(MigrationError) {
         let loaded = try ModelLocator.load(argument)
         let model = loaded.model

@@ -11,7 +11,7 @@ struct PlanCommand {
 
     private let request: MigrationRequest
     private let format: Format
-    /// A new file for the plan, to be run with `migrate --plan`.
+    /// The new file for the plan, to be run with `migrate --plan`; nil if none was requested.
     private let saved: String?
     private let console: Console
 
@@ -26,7 +26,7 @@ struct PlanCommand {
         }
     }
 
-    /// Plans and prints. Nothing is written to disk but the file that was asked for.
+    /// Makes and prints the plan. Nothing is written to disk except the requested file.
     ///
     /// - Throws: errors of the inputs, of planning, and of the file.
     func run() throws {
@@ -44,16 +44,16 @@ struct PlanCommand {
     }
 }
 
-/// A plan with what the command knows beyond it: a value that can be encoded. Its JSON may be run as a plan.
+/// The encodable plan, with facts that only the command knows. Its JSON may be run as a plan.
 struct PlanOutline: Encodable {
     let plan: MigrationPlan
     let source: String
     let destination: String
     let sourceVersion: String?
     let destinationVersion: String?
-    /// The mapping models' files; nil where it was inferred.
+    /// The files of the mapping models; nil if the mapping model was inferred.
     let mapping: String?
-    /// The way over several versions; nil where it is one step.
+    /// The way over several versions; nil for a single step.
     let chain: ChainPlan?
     var notes: [String] = []
 

@@ -2,7 +2,7 @@ import Diagnostics
 
 /// `stagecoach port`.
 enum PortCommand {
-    /// Lists what must change in policy sources for Linux, and prints the registrations.
+    /// Lists the changes that policy sources need for Linux, and prints the registrations.
     ///
     /// - Throws: errors of the sources (66, 74, 77) and of the folder for ported copies (73, 74, 77).
     static func run(_ arguments: ParsedArguments, console: Console) throws {

@@ -3,34 +3,34 @@ import ManagedModel
 import PersistentStore
 import Stagecoach
 
-/// What `inspect` says of a store: a value that can be encoded.
+/// The encodable description of a store for `inspect`.
 struct StoreDescription: Encodable {
     /// An entity of the store.
     struct Entity: Encodable {
         let name: String
-        /// Z_ENT in the file.
+        /// Its Z_ENT in the file.
         let number: Int
         let parent: String?
-        /// Objects, those of subentities not counted; nil where the entity's table is not known.
+        /// The number of objects without those of subentities; nil if the entity's table is unknown.
         var objects: Int?
-        /// The highest key handed out; on root entities only.
+        /// The highest key given out; only for root entities.
         let maximumKey: Int?
     }
 
-    /// What is known of the version that wrote the store.
+    /// The known facts about the version that wrote the store.
     struct Version: Encodable {
         let bundle: String
-        /// The model to read the store by; nil where nothing says it.
+        /// The model to read the store with; nil if no version was found.
         private(set) var model: ManagedObjectModel?
-        /// All that match; empty where none does.
+        /// All versions that match; empty if none does.
         let versions: [String]
-        /// `hashes`, `cachedModel` or `schema`; nil where nothing says it.
+        /// The evidence for the match: `hashes`, `cachedModel` or `schema`; nil if no version was found.
         let evidence: StoreVersion.Evidence?
-        /// Why nothing says it.
+        /// The reason why no version was found; nil if one was.
         let problem: String?
-        /// The versions' configurations that the store may have been made for; empty where it has all entities.
+        /// The configurations of the versions that the store may have been made for; empty if it has all entities.
         var configurations: [String] = []
-        /// Entities without a version hash: whoever wrote the store left it out.
+        /// The entities without a version hash in the store's metadata.
         var withoutHashes: [String] = []
 
         private enum CodingKeys: String, CodingKey {
@@ -50,27 +50,27 @@ struct StoreDescription: Encodable {
     let modelVersionIdentifiers: [String]
     let versionChecksum: String?
     let hasCachedModel: Bool
-    /// The configurations of the model that the store may have been made for; empty where it has all entities.
+    /// The configurations of the model that the store may have been made for; empty if it has all entities.
     private(set) var configurations: [String] = []
-    /// Which versions of a bundle wrote the store; nil where no bundle was named.
+    /// The versions of a bundle that wrote the store; nil if no bundle was named.
     private(set) var version: Version?
     let journalMode: String
     let pageSize: Int
     let fileBytes: Int
-    /// Nil where there is no -wal.
+    /// The size of the -wal; nil if there is none.
     let walBytes: Int?
     let applicationKeys: [String]
     let features: [String]
-    /// What the store lacks of the model that its metadata and its cached model name, a sentence each.
+    /// The parts that the store lacks compared with the model in its metadata and cached model, a sentence each.
     private(set) var damages: [String] = []
     private(set) var entities: [Entity]
 
     /// Reads a store's facts and counts its objects.
     ///
     /// - Parameters:
-    ///   - bundle: versions of a model, to say which of them wrote the store.
-    ///   - repairs: whether objects are counted as if what is missing were empty or nil.
-    /// - Throws: what ``SourceStore`` throws (65, 66, 74, 75, 77).
+    ///   - bundle: the versions of a model, to find those that wrote the store.
+    ///   - repairs: true to count objects as if missing parts were empty or nil.
+    /// - Throws: the errors of ``SourceStore`` (65, 66, 74, 75, 77).
     /// - Complexity: O(rows) time, O(entities) memory and a small page cache.
     init(path: String, bundle argument: String? = nil, repairs: Bool = false) throws(MigrationError) {
         let store = try ModelArgument.open(path)
@@ -90,7 +90,7 @@ struct StoreDescription: Encodable {
         walBytes = store.file.walSize.map(Int.init)
         applicationKeys = metadata.applicationValues.map(\.key)
         hasCachedModel = try store.cachedModelContent() != nil
-        // A cached model that cannot be read is no reason to say nothing of the store.
+        // Without a readable cached model, the other facts of the store are still worth printing.
         var model = version?.model
         do { model = try store.cachedModel() ?? model } catch  where error.category != .io {}
         if let whole = model { model = whole.fitting(storeHashes: metadata.versionHashes) ?? whole }
@@ -106,7 +106,7 @@ struct StoreDescription: Encodable {
                 maximumKey: $0.parent == 0 ? Int($0.maximum) : nil)
         }
         if let model, entities.isEmpty {
-            // A store without Z_PRIMARYKEY: its model has the numbers.
+            // A store without Z_PRIMARYKEY: the numbers come from its model.
             let schema = StoreSchema(model: model)
             entities = schema.entityByNumber.sorted { $0.key < $1.key }.map { number, index in
                 let entity = model.entity(at: index)
@@ -122,7 +122,7 @@ struct StoreDescription: Encodable {
         try store.close()
     }
 
-    /// Counts through the cached model; false where it does not fit the file.
+    /// Counts objects with the cached model. Returns false if it does not fit the file.
     private mutating func count(
         by model: ManagedObjectModel?, in store: SourceStore, repairs: Bool
     ) throws(MigrationError) -> Bool {
@@ -148,14 +148,14 @@ struct StoreDescription: Encodable {
         return true
     }
 
-    /// Counts by the names in Z_PRIMARYKEY: the table of a root entity and of all below it is `Z` and its name.
+    /// Counts objects by the names in Z_PRIMARYKEY. The table of a root entity and its descendants is `Z` and its name.
     private mutating func count(
         _ connection: Connection, tables: [String], keys: [PrimaryKeyRow]
     ) throws(MigrationError) {
         let parents = Dictionary(keys.map { ($0.number, $0.parent) }, uniquingKeysWith: { first, _ in first })
         func root(of number: Int) -> Int {
             var number = number
-            // A damaged hierarchy may be a ring.
+            // A damaged hierarchy may be cyclic.
             for _ in 0..<keys.count {
                 guard let parent = parents[number], parent != 0 else { break }
                 number = parent
@@ -167,7 +167,7 @@ struct StoreDescription: Encodable {
             guard let row = keys.first(where: { $0.number == number }) else { continue }
             let table = "Z" + row.name.uppercased()
             guard tables.contains(table) else { continue }
-            // One scan without a sort, whatever the number of rows.
+            // One scan without a sort, for any number of rows.
             let sums = members.map { "sum(Z_ENT = \(entities[$0].number))" }
             for (position, part) in sums.chunked(by: 500) {
                 let statement = try connection.prepare(
@@ -182,7 +182,7 @@ struct StoreDescription: Encodable {
 }
 
 extension StoreDescription.Version {
-    /// - Throws: what reading the store and the bundle throws; not that no version matches.
+    /// - Throws: errors of reading the store and the bundle. A failed match is not an error.
     fileprivate static func find(store: String, argument: String) throws(MigrationError) -> Self {
         guard let folder = ModelLocator.bundle(of: argument) else {
             throw MigrationError(
@@ -204,13 +204,13 @@ extension StoreDescription.Version {
 }
 
 extension Array {
-    /// Parts of at most so many elements, each with the position of its first.
+    /// Returns slices of at most the given size, each with the index of its first element.
     fileprivate func chunked(by size: Int) -> [(position: Int, part: [Element])] {
         stride(from: 0, to: count, by: size).map { ($0, Array(self[$0..<Swift.min($0 + size, count)])) }
     }
 }
 
-/// The tables of a store by name.
+/// The tables of a store.
 enum StoreTables {
     /// - Complexity: O(tables).
     static func names(_ connection: Connection) throws(MigrationError) -> [String] {
@@ -222,17 +222,17 @@ enum StoreTables {
         return names
     }
 
-    /// A name as an SQL identifier.
+    /// Returns a name as an SQL identifier.
     static func quoted(_ name: String) -> String {
         "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 }
 
-/// What a store uses of Core Data beyond plain rows, in words.
+/// Lists the features of Core Data that a store uses beyond plain rows, in words.
 enum StoreFeatures {
     /// - Parameters:
-    ///   - model: the cached model; nil leaves what only it can say unsaid.
-    ///   - tables: the file's tables.
+    ///   - model: the cached model; if nil, features that only the model shows are left out.
+    ///   - tables: the tables of the file.
     static func list(model: ManagedObjectModel?, tables: [String]) -> [String] {
         var features: [String] = []
         for entity in model?.entities ?? [] {

@@ -13,10 +13,10 @@ struct VerifyCommand {
         runsPolicies = arguments.has("run-policies")
     }
 
-    /// Reads both stores and prints what differs.
+    /// Reads both stores and prints the differences.
     ///
-    /// - Throws: errors of the inputs and of reading; `verify.differences` (65) where the destination is not what the
-    ///   migration makes.
+    /// - Throws: errors of the inputs and of reading; `verify.differences` (65) if the destination differs from the result of
+    ///   the migration.
     func run() throws {
         let (inputs, report) = try work.run(
             preparing: { _, _ in }, outcome: "not all was compared",

@@ -1,4 +1,4 @@
-/// The completion script for bash, 4.0 or newer; it needs no package of completions.
+/// The completion script for bash, 4.0 or newer. It does not need the bash-completion package.
 enum BashCompletion {
     static func script(_ commands: [CommandSpecification]) -> String {
         let names = commands.map(\.name)
@@ -45,7 +45,7 @@ enum BashCompletion {
     private static func action(_ word: CompletionWord) -> String {
         switch word {
         case .words(let words): reply(words)
-        // Where there is no reply, readline completes paths itself, and quotes them.
+        // Without a reply, readline completes paths itself, and quotes them.
         case .files: ":"
         case .folders: "compopt -o dirnames +o default"
         case .nothing: "compopt +o default"

@@ -1,13 +1,13 @@
-/// What a shell may offer for an option's value or an operand.
+/// The words that a shell offers for an option's value or an operand.
 enum CompletionWord: Equatable {
-    /// Some words.
+    /// A list of words.
     case words([String])
     case files
     case folders
-    /// Numbers, sizes and names that no shell knows.
+    /// Nothing, for numbers, sizes and names unknown to a shell.
     case nothing
 
-    /// What is offered for the value of an option; nil for a flag.
+    /// Makes the words for the value of an option; nil for a flag.
     init?(_ option: OptionSpecification) {
         switch option.value {
         case .flag: return nil
@@ -18,7 +18,7 @@ enum CompletionWord: Equatable {
         }
     }
 
-    /// What is offered for the operands of a command: they are paths but where it names its words.
+    /// Makes the words for the operands of a command: paths, unless the command lists its words.
     init(operandsOf command: CommandSpecification) {
         if !command.operandWords.isEmpty {
             self = .words(command.operandWords)
@@ -39,7 +39,7 @@ enum CompletionWord: Equatable {
 }
 
 extension OptionSpecification {
-    /// The first sentence of its help, without the full stop: shells show one line.
+    /// The first sentence of the help without the full stop, because shells show one line.
     var shortHelp: String {
         var text = help
         if let end = help.range(of: ". ") { text = String(help[..<end.lowerBound]) }

@@ -32,7 +32,7 @@ enum FishCompletion {
         }
     }
 
-    /// A word in single quotes, where a backslash and a quote are escaped.
+    /// Returns a word in single quotes, with backslashes and quotes escaped.
     private static func quoted(_ text: String) -> String {
         "'\(text.replacing("\\", with: "\\\\").replacing("'", with: "\\'"))'"
     }

@@ -64,7 +64,7 @@ enum ZshCompletion {
         }
     }
 
-    /// A description inside brackets.
+    /// Returns a description with the characters escaped that have a meaning inside brackets.
     private static func bracketed(_ text: String) -> String {
         var result = ""
         for character in text {
@@ -74,7 +74,7 @@ enum ZshCompletion {
         return result
     }
 
-    /// A word in single quotes.
+    /// Returns a word in single quotes.
     private static func quoted(_ text: String) -> String {
         "'\(text.replacing("'", with: "'\\''"))'"
     }

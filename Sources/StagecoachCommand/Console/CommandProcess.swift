@@ -8,7 +8,7 @@ package enum CommandProcess {
     ///
     /// - Returns: the exit code.
     package static func run() -> Int32 {
-        // A reader that goes away is an error of one write, not the end of a migration.
+        // A closed pipe is an error of one write, not the end of a migration.
         signal(SIGPIPE, SIG_IGN)
         let output = DescriptorSink(STDOUT_FILENO)
         let console = Console(
@@ -16,30 +16,30 @@ package enum CommandProcess {
             isTerminal: isatty(STDERR_FILENO) == 1, columns: { Console.columns(of: STDERR_FILENO) })
         watchSignals(console)
         let code = Command.run(Array(CommandLine.arguments.dropFirst()), console: console)
-        // Who closes a pipe has seen enough; a full disk has not taken the result.
+        // A reader that closes the pipe has seen enough, but on a full disk the result is lost.
         guard code == 0, output.failure != 0, output.failure != EPIPE else { return code }
         console.messages.write(
             "stagecoach: standard output: writing failed: \(String(cString: strerror(output.failure)))\n")
         return MigrationError.Category.io.rawValue
     }
 
-    /// Takes SIGINT and SIGTERM in a thread of their own, where anything may be called.
+    /// Handles SIGINT and SIGTERM in a thread of their own, where any function may be called.
     private static func watchSignals(_ console: Console) {
         var watched = sigset_t()
         sigemptyset(&watched)
         for number in [SIGINT, SIGTERM] {
-            // What the parent had ignored (nohup, a background job of a script) stays ignored.
+            // A signal that the parent ignored (nohup, a background job of a script) stays ignored.
             var action = sigaction()
             sigaction(number, nil, &action)
             if action.__sigaction_handler.sa_handler.map({ unsafeBitCast($0, to: Int.self) }) != 1 {
                 sigaddset(&watched, number)
             }
         }
-        // Before any other thread is made: they inherit the mask.
+        // Block them before any other thread starts: threads inherit the mask.
         pthread_sigmask(SIG_BLOCK, &watched, nil)
         let set = watched
-        // A worker is asked by its batch, and by whoever signals all processes of a job: that is one wish, and the batch
-        // says what becomes of it.
+        // A worker may be signalled by its batch and by a sender that signals all processes of a job. Both mean one request,
+        // and the batch reports its outcome.
         let isWorker = console.environment[BatchWorker.environmentKey] != nil
         Thread.detachNewThread {
             var set = set

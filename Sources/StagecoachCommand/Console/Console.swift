@@ -1,16 +1,15 @@
 import Glibc
 
-/// Everything a command sees of the world around it: streams, terminal, environment, the wish to stop. Tests bring
-/// their own.
+/// The environment of a command: streams, terminal, environment variables, interruption. Tests supply their own.
 package struct Console: Sendable {
     /// Standard output: results.
     package let output: any TextSink
     /// Standard error: messages and progress.
     package let messages: MessageStream
     package let environment: [String: String]
-    /// Whether standard error is a terminal.
+    /// True if standard error is a terminal.
     package let isTerminal: Bool
-    /// Columns of the terminal, as it says; nil where it does not. Asked anew for each line, because windows change.
+    /// The width of the terminal in columns; nil if unknown. Read anew for each line, because windows are resized.
     package let columns: @Sendable () -> Int?
     package let interruption: Interruption
 
@@ -26,13 +25,13 @@ package struct Console: Sendable {
         self.interruption = interruption ?? Interruption()
     }
 
-    /// Columns that a progress line may take: `COLUMNS`, else what the terminal says, else 80.
+    /// The greatest width of a progress line in columns: `COLUMNS`, else the terminal's width, else 80.
     var lineWidth: Int {
         if let text = environment["COLUMNS"], let number = Int(text), number > 0 { return number }
         return columns() ?? 80
     }
 
-    /// Columns of a terminal by its descriptor.
+    /// Returns the width of a terminal in columns, by its descriptor; nil if unknown.
     package static func columns(of descriptor: Int32) -> Int? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }

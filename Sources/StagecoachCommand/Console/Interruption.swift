@@ -2,13 +2,13 @@ import Diagnostics
 import Stagecoach
 import Synchronization
 
-/// The wish to stop: what the first signal cancels, and what a signal means where nothing can be cancelled.
+/// The handling of interruptions: the first signal cancels the running work; a signal without such work ends the process.
 package final class Interruption: Sendable {
-    /// What a signal is to be followed by.
+    /// The consequence of a signal.
     package enum Consequence: Sendable, Equatable {
-        /// The work was asked to end; it cleans up.
+        /// The work was asked to end and cleans up.
         case stopping
-        /// The process is to end at once.
+        /// The process must end at once.
         case atOnce
     }
 
@@ -20,9 +20,9 @@ package final class Interruption: Sendable {
 
     package init() {}
 
-    /// Runs work that a flag can stop.
+    /// Runs work that a flag can cancel.
     ///
-    /// - Parameter outcome: what a stop means, in words for people.
+    /// - Parameter outcome: the consequence of a cancellation, in words for people.
     func during<Result>(
         _ flag: CancellationFlag, outcome: String = "no destination was made", _ work: () throws -> Result
     ) rethrows -> Result {
@@ -31,7 +31,7 @@ package final class Interruption: Sendable {
         return try work()
     }
 
-    /// Takes note of a signal.
+    /// Handles a signal.
     ///
     /// - Parameter signal: its name, `SIGINT`.
     package func interrupt(by signal: String) -> Consequence {

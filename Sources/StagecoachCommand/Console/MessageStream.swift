@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Standard error: messages by the line, and on a terminal one progress line beneath them, redrawn in place.
+/// Standard error: whole lines of messages, and on a terminal one progress line below them, redrawn in place.
 package final class MessageStream: Sendable {
     private let sink: any TextSink
-    /// Characters of the progress line that stands on the terminal now.
+    /// The length of the progress line now on the terminal, in characters.
     private let drawn = Mutex(0)
 
     package init(_ sink: any TextSink) { self.sink = sink }
 
-    /// Writes whole lines, the progress line out of the way.
+    /// Writes whole lines, after removing the progress line.
     package func write(_ text: String) {
         drawn.withLock { width in
             sink.write(Self.erasing(width) + text)
@@ -16,7 +16,7 @@ package final class MessageStream: Sendable {
         }
     }
 
-    /// Puts a progress line in place of the last one; an empty text takes it away. No escape codes: spaces erase.
+    /// Replaces the progress line; an empty text removes it. Spaces erase the old line, without escape codes.
     package func redraw(_ line: String) {
         drawn.withLock { width in
             if line.isEmpty {

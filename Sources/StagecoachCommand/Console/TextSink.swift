@@ -1,15 +1,15 @@
 import Glibc
 import Synchronization
 
-/// Where text goes: a file descriptor, or a test's buffer.
+/// A target for text: a file descriptor, or a buffer of a test.
 package protocol TextSink: Sendable {
-    /// Writes all of the text. What goes wrong is remembered, not thrown: a closed pipe must not end a migration.
+    /// Writes all of the text. An error is recorded, not thrown: a closed pipe must not end a migration.
     func write(_ text: String)
-    /// The error number of the first write that failed; 0 where none did.
+    /// The error number of the first failed write; 0 if none failed.
     var failure: Int32 { get }
 }
 
-/// Text to a file descriptor, unbuffered.
+/// Writes text to a file descriptor, unbuffered.
 package final class DescriptorSink: TextSink {
     private let descriptor: Int32
     private let failed = Atomic<Int32>(0)
@@ -28,7 +28,7 @@ package final class DescriptorSink: TextSink {
                 if count >= 0 {
                     rest = UnsafeRawBufferPointer(rebasing: rest[count...])
                 } else if errno == EAGAIN {
-                    // A terminal that another program left non-blocking.
+                    // Another program may have left the terminal non-blocking.
                     var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                     poll(&waiting, 1, 1000)
                 } else if errno != EINTR {
@@ -40,7 +40,7 @@ package final class DescriptorSink: TextSink {
     }
 }
 
-/// Text kept in memory, for tests.
+/// Keeps text in memory, for tests.
 package final class TextBuffer: TextSink {
     private let content = Mutex("")
 

@@ -5,9 +5,9 @@ import Mapping
 import SpillStorage
 import Stagecoach
 
-/// `stagecoach demo`: makes a store, migrates it and shows what happened.
+/// `stagecoach demo`: makes a store, migrates it and shows the result.
 struct DemoCommand {
-    /// The limit that the demonstration keeps, in bytes, where none is given.
+    /// The memory limit of the demonstration in bytes, if none is given.
     static let standardLimit = 64 << 20
 
     private let kept: String?
@@ -20,9 +20,9 @@ struct DemoCommand {
         self.console = console
     }
 
-    /// Runs the demonstration; its folder is removed at the end, unless it is to be kept.
+    /// Runs the demonstration. Its folder is removed at the end, unless the user keeps it.
     ///
-    /// - Throws: `demo.folder` (73), `demo.memory` (70) where the limit was not kept, and what a migration throws.
+    /// - Throws: `demo.folder` (73), `demo.memory` (70) if the limit was exceeded, and the errors of a migration.
     func run() throws {
         let cancellation = CancellationFlag()
         try console.interruption.during(cancellation) {
@@ -87,7 +87,7 @@ struct DemoCommand {
         try finish(folder)
     }
 
-    /// Says what the whole process held, making the store included.
+    /// Reports the peak memory of the whole process, which also made the store.
     private func finish(_ folder: DemoFolder) throws {
         let peak = ProcessMemory.peakResident() ?? 0
         guard peak <= memoryLimit else {
@@ -113,12 +113,12 @@ struct DemoCommand {
     private func say(_ line: String) { console.output.write(line + "\n") }
 }
 
-/// The folder of a demonstration, and what it may remove of it.
+/// The folder of a demonstration, and the files in it that may be removed.
 struct DemoFolder {
     let path: String
     private let isOurs: Bool
 
-    /// Makes a temporary folder, or takes the one to keep, which must be new or empty.
+    /// Makes a temporary folder, or uses the folder to keep, which must be new or empty.
     ///
     /// - Throws: `demo.folder` (73).
     init(kept: String?, environment: [String: String]) throws(MigrationError) {
@@ -156,7 +156,7 @@ struct DemoFolder {
         try OutputFile.create(file("library.json"), DemoTexts.mapping)
     }
 
-    /// Removes what the demonstration made, and the folder where it made that too.
+    /// Removes the files of the demonstration, and the folder if the demonstration made it.
     func remove() {
         if isOurs {
             try? FileManager.default.removeItem(atPath: path)

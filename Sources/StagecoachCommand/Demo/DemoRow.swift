@@ -2,7 +2,7 @@ import ManagedModel
 import PersistentStore
 import Rows
 
-/// Where an entity's properties stand in its table, by name.
+/// The slots of an entity's properties in its table, by name.
 struct DemoColumns {
     let attributes: [String: Int]
     let toOnes: [String: (column: Int, entity: Int?, order: Int?, number: Int64)]
@@ -20,7 +20,7 @@ struct DemoColumns {
     }
 }
 
-/// An object of the demonstration before it is stored. A class: filled by name where it is made.
+/// An object of the demonstration before it is stored. It is a class, so that a closure can fill it by name.
 final class DemoRow {
     private enum Value {
         case integer(Int64)
@@ -39,7 +39,7 @@ final class DemoRow {
     func set(_ name: String, integer: Int64) { values.append((name, .integer(integer))) }
     func set(_ name: String, real: Double) { values.append((name, .real(real))) }
     func set(_ name: String, blob: [UInt8]) { values.append((name, .blob(blob))) }
-    /// A to-one relationship, with the place of this object in the ordered inverse.
+    /// Sets a to-one relationship, with the position of this object in the ordered inverse.
     func set(_ name: String, key: Int64, order: Int64? = nil) { values.append((name, .reference(key, order: order))) }
 
     /// Puts the values into a row of a batch.
@@ -65,7 +65,7 @@ final class DemoRow {
     }
 }
 
-/// Words for the demonstration's objects, by their keys.
+/// The words in the demonstration's objects, by key.
 enum DemoWords {
     private static let given = ["Ada", "Boris", "Clara", "Dmitri", "Edith", "Farid", "Greta", "Hiro", "Ines", "Jonas"]
     private static let family = [
@@ -80,7 +80,7 @@ enum DemoWords {
     static func name(_ key: Int) -> String { "\(given[key % given.count]) \(family[key % family.count]) \(key)" }
     static func subject(_ key: Int) -> String { subjects[key % subjects.count] }
     static func title(_ key: Int) -> String { "\(kinds[key % kinds.count]) \(subject(key)), vol. \(1 + key / 91)" }
-    /// Sixteen bytes that look like a UUID of version 4.
+    /// Returns sixteen bytes that look like a version 4 UUID.
     static func identifier(_ key: Int) -> [UInt8] {
         var state = UInt64(key) &* 0x9E37_79B9_7F4A_7C15
         var bytes = (0..<16).map { _ -> UInt8 in

@@ -3,7 +3,7 @@ import ManagedModel
 import PersistentStore
 import Rows
 
-/// Shows a few rows of a store: its objects as a person would write them down.
+/// Prints a few rows of a store as objects in readable form.
 struct DemoSample {
     private let store: SourceStore
     private let layout: StoreLayout
@@ -14,7 +14,7 @@ struct DemoSample {
         layout = try store.layout(for: model)
     }
 
-    /// An object in one line, `Entity p<key>  name value, …`: the named attributes and to-one relationships.
+    /// Returns an object in one line, `Entity p<key>  name value, …`: the named attributes and to-one relationships.
     ///
     /// - Throws: `store.…`.
     func line(_ entityName: String, key: Int64, _ properties: [String]) throws(MigrationError) -> String {

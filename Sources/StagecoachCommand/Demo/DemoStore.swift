@@ -4,9 +4,9 @@ import PersistentStore
 import Rows
 import Stagecoach
 
-/// The store that `demo` migrates: 200,000 objects of a library, the same at every run.
+/// The store that `demo` migrates: 200,000 objects of a library, the same in every run.
 struct DemoStore {
-    /// How many objects of each entity.
+    /// The number of objects of each entity.
     static let authors = 5_000
     static let items = 45_000
     static let chapters = 149_800
@@ -22,7 +22,7 @@ struct DemoStore {
 
     /// Makes a store of the older model version.
     ///
-    /// - Throws: the cancellation's error; what ``DestinationStore`` throws (73, 74, 77).
+    /// - Throws: the cancellation's error; the errors of ``DestinationStore`` (73, 74, 77).
     /// - Complexity: O(objects) time; memory is a page cache of 1 MB and one batch.
     static func create(at path: String, model: ManagedObjectModel, cancellation: CancellationFlag) throws {
         let demo = try DemoStore(path: path, model: model, cancellation: cancellation)
@@ -75,7 +75,7 @@ struct DemoStore {
         try finish()
     }
 
-    /// Three or four chapters a book, in order, spread so that their number comes out.
+    /// Writes three or four chapters a book, in order, distributed so that they add up to the total.
     private func fillChapters() throws {
         var book = 1
         var place = 0
@@ -98,7 +98,7 @@ struct DemoStore {
         }
     }
 
-    /// One or two tags an item.
+    /// Writes one or two tags an item.
     private func fillLinks() throws {
         guard let items = schema.model.entity(named: "Item")?.relationship(named: "tags"),
             case .join(let join, let itemSide) = schema.storage(of: items)
@@ -119,7 +119,7 @@ struct DemoStore {
         func isLinked(_ item: Int, _ tag: Int) -> Bool {
             tag == 1 + item % Self.tags || (item % 2 == 0 && tag == 1 + (item + 37) % Self.tags)
         }
-        // In ascending order of the first column, then of the second.
+        // Ascending by the first column, then by the second.
         if itemSide == 0 {
             for item in 1...Self.items {
                 for tag in Set([1 + item % Self.tags, 1 + (item + 37) % Self.tags]).sorted() where isLinked(item, tag) {
@@ -135,7 +135,7 @@ struct DemoStore {
         try writer.finish()
     }
 
-    /// Writes the table of a root entity, keys from 1.
+    /// Writes the table of a root entity, with keys from 1.
     private func table(
         _ root: String, count: Int, _ make: (Int, [String: EntityDescription]) -> DemoRow
     ) throws {

@@ -1,6 +1,6 @@
-/// The models and the mapping model of `stagecoach demo`, in the binary so that it runs anywhere.
+/// The models and the mapping model of `stagecoach demo`, embedded in the binary so that it runs anywhere.
 ///
-/// The same texts stand in `Fixtures`; a test compares them.
+/// `Fixtures` has the same texts; a test compares them.
 package enum DemoTexts {
     /// `Library.xcdatamodel/contents`.
     package static let sourceModel =

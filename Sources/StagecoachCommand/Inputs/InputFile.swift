@@ -2,16 +2,15 @@ import Diagnostics
 import Glibc
 import ManagedModel
 
-/// Reads small input files whole, and tells kinds of files apart by their first bytes.
+/// Reads small input files as a whole, and tells kinds of files apart by their first bytes.
 enum InputFile {
-    /// More than this is no mapping model.
+    /// The size above which a file is not read as a mapping model.
     static let greatestSize = 64 << 20
 
-    /// The bytes of a regular file.
+    /// Returns the bytes of a regular file.
     ///
-    /// - Parameter what: `mapping model`, for the errors.
-    /// - Throws: `input.notFound`, `input.notAFile` (66), `input.permission` (77), `input.io` (74),
-    ///   `input.tooLarge` (78).
+    /// - Parameter what: the kind of file in errors, such as `mapping model`.
+    /// - Throws: `input.notFound`, `input.notAFile` (66), `input.permission` (77), `input.io` (74), `input.tooLarge` (78).
     static func read(_ path: String, what: String) throws(MigrationError) -> [UInt8] {
         func error(
             _ code: MigrationError.Code, _ category: MigrationError.Category, _ message: String
@@ -33,7 +32,7 @@ enum InputFile {
         }
     }
 
-    /// The SHA-256 of a file, in hexadecimal digits.
+    /// Returns the SHA-256 of a file as hexadecimal digits.
     ///
     /// - Throws: `input.notFound` (66), `input.permission` (77), `input.io` (74).
     /// - Complexity: O(bytes) of time, 64 KiB of memory.
@@ -51,9 +50,9 @@ enum InputFile {
         }
     }
 
-    /// The first bytes of a regular file, at most so many; nil where there is none or it may not be read.
+    /// Returns the first bytes of a regular file, at most the given number; nil if the file is missing or not readable.
     ///
-    /// - Throws: `input.io` (74): nobody knows what is there.
+    /// - Throws: `input.io` (74) if the file cannot be examined.
     static func beginning(of path: String, count: Int) throws(MigrationError) -> [UInt8]? {
         do throws(FileBytes.Failure) {
             guard let status = try FileBytes.status(path), status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -64,23 +63,23 @@ enum InputFile {
         }
     }
 
-    /// Whether something stands at a path.
+    /// Tells whether a file or folder exists at a path.
     ///
-    /// - Parameter what: what it is, in an error's words.
-    /// - Throws: `input.permission` (77), `input.io` (74): nobody knows.
+    /// - Parameter what: the kind of file in errors.
+    /// - Throws: `input.permission` (77), `input.io` (74) if the path cannot be examined.
     static func exists(_ path: String, _ what: String) throws(MigrationError) -> Bool {
         do throws(FileBytes.Failure) { return try FileBytes.status(path) != nil } catch {
             throw failure(error.number, path, what)
         }
     }
 
-    /// Whether a folder stands at a path.
+    /// Tells whether a path is a folder.
     static func isFolder(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Whether a file begins as SQLite's do.
+    /// Tells whether a file begins with SQLite's header.
     ///
     /// - Throws: `input.io` (74).
     static func isDatabase(_ path: String) throws(MigrationError) -> Bool {

@@ -4,18 +4,18 @@ import ManagedModel
 import Mapping
 import Stagecoach
 
-/// The inputs of a migration, read: models, mapping models, and the way from version to version.
+/// The inputs of a migration after reading: models, mapping models, and the way from version to version.
 struct MigrationInputs {
     let request: MigrationRequest
     private(set) var sourceModel: NamedModel
     let destinationModel: NamedModel
-    /// How it is known which version wrote the store; nil where the user said it.
+    /// The evidence for the version that wrote the store; nil if the user named it.
     let evidence: StoreVersion.Evidence?
     let route: VersionRoute
     private let plan: MigrationPlan?
-    /// Digests of the libraries of policies.
+    /// The digests of the policy libraries.
     private let policyCode: [String]
-    /// The plan of a way that takes several migrations.
+    /// The plan of a way with several migrations; nil for a single one.
     private let chainPlan: ChainPlan?
 
     /// Reads store, models and mapping models, in this order.
@@ -23,7 +23,7 @@ struct MigrationInputs {
     /// - Throws: errors of 65, 66, 74, 75, 77 and 78 naming the input.
     init(_ request: MigrationRequest) throws(MigrationError) {
         self.request = request
-        // The store comes first: a model that fits no store at all would only distract.
+        // The store is checked first: an error about a model would distract if there is no store.
         let store = try ModelArgument.open(request.source)
         let hashes = store.metadata.versionHashes
         try store.close()
@@ -34,13 +34,13 @@ struct MigrationInputs {
             sourceModel = NamedModel(
                 model: named.model.fitting(storeHashes: hashes) ?? named.model, name: named.name)
             destinationModel = try ModelArgument.load(request.to)
-            // Of a store without any hashes the tables have to do.
+            // For a store without version hashes, the tables are the evidence.
             evidence = hashes.isEmpty ? .schema : nil
             source = ModelVersion(name: sourceModel.name, model: sourceModel.model)
         } else {
-            // Without --from the --to bundle may have to say which version wrote the store: it must be there.
+            // Without --from, the --to bundle may be needed to find the version that wrote the store, so it must exist.
             destinationModel = try ModelArgument.load(request.to)
-            // Where there are configurations, the bundle may say more of the store than its cached model.
+            // If the model has configurations, the bundle may tell more about the store than its cached model.
             let found = try ModelArgument.ofStore(
                 request.source, bundle: request.to, namesAll: !destinationModel.model.configurations.isEmpty)
             evidence = found.evidence
@@ -64,13 +64,13 @@ struct MigrationInputs {
         sourceModel = NamedModel(model: sourceModel.model, name: route.steps[0].source.name)
     }
 
-    /// What people are told of the mapping models; nil where one is inferred.
+    /// The mapping models in messages; nil if one is inferred.
     var mapping: String? {
         if route.steps.count == 1 { return route.steps[0].files.isEmpty ? nil : route.steps[0].mapping }
         return request.mapping.map { _ in route.steps.map(\.mapping).joined(separator: "; ") }
     }
 
-    /// The migration, ready to plan or run.
+    /// Returns the migration, ready to plan or run.
     func migration(
         progress: ProgressCounter = .init(), cancellation: CancellationFlag = .init()
     ) -> ChainedMigration {
@@ -90,7 +90,7 @@ struct MigrationInputs {
         return migration
     }
 
-    /// What the command has to say of the way, beyond what the run itself says: a sentence each.
+    /// The command's remarks on the way, beyond those of the run itself: a sentence each.
     var notes: [String] {
         var notes = route.unneeded.map { "The mapping model \($0) is for versions beside the way and was not used" }
         if route.steps.contains(where: \.isBetweenStrangers) {
@@ -118,7 +118,7 @@ struct MigrationInputs {
 }
 
 extension MigrationStep {
-    /// Whether no entity mapping leads from an entity of one model to one of the other, nor names a policy that might.
+    /// True if no entity mapping leads from an entity of one model to one of the other, and none names a policy that might.
     fileprivate var isBetweenStrangers: Bool {
         !mappingModels.contains { model in
             (model.entityMappings ?? []).contains {

@@ -1,28 +1,28 @@
 import Diagnostics
 import Stagecoach
 
-/// What `migrate`, `plan` and `check` are asked for.
+/// The request of a `migrate`, `plan` or `check` command.
 struct MigrationRequest {
     let source: String
-    /// Empty where `check` is asked without one.
+    /// The path of the destination; empty for a `check` without one.
     let destination: String
     let to: String
     let from: String?
-    /// Mapping models' files; those for one pair of versions in turn; none: inferred.
+    /// The files of mapping models; several for one pair of versions run in turn. If empty, the mapping model is inferred.
     let mappings: [String]
-    /// Versions to go through, in order.
+    /// The versions of the way between source and destination, in order.
     let via: [String]
-    /// New files for the report, each in the form of its ending.
+    /// The new files for the report, each in the format of its ending.
     let reports: [String]
-    /// Shared libraries of policies, in the order given.
+    /// The shared libraries of policies, in the given order.
     let policies: [String]
     var options: MigrationOptions
-    /// A saved plan to run.
+    /// The file of a saved plan to run; nil for none.
     let plan: String?
 
-    /// Reads the request and compares its paths; no file is opened.
+    /// Reads the request and compares its paths. No file is opened.
     ///
-    /// - Throws: `samePath` where a file that is to be made is one that is to be read; `needsOption`.
+    /// - Throws: `samePath` if an output file is also an input file; `needsOption`.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         let destination = arguments.operands.count > 1 ? arguments.operands[1] : ""
         try self.init(
@@ -30,11 +30,11 @@ struct MigrationRequest {
             reports: arguments.all("report"))
     }
 
-    /// Reads the request for one store of a batch: what its entry names stands in the place of the options.
+    /// Reads the request for one store of a batch. The values of its entry replace options.
     ///
-    /// - Throws: as ``init(_:)``; `missingOption` where neither names the model.
+    /// - Throws: as ``init(_:)``; `missingOption` if neither names the model.
     init(_ arguments: ParsedArguments, _ entry: BatchEntry) throws(UsageError) {
-        // The option of a batch is for the report of all stores.
+        // The batch's own `--report` option is for the report of all stores.
         try self.init(arguments, entry, reports: entry.report.map { [$0] } ?? [])
     }
 
@@ -96,10 +96,10 @@ struct MigrationRequest {
         try refuseSamePaths()
     }
 
-    /// What people are told of the mapping models; nil where one is inferred.
+    /// The mapping models in messages; nil if one is inferred.
     var mapping: String? { mappings.isEmpty ? nil : mappings.joined(separator: ", ") }
 
-    /// `3`, or `A,B;C`: names of entity mappings, passes separated by semicolons.
+    /// Parses `3`, or `A,B;C`: names of entity mappings, with passes separated by semicolons.
     private static func readPasses(_ text: String, into options: inout MigrationOptions) throws(UsageError) {
         if text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {
             guard let number = Int(text), number > 0 else {
@@ -142,7 +142,7 @@ struct MigrationRequest {
         if PathIdentity.isSame(source, destination) {
             throw .samePath(source, destination, what: "SOURCE and DESTINATION")
         }
-        // A destination of this name would be taken for a part of the source.
+        // A destination with such a name would be read as a part of the source.
         let real = PathIdentity.canonical(source)
         for suffix in ["-wal", "-shm", "-journal"] where PathIdentity.isSame(real + suffix, destination) {
             throw .samePath(real + suffix, destination, what: "SOURCE's \(suffix) and DESTINATION")

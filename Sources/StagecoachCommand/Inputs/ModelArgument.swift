@@ -4,28 +4,28 @@ import Mapping
 import PersistentStore
 import Stagecoach
 
-/// A model and what people call it.
+/// A model and its name in messages.
 struct NamedModel {
     let model: ManagedObjectModel
-    /// Of the version, where the file's name or the model itself says it.
+    /// The name of the version, from the file's name or the model itself; nil if unknown.
     let name: String?
-    /// The bundle that has the version under this name; nil for a model by itself.
+    /// The bundle that contains the version; nil for a single model.
     var bundle: String?
 }
 
 extension MappingModel {
-    /// Names the versions that the mapping model is between, where both are of one bundle: elsewhere the names say nothing.
+    /// Names the versions of the mapping model if both are of one bundle. Otherwise the names have no meaning.
     func nameVersions(_ source: NamedModel, _ destination: NamedModel) {
         guard let bundle = source.bundle, bundle == destination.bundle, source.name != destination.name else { return }
         (sourceVersionName, destinationVersionName) = (source.name, destination.name)
     }
 }
 
-/// Finds the models of a migration: what `--from` and `--to` name, and what a store says when `--from` is left out.
+/// Finds the models of a migration: those named by `--from` and `--to`, and the store's own if `--from` is omitted.
 enum ModelArgument {
     /// Reads the model of an argument: a model on disk, or the cached model of a store.
     ///
-    /// - Throws: what ``ModelLocator`` and ``SourceStore`` throw; `model.noCache` (78).
+    /// - Throws: the errors of ``ModelLocator`` and ``SourceStore``; `model.noCache` (78).
     static func load(_ argument: String) throws(MigrationError) -> NamedModel {
         guard try InputFile.isDatabase(argument) else {
             let loaded = try ModelLocator.load(argument)
@@ -48,10 +48,10 @@ enum ModelArgument {
     ///
     /// - Parameters:
     ///   - store: the store's path.
-    ///   - bundle: the `--to` argument: its other versions are tried where the store has no usable cached model.
-    ///   - namesAll: whether they are tried in any case.
-    /// - Throws: what opening the store throws; `model.unknownVersion` (78) asking for `--from`.
-    /// - Complexity: O(model); O(versions of the bundle) where the store has no cached model.
+    ///   - bundle: the `--to` argument. Its versions are tried if the store has no usable cached model.
+    ///   - namesAll: true to try them in any case.
+    /// - Throws: the errors of opening the store; `model.unknownVersion` (78) asking for `--from`.
+    /// - Complexity: O(model); O(versions of the bundle) if the store has no cached model.
     static func ofStore(_ store: String, bundle: String, namesAll: Bool = false) throws(MigrationError) -> StoreVersion
     {
         do throws(MigrationError) {
@@ -60,9 +60,9 @@ enum ModelArgument {
         } catch { throw error.inside(.init(path: store)) }
     }
 
-    /// A version that `--via` names: of the bundle of `--to`, or a model.
+    /// Reads a version named by `--via`: a version of the `--to` bundle, or a model.
     ///
-    /// - Throws: what ``ModelLocator`` throws.
+    /// - Throws: the errors of ``ModelLocator``.
     static func stop(_ argument: String, bundle: String?) throws(MigrationError) -> ModelVersion {
         if let bundle, !argument.contains("/"), ModelLocator.bundle(of: argument) == nil {
             return ModelVersion(name: argument, model: try ModelLocator.load("\(bundle):\(argument)").model)
@@ -76,7 +76,7 @@ enum ModelArgument {
         try SourceStore(path: path, cacheBytes: 256 << 10, valueLimit: 1 << 20, temporaryDirectory: nil)
     }
 
-    /// Version identifiers in one text; nil where they say nothing.
+    /// Joins version identifiers into one text; nil if all are empty.
     static func label(_ identifiers: [String]) -> String? {
         let said = identifiers.filter { !$0.isEmpty }
         return said.isEmpty ? nil : said.joined(separator: ", ")

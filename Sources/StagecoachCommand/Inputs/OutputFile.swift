@@ -1,9 +1,9 @@
 import Diagnostics
 import Foundation
 
-/// A new file for a result: never one that stands there already.
+/// A new file for a result. It never replaces an existing file.
 enum OutputFile {
-    /// Refuses a path where no new file can be made; makes nothing.
+    /// Refuses a path where no new file can be made. Makes nothing.
     ///
     /// - Throws: `output.exists`, `output.folder` (73), `output.permission` (77).
     static func check(_ path: String) throws(MigrationError) {
@@ -17,14 +17,14 @@ enum OutputFile {
         guard access(folder, W_OK | X_OK) == 0 else { throw creationFailure(errno, path) }
     }
 
-    /// What stands at a path; nil for nothing.
+    /// Returns the status of the file at a path; nil if there is none.
     private static func status(_ path: String, followsLinks: Bool = false) throws(MigrationError) -> stat? {
         do throws(FileBytes.Failure) { return try FileBytes.status(path, followsLinks: followsLinks) } catch {
             throw creationFailure(error.number, path)
         }
     }
 
-    /// Makes the file with its content, synced; on failure nothing stays.
+    /// Makes the file with its content and syncs it. On failure no file is left.
     ///
     /// - Throws: `output.exists`, `output.create` (73), `output.permission` (77), `output.io` (74).
     static func create(_ path: String, _ content: String) throws(MigrationError) {
@@ -40,14 +40,14 @@ enum OutputFile {
         throw writingFailure(failure, path)
     }
 
-    /// What is thrown where a file cannot be written to its end: `output.io` (74).
+    /// Returns the error for a file that cannot be written completely: `output.io` (74).
     static func writingFailure(_ number: Int32, _ path: String) -> MigrationError {
         MigrationError(
             "output.io", .io, "Writing the file failed: \(String(cString: strerror(number)))",
             remedy: number == ENOSPC ? "Free space on the disk" : nil, context: .init(path: path))
     }
 
-    /// Makes a folder and those that it stands in, where they are missing.
+    /// Makes a folder and its missing parent folders.
     ///
     /// - Throws: `destination.folder` (73).
     static func makeFolder(_ folder: String) throws(MigrationError) {
@@ -65,7 +65,7 @@ enum OutputFile {
             remedy: "Name another path, or move the file away", context: .init(path: path))
     }
 
-    /// What is thrown where a file cannot be made.
+    /// Returns the error for a file that cannot be made.
     static func creationFailure(_ number: Int32, _ path: String) -> MigrationError {
         let reason = String(cString: strerror(number))
         return switch number {

@@ -1,9 +1,9 @@
 import Glibc
 
-/// Whether paths name the same file, before anything is opened.
+/// Tells whether paths name the same file, before anything is opened.
 enum PathIdentity {
-    /// Through symbolic links, relative parts and hard links; paths where nothing stands yet are compared by the real
-    /// path of their folder.
+    /// Compares two paths, resolving symbolic links, relative parts and hard links. A path without a file is compared by the
+    /// real path of its folder.
     static func isSame(_ first: String, _ second: String) -> Bool {
         var one = stat()
         var other = stat()
@@ -13,7 +13,7 @@ enum PathIdentity {
         return canonical(first) == canonical(second)
     }
 
-    /// The path without symbolic links and relative parts, as far as it exists.
+    /// Returns the path without symbolic links and relative parts, as far as it exists.
     static func canonical(_ path: String) -> String {
         if let whole = real(path) { return whole }
         var trimmed = path

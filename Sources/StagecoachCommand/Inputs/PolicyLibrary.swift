@@ -3,22 +3,22 @@ import Glibc
 
 /// A shared library of policies, given with `--policies`.
 ///
-/// It shares this process's Stagecoach: the program exports its symbols, and the library's references find them first.
+/// It uses this process's Stagecoach: the program exports its symbols, and the library's references resolve to them first.
 enum PolicyLibrary {
-    /// What every such library exports: a C function without arguments or result that registers its policies.
+    /// The symbol that every such library exports: a C function without arguments or result that registers its policies.
     static let symbol = "stagecoach_register_policies"
 
-    /// Whether this program takes Swift's own libraries from the system, as a library of policies does. One that has them
-    /// linked into it would meet its classes twice.
+    /// True if this program loads Swift's own libraries dynamically, as a library of policies does. If they were linked
+    /// statically, the process would have two copies of their classes.
     static let sharesSwift: Bool = {
         guard let core = dlopen("libswiftCore.so", RTLD_LAZY | RTLD_NOLOAD) else { return false }
         dlclose(core)
         return true
     }()
 
-    /// Loads a library and lets it register its policies. It stays loaded to the end of the process.
+    /// Loads a library and lets it register its policies. It stays loaded until the process ends.
     ///
-    /// - Parameter sharesSwift: whether this program can load one at all.
+    /// - Parameter sharesSwift: true if this program can load such libraries at all.
     /// - Returns: the digest of its file: 64 hexadecimal digits.
     /// - Throws: `policies.notFound` (66), `policies.permission`, `input.permission` (77), `input.io` (74),
     ///   `policies.staticProgram`, `policies.unloadable`, `policies.noSymbol` (78).
@@ -40,7 +40,7 @@ enum PolicyLibrary {
                 remedy: "Build stagecoach-policies without --static-swift-stdlib", context: .init(path: path))
         }
         let digest = try InputFile.digest(path, what: "library of policies")
-        // Without a slash the loader would search its own folders.
+        // Without a slash, the loader would search its own folders.
         let name = path.contains("/") ? path : "./" + path
         guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
             throw MigrationError(

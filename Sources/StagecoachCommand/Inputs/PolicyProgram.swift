@@ -1,19 +1,18 @@
 import Diagnostics
 import Glibc
 
-/// The program that loads libraries of policies.
+/// The program that loads policy libraries.
 ///
-/// `stagecoach` has Swift's libraries linked into it: it starts in two thirds of the time, and needs no Swift where it runs.
-/// A library of policies takes Swift's libraries, and Stagecoach itself, from the program that loads it; so where
-/// `--policies` is given, `stagecoach-policies` takes the process over, which is the same command linked in that way.
+/// `stagecoach` has Swift's libraries linked statically: it starts in two thirds of the time, and runs without an installed
+/// Swift. A policy library uses Swift's libraries, and Stagecoach itself, from the program that loads it. So with `--policies`,
+/// `stagecoach-policies` replaces the process: the same command, linked dynamically.
 package enum PolicyProgram {
     private static let name = "stagecoach-policies"
 
-    /// Replaces the program of this process where the command line asks for libraries of policies.
+    /// Replaces the program of this process if the command line names policy libraries.
     ///
-    /// - Parameter line: the command line, the program's name first.
-    /// - Returns: nil where it asks for none; else the exit code of a failure, which has been told: 78 where the program is
-    ///   not there.
+    /// - Parameter line: the command line, with the program's name first.
+    /// - Returns: nil if it names none; else the exit code of a failure, which has been printed: 78 if the program is missing.
     package static func takeOver(_ line: [String]) -> Int32? {
         guard asksForPolicies(line.dropFirst()) else { return nil }
         let path = beside("/proc/self/exe")
@@ -25,12 +24,12 @@ package enum PolicyProgram {
         return ErrorWording.exitCode(error)
     }
 
-    /// Whether an option names a library.
+    /// Tells whether an option names a library.
     static func asksForPolicies(_ arguments: ArraySlice<String>) -> Bool {
         arguments.prefix { $0 != "--" }.contains { $0 == "--policies" || $0.hasPrefix("--policies=") }
     }
 
-    /// The path of the program in the folder of another, whose path may be a link.
+    /// Returns the path of the program in the folder of another program, whose path may be a link.
     static func beside(_ program: String) -> String {
         guard let resolved = realpath(program, nil) else { return name }
         defer { free(resolved) }

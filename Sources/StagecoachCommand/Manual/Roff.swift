@@ -1,8 +1,8 @@
-/// A manual page while it is written.
+/// A manual page under construction.
 struct Roff {
     private(set) var output: String
 
-    /// A page of section 1.
+    /// Starts a page of section 1.
     init(title: String, version: String, date: String) {
         output = ".TH \(Roff.escaped(title)) 1 \(date) \"stagecoach \(version)\" \"User Commands\"\n.nh\n.ad l\n"
     }
@@ -13,7 +13,7 @@ struct Roff {
 
     mutating func text(_ text: String) { output += Roff.line(text) + "\n" }
 
-    /// Paragraphs that blank lines part.
+    /// Adds paragraphs, which blank lines separate.
     mutating func paragraphs(_ text: String) {
         var isFirst = true
         for paragraph in text.split(separator: "\n\n") {
@@ -23,18 +23,18 @@ struct Roff {
         }
     }
 
-    /// A tagged paragraph.
+    /// Adds a tagged paragraph.
     mutating func item(_ tag: String, _ text: String) {
         output += ".TP\n.B \(Roff.escaped(tag))\n\(Roff.line(text))\n"
     }
 
-    /// A line that no request begins.
+    /// Returns a line that cannot be taken for a request.
     private static func line(_ text: String) -> String {
         let escaped = escaped(text)
         return escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped
     }
 
-    /// Text whose every character is printed as it is.
+    /// Returns text with every character escaped so that it prints literally.
     private static func escaped(_ text: String) -> String {
         var result = ""
         for character in text {

@@ -1,14 +1,14 @@
-/// A class that a Swift source declares, with what it inherits and its methods.
+/// A class declared in a Swift source, with its inheritance and its methods.
 struct DeclaredClass {
     let name: String
     let file: String
     let line: Int
-    /// The first name after the colon; nil where there is none.
+    /// The first name after the colon; nil if there is none.
     let superclass: String?
-    /// What `@objc(Name)` gives it.
+    /// The name given by `@objc(Name)`.
     let objectiveCName: String?
     let isObjcMembers: Bool
-    /// `private` or `fileprivate`: another file cannot register it.
+    /// True for `private` or `fileprivate`: another file cannot register it.
     let isPrivate: Bool
     var methods: [DeclaredMethod] = []
 }
@@ -17,34 +17,34 @@ struct DeclaredClass {
 struct DeclaredMethod {
     let line: Int
     let name: String
-    /// One for each parameter; empty where it is `_`.
+    /// The label of each parameter; empty for `_`.
     let labels: [String]
     let isOverride: Bool
     let isStatic: Bool
     let isPrivate: Bool
-    /// Whether `@objc` stands before it.
+    /// True if the method is marked `@objc`.
     let isObjc: Bool
-    /// Generic, async, or with inout or variadic parameters: no expression can call it.
+    /// True for generic or async methods and for inout or variadic parameters: no expression can call them.
     let isUncallable: Bool
-    /// What `@objc(selector:)` gives it.
+    /// The selector given by `@objc(selector:)`.
     let givenSelector: String?
 
-    /// What mapping models call it by.
+    /// The selector by which mapping models call the method.
     var selector: String { givenSelector ?? SelectorName.selector(base: name, labels: labels) }
 
-    /// How Swift names it: `isbn(forIsbn:)`; without parameters its bare name.
+    /// The method's Swift name: `isbn(forIsbn:)`; without parameters its bare name.
     var reference: String {
         guard !labels.isEmpty else { return name }
         return name + "(" + labels.map { ($0.isEmpty ? "_" : $0) + ":" }.joined() + ")"
     }
 }
 
-/// Finds the classes, extensions and methods of a source by its tokens.
+/// Finds the classes, extensions and methods of a source from its tokens.
 struct DeclarationReader {
     private let tokens: [SwiftToken]
     private let file: String
     private(set) var classes: [DeclaredClass] = []
-    /// Methods of extensions by the extended type's name.
+    /// The methods of extensions, with the name of the extended type.
     private(set) var extensions: [(type: String, isObjcMembers: Bool, methods: [DeclaredMethod])] = []
 
     init(tokens: [SwiftToken], file: String) {
@@ -62,7 +62,7 @@ struct DeclarationReader {
         while index < range.upperBound {
             let token = tokens[index]
             let isType = ["class", "extension", "struct", "enum", "actor"].contains { token.isWord($0) }
-            // `class func` is a method, `.class` a name.
+            // `class func` is a method, and `.class` is a name.
             guard isType, index + 1 < range.upperBound, tokens[index + 1].kind == .word,
                 !tokens[index + 1].isWord("func"), !tokens[index + 1].isWord("var"),
                 index == 0 || !tokens[index - 1].isMark("."), let body = body(after: index)
@@ -75,7 +75,7 @@ struct DeclarationReader {
         }
     }
 
-    /// The tokens between the braces that open after an index; nil where none do before the declaration ends.
+    /// Returns the tokens between the braces that open after an index; nil if the declaration ends before a brace.
     private func body(after index: Int) -> Range<Int>? {
         var open = index
         while open < tokens.count, !tokens[open].isMark("{") {
@@ -87,7 +87,7 @@ struct DeclarationReader {
         return open + 1..<close
     }
 
-    /// The index of the mark that closes the one at an index; the end where none does.
+    /// Returns the index of the mark that closes the one at an index; the end if none does.
     private func closing(_ index: Int, _ open: String, _ close: String) -> Int {
         var depth = 0
         for position in index..<tokens.count {
@@ -104,7 +104,7 @@ struct DeclarationReader {
         let modifiers = modifiers(before: index)
         var name = tokens[index + 1].text
         var next = index + 2
-        // `Outer.Inner` of an extension: the last name.
+        // For an extension of `Outer.Inner`, use the last name.
         while next + 1 < tokens.count, tokens[next].isMark("."), tokens[next + 1].kind == .word {
             name = tokens[next + 1].text
             next += 2
@@ -138,7 +138,7 @@ struct DeclarationReader {
         var isPrivate: Bool { words.contains("private") || words.contains("fileprivate") }
     }
 
-    /// Attributes and modifiers that stand directly before a token.
+    /// Returns the attributes and modifiers directly before a token.
     private func modifiers(before index: Int) -> Modifiers {
         let known: Set<String> = [
             "public", "private", "fileprivate", "internal", "open", "package", "final", "override", "static", "class",
@@ -167,7 +167,7 @@ struct DeclarationReader {
         return found
     }
 
-    /// The attribute whose arguments a parenthesis closes.
+    /// Returns the attribute whose arguments a parenthesis closes.
     private func attribute(closedAt index: Int) -> (open: Int, attribute: SwiftToken)? {
         var depth = 0
         var position = index
@@ -185,7 +185,7 @@ struct DeclarationReader {
         return nil
     }
 
-    /// The methods declared directly in a body.
+    /// Returns the methods declared directly in a body.
     private func methods(in body: Range<Int>) -> [DeclaredMethod] {
         var found: [DeclaredMethod] = []
         var index = body.lowerBound
@@ -221,7 +221,7 @@ struct DeclarationReader {
                 isStart = false
             }
             if token.isMark("(") || token.isMark("[") || token.isMark("<") { depth += 1 }
-            // The arrow of a function type closes nothing.
+            // The arrow of a function type is not a closing mark.
             let isArrow = token.isMark(">") && tokens[position - 1].isMark("-")
             if token.isMark(")") || token.isMark("]") || token.isMark(">") && !isArrow { depth -= 1 }
             if depth == 0, token.isMark(",") { isStart = true }

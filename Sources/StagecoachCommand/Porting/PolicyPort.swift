@@ -1,9 +1,9 @@
 import Diagnostics
 import Stagecoach
 
-/// What `stagecoach port` finds in a folder of policy sources.
+/// The findings of `stagecoach port` in a folder of policy sources.
 struct PolicyPort: Encodable {
-    /// An Objective-C policy: no rule can port it.
+    /// An Objective-C policy, which no rule can port.
     struct ObjectiveCPolicy: Encodable {
         let className: String
         let file: String
@@ -16,7 +16,7 @@ struct PolicyPort: Encodable {
 
     var findings: [PortFinding] { sources.flatMap(\.findings) }
 
-    /// Reads and looks through all Swift and Objective-C sources below a folder, or one source.
+    /// Reads and examines all Swift and Objective-C sources below a folder, or one source.
     ///
     /// - Throws: `port.notFound` (66), `input.…` for a file that cannot be read; `port.noSources` (66).
     /// - Complexity: O(bytes) time and memory.
@@ -71,9 +71,9 @@ struct PolicyPort: Encodable {
     }
 }
 
-/// Objective-C sources are only looked through for policies.
+/// Searches Objective-C sources for policies; they are not ported.
 enum ObjectiveCPolicies {
-    /// The classes that a source declares as policies: `@interface X : NSEntityMigrationPolicy`.
+    /// Returns the classes that a source declares as policies: `@interface X : NSEntityMigrationPolicy`.
     static func policies(in source: String, file: String) -> [PolicyPort.ObjectiveCPolicy] {
         let tokens = SwiftLexer.tokens(of: source)
         var found: [PolicyPort.ObjectiveCPolicy] = []

@@ -1,8 +1,8 @@
-/// A policy class of ported sources and the functions that mapping models can call on it.
+/// A policy class of ported sources, with the functions that mapping models can call on it.
 struct PolicyRegistration: Encodable {
     struct Function: Encodable {
         let selector: String
-        /// `BookPolicy.isbn(forIsbn:)`.
+        /// The Swift name of the method: `BookPolicy.isbn(forIsbn:)`.
         let method: String
         let line: Int
     }
@@ -10,13 +10,13 @@ struct PolicyRegistration: Encodable {
     let className: String
     let file: String
     let line: Int
-    /// What `@objc(Name)` gave the class: the name that mapping models may use.
+    /// The name given by `@objc(Name)`, which mapping models may use.
     let objectiveCName: String?
-    /// Whether another file cannot see the class.
+    /// True if the class is invisible to other files.
     let isPrivate: Bool
     let functions: [Function]
 
-    /// The Swift statement that registers it.
+    /// The Swift statement that registers the policy.
     var statement: String {
         let name = objectiveCName.map { ", named: \"\($0)\"" } ?? ""
         guard !functions.isEmpty else { return "PolicyRegistry.register(\(className).self\(name))" }
@@ -41,11 +41,11 @@ struct PolicyRegistration: Encodable {
         try container.encode(statement, forKey: .statement)
     }
 
-    /// The registrations of all policies that the declarations hold: classes that inherit from the framework's policy,
-    /// directly or through one another.
+    /// Returns the registrations of all declared policies: classes that inherit from the framework's policy class, directly or
+    /// indirectly.
     ///
-    /// Expression functions are the methods that the Objective-C runtime would find: those with `@objc`, or in a class with
-    /// `@objcMembers`.
+    /// Expression functions are the methods that the Objective-C runtime would find: those marked `@objc`, and those of a class
+    /// marked `@objcMembers`.
     static func registrations(of readers: [DeclarationReader]) -> [PolicyRegistration] {
         let classes = readers.flatMap(\.classes)
         let byName = Dictionary(classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -71,7 +71,7 @@ struct PolicyRegistration: Encodable {
         }
     }
 
-    /// Whether a class inherits from one of some names, through the sources' own classes.
+    /// Tells whether a class inherits from one of the named classes, through classes of the sources.
     static func inherits(
         _ declared: DeclaredClass, from names: Set<String>, in classes: [String: DeclaredClass]
     ) -> Bool {
@@ -84,7 +84,7 @@ struct PolicyRegistration: Encodable {
         return false
     }
 
-    /// The source of the function that a shared library of policies exports.
+    /// Returns the source of the function that a shared library of policies exports.
     static func registrationSource(_ registrations: [PolicyRegistration]) -> String {
         var lines = [
             "import Stagecoach", "",

@@ -1,18 +1,19 @@
 import Diagnostics
 import Foundation
 
-/// The policy sources of a folder, and the folder that ported copies go to.
+/// The policy sources of a folder, and the folder for ported copies.
 enum PolicySourceFiles {
     struct Source {
         let path: String
-        /// Relative to the folder that was asked about; a single file's name.
+        /// The path relative to the given folder; for a single file, its name.
         let name: String
         let isSwift: Bool
     }
 
     private static let endings: Set<String> = ["swift", "m", "mm", "h"]
 
-    /// Swift and Objective-C sources below a folder, by name, or one file. Folders whose names begin with a dot are left out.
+    /// Returns the Swift and Objective-C sources below a folder, by name, or one file. Folders whose names begin with a dot are
+    /// skipped.
     ///
     /// - Throws: `port.notFound`, `port.noSources` (66).
     static func find(_ path: String) throws(MigrationError) -> [Source] {
@@ -44,7 +45,7 @@ enum PolicySourceFiles {
         return found
     }
 
-    /// Refuses a folder that is not new or empty; makes it.
+    /// Makes a folder, and refuses one that is neither new nor empty.
     ///
     /// - Throws: `output.exists`, `output.create` (73).
     static func makeFolder(_ path: String) throws(MigrationError) {
@@ -56,7 +57,7 @@ enum PolicySourceFiles {
         try createFolder(path)
     }
 
-    /// Writes a new file, with the folders above it.
+    /// Writes a new file, with its missing parent folders.
     ///
     /// - Throws: `output.…` (73, 74, 77).
     static func write(_ content: String, to path: String) throws(MigrationError) {

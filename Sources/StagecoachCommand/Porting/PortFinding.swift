@@ -1,28 +1,28 @@
-/// One place of a policy source that does not compile on Linux, or behaves otherwise there.
+/// A place in a policy source that does not compile on Linux, or behaves differently there.
 struct PortFinding: Encodable, Equatable {
     enum Kind: String, Encodable {
-        /// The source does not compile as it stands; the replacement makes it.
+        /// The source does not compile; the replacement makes it compile.
         case change
-        /// Nothing can be put in its place by rule: a person has to look.
+        /// No rule has a replacement, so a person has to decide.
         case manual
-        /// It compiles; what to know.
+        /// It compiles, with a difference worth knowing.
         case hint
     }
 
     let file: String
-    /// One-based.
+    /// The line, from 1.
     let line: Int
-    /// One-based, in characters.
+    /// The column in characters, from 1.
     let column: Int
     let kind: Kind
-    /// What stands there.
+    /// The text found.
     let text: String
-    /// What takes its place; empty: it goes. Nil where nothing is replaced.
+    /// The replacement of the text; empty to remove it, nil to keep it.
     let replacement: String?
     let message: String
 }
 
-/// A replacement in a source, in bytes.
+/// A replacement in a source; the range is in bytes.
 struct PortEdit: Equatable {
     let range: Range<Int>
     let replacement: String
@@ -30,13 +30,13 @@ struct PortEdit: Equatable {
 
 /// A source with its findings and the edits that make it compile.
 struct PortedSource {
-    /// Relative to the folder that was asked about.
+    /// The path relative to the given folder.
     let file: String
     let source: String
     let findings: [PortFinding]
     let edits: [PortEdit]
 
-    /// The source with all edits.
+    /// The source with all edits applied.
     ///
     /// - Complexity: O(bytes + edits log edits).
     var ported: String {

@@ -1,23 +1,24 @@
-/// Finds in one Swift source what Linux refuses, and what takes its place.
+/// Finds the parts of one Swift source that Linux refuses, and their replacements.
 struct PortRules {
     private let file: String
     private let source: String
     private let bytes: [UInt8]
     private let tokens: [SwiftToken]
-    /// Classes of all sources that inherit from the framework's managed object.
+    /// The classes of all sources that inherit from the framework's managed object.
     private let objectClasses: Set<String>
     private var findings: [PortFinding] = []
     private var edits: [PortEdit] = []
     private var importsStagecoach = false
 
-    /// Modules of Apple's systems whose import goes: Stagecoach gives what policies use of them, or nothing can.
+    /// Modules of Apple's systems whose import is replaced. Stagecoach has the parts that policies use, or nothing can replace
+    /// them.
     private static let replaced: Set<String> = ["CoreData", "Foundation", "UIKit", "AppKit", "Cocoa", "SwiftUI"]
-    /// Modules that Linux lacks, with names that no rule can replace.
+    /// Modules missing on Linux, with names that no rule can replace.
     private static let absent: Set<String> = [
         "os", "OSLog", "Combine", "CoreGraphics", "CoreLocation", "CoreImage", "CoreSpotlight", "CloudKit", "MapKit",
         "AVFoundation", "Photos", "Security", "WidgetKit", "ObjectiveC", "CryptoKit", "CommonCrypto", "StoreKit",
     ]
-    /// Names of UIKit and AppKit whose prefix does not say so.
+    /// Names of UIKit and AppKit that no common prefix identifies.
     private static let appKitNames: Set<String> = [
         "NSColor", "NSImage", "NSFont", "NSView", "NSApplication", "CIColor",
     ]
@@ -57,9 +58,9 @@ struct PortRules {
                 replacement: replacement, message: message))
     }
 
-    /// Looks at a token.
+    /// Applies the rules to a token.
     ///
-    /// - Returns: the index to go on at.
+    /// - Returns: the index of the next token to examine.
     private mutating func rule(at index: Int) -> Int {
         let token = tokens[index]
         switch token.kind {
@@ -83,7 +84,7 @@ struct PortRules {
         }
         let module = tokens[next].text
         while next + 2 < tokens.count, tokens[next + 1].isMark("."), tokens[next + 2].kind == .word { next += 2 }
-        // Attributes and access before it belong to the statement.
+        // Attributes and access modifiers before the import belong to the statement.
         var first = index
         while first > 0, tokens[first - 1].line == tokens[index].line,
             tokens[first - 1].kind == .attribute || tokens[first - 1].kind == .word
@@ -112,7 +113,7 @@ struct PortRules {
         return next + 1
     }
 
-    /// An edit that takes a range out, and its line where nothing else stands on it.
+    /// Returns an edit that removes a range, and its line if nothing else is on it.
     private func wholeLine(_ range: Range<Int>) -> PortEdit {
         var start = range.lowerBound
         var end = range.upperBound
@@ -153,7 +154,7 @@ struct PortRules {
         }
     }
 
-    /// `@NSManaged var name: Type` becomes a computed property over the object's value.
+    /// Replaces `@NSManaged var name: Type` by a computed property over the object's value.
     private mutating func managed(at index: Int) -> Int {
         let token = tokens[index]
         var position = index + 1
@@ -185,12 +186,12 @@ struct PortRules {
         return end + 1
     }
 
-    /// The line of a token, commented out.
+    /// Returns an edit that comments out the line of a token.
     private func removal(ofLineOf token: SwiftToken) -> PortEdit {
         PortEdit(range: token.range.lowerBound..<token.range.lowerBound, replacement: "// ")
     }
 
-    /// The index of the parenthesis that closes the one at an index.
+    /// Returns the index of the parenthesis that closes the one at an index.
     private func closing(_ index: Int) -> Int {
         var depth = 0
         for position in index..<tokens.count {
@@ -234,7 +235,7 @@ struct PortRules {
         return close + 1
     }
 
-    /// The selector that `#selector(Type.method(label:))` names.
+    /// Returns the selector that `#selector(Type.method(label:))` names.
     private func selector(_ inner: [SwiftToken]) -> String {
         let open = inner.firstIndex { $0.isMark("(") } ?? inner.count
         let base = inner[..<open].last { $0.kind == .word }?.text ?? ""
@@ -295,7 +296,7 @@ struct PortRules {
         edits.append(PortEdit(range: range, replacement: tokens[index + 2].text))
     }
 
-    /// Casts that hold on Apple's systems and not here.
+    /// Reports casts that succeed on Apple's systems and fail on Linux.
     private mutating func castHint(at index: Int) {
         let mark = tokens[index + 1]
         guard mark.isMark("!") || mark.isMark("?") else { return }

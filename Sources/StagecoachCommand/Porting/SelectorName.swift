@@ -1,15 +1,16 @@
-/// The Objective-C selector that Swift gives a method: what mapping models call it by.
+/// The Objective-C selector that Swift gives a method, by which mapping models call it.
 enum SelectorName {
-    /// Words before whose label Swift does not put `With`.
+    /// Words that Swift does not prefix with `With` when a label begins with them.
     private static let prepositions: Set<String> = [
         "above", "after", "along", "alongside", "as", "at", "before", "below", "by", "following", "for", "from",
         "given", "in", "including", "inside", "into", "matching", "of", "on", "passing", "preceding", "since", "to",
         "until", "using", "via", "when", "with", "within",
     ]
 
-    /// `isbn(forIsbn:)` is `isbnForIsbn:`, `toInt16(value:)` is `toInt16WithValue:`, `f(_:b:)` is `f:b:`.
+    /// Returns the selector of a method: `isbn(forIsbn:)` is `isbnForIsbn:`, `toInt16(value:)` is `toInt16WithValue:`,
+    /// `f(_:b:)` is `f:b:`.
     ///
-    /// - Parameter labels: one for each parameter, empty where the label is `_`.
+    /// - Parameter labels: the label of each parameter, empty for `_`.
     static func selector(base: String, labels: [String]) -> String {
         guard let first = labels.first else { return base }
         var selector = base
@@ -24,14 +25,14 @@ enum SelectorName {
         return selector
     }
 
-    /// The first word of a name in camel case, in lower case.
+    /// Returns the first word of a camel-case name, in lower case.
     private static func firstWord(_ name: String) -> String {
         let start = name.prefix(1)
         let rest = name.dropFirst().prefix { !$0.isUppercase && !$0.isNumber && $0 != "_" }
         return (start + rest).lowercased()
     }
 
-    /// The last word of a name in camel case, in lower case.
+    /// Returns the last word of a camel-case name, in lower case.
     private static func lastWord(_ name: String) -> String {
         guard let start = name.lastIndex(where: { $0.isUppercase || $0 == "_" || $0.isNumber }) else {
             return name.lowercased()

@@ -1,4 +1,4 @@
-/// A token of a Swift source: as much of the language as is needed to find names, attributes and braces.
+/// A token of a Swift source, with the detail needed to find names, attributes and braces.
 struct SwiftToken: Equatable {
     enum Kind: Equatable {
         /// A name or keyword, without backticks.
@@ -10,28 +10,28 @@ struct SwiftToken: Equatable {
         /// A string literal with its quotes; interpolations are part of it.
         case string
         case number
-        /// One character.
+        /// A single character.
         case mark
     }
 
     let kind: Kind
     let text: String
-    /// Bytes of the source.
+    /// The token's bytes in the source.
     let range: Range<Int>
-    /// One-based.
+    /// The line, from 1.
     let line: Int
-    /// One-based, in characters.
+    /// The column in characters, from 1.
     let column: Int
-    /// Whether nothing but space stands before it on its line.
+    /// True if only space precedes it on its line.
     let isFirstOnLine: Bool
 
     func isMark(_ text: String) -> Bool { kind == .mark && self.text == text }
     func isWord(_ text: String) -> Bool { kind == .word && self.text == text }
 }
 
-/// Cuts a Swift source into tokens; comments and space are left out.
+/// Cuts a Swift source into tokens, without comments and space.
 ///
-/// What it cannot read (an open comment, a stray byte) it passes over: a source that does not compile is not its concern.
+/// It skips text that it cannot read (an unterminated comment, a stray byte), because sources that do not compile need no port.
 /// - Complexity: O(bytes).
 struct SwiftLexer {
     private let bytes: [UInt8]
@@ -43,7 +43,7 @@ struct SwiftLexer {
 
     init(_ source: String) { bytes = Array(source.utf8) }
 
-    /// The tokens of a source.
+    /// Returns the tokens of a source.
     static func tokens(of source: String) -> [SwiftToken] {
         var lexer = SwiftLexer(source)
         lexer.run()
@@ -119,7 +119,7 @@ struct SwiftLexer {
         }
     }
 
-    /// `#keyPath`, or the number signs of a raw string.
+    /// Reads `#keyPath`, or the number signs of a raw string.
     private mutating func directive() {
         var hashes = 0
         while byte(hashes) == UInt8(ascii: "#") { hashes += 1 }
@@ -160,7 +160,7 @@ struct SwiftLexer {
         }
     }
 
-    /// From the opening quote to behind the closing one; a one-line string also ends at the line's end.
+    /// Skips a string from its opening quote past the closing one. A one-line string also ends at the end of the line.
     private mutating func passString(hashes: Int) {
         let quote = UInt8(ascii: "\"")
         let isMultiline = byte(1) == quote && byte(2) == quote
@@ -190,7 +190,7 @@ struct SwiftLexer {
             && (0..<hashes).allSatisfy { byte(quotes + $0) == UInt8(ascii: "#") }
     }
 
-    /// `(…)` inside a string, strings within it included.
+    /// Skips `(…)` inside a string, with the strings in it.
     private mutating func passInterpolation() {
         var depth = 0
         while let next = byte() {

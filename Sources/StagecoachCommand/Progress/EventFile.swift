@@ -1,12 +1,12 @@
 import Diagnostics
 import Glibc
 
-/// A file for lines of JSON: they are added to what it holds. A pipe or a device may stand there.
+/// A file to which lines of JSON are appended; it may be a pipe or a device.
 final class EventFile: Sendable {
     private let descriptor: Int32
     private let sink: DescriptorSink
 
-    /// - Parameter permissions: the file's where it is made, less those of the process's umask.
+    /// - Parameter permissions: the permissions of a new file, less those of the process's umask.
     /// - Throws: `output.create` (73), `output.permission` (77), `output.io` (74).
     init(_ path: String, permissions: FilePermissions) throws(MigrationError) {
         descriptor = SystemCall.uninterrupted {
@@ -18,6 +18,6 @@ final class EventFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Adds a line with its end.
+    /// Appends a line, which has its line end.
     func write(_ line: String) { sink.write(line) }
 }

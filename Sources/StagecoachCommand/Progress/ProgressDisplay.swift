@@ -7,14 +7,14 @@ import Synchronization
 
 /// Shows a migration's progress on standard error while it runs, from a timer's thread.
 final class ProgressDisplay: Sendable {
-    /// How the progress is shown.
+    /// The form in which progress is shown.
     enum Style: Equatable {
         case none
         /// One line, redrawn ten times a second.
         case redrawn
         /// A line every ten seconds.
         case lines
-        /// A line of JSON every second, and where the phase or the pass changes.
+        /// A line of JSON every second, and at every change of phase or pass.
         case events
 
         /// - Parameter choice: the value of `--progress`; nil means `auto`.
@@ -31,15 +31,15 @@ final class ProgressDisplay: Sendable {
     }
 
     private struct State {
-        /// Moment and rows of the last few looks, for the rate.
+        /// The time and the row count of the last few looks, for the rate.
         var looks: [(elapsed: Double, rows: Int)] = []
-        /// Lines of JSON so far.
+        /// The number of JSON lines so far.
         var sequence = 0
-        /// What the last of them showed.
+        /// The content of the last JSON line.
         var shown: (phase: ProgressCounter.Phase, pass: Int, elapsed: Double, waitsFor: String?)?
-        /// What an earlier run had done, once this one has begun to go on from it.
+        /// The share of work done by an interrupted run, once this run has resumed it.
         var doneBefore: Double?
-        /// Whether it was told that the run goes on from where an earlier one was.
+        /// True if the resumption of an interrupted run has been reported.
         var hasResumed = false
     }
 
@@ -59,9 +59,9 @@ final class ProgressDisplay: Sendable {
         self.events = events
     }
 
-    /// Shows the progress during a piece of work; the line is gone afterwards, however the work ends.
+    /// Shows the progress during a piece of work. The progress line is removed afterwards, also if the work throws.
     ///
-    /// - Parameter events: where lines of JSON go; nil: standard error.
+    /// - Parameter events: the file for lines of JSON; nil for standard error.
     static func during<Result>(
         _ counter: ProgressCounter, console: Console, style: Style, events: EventFile? = nil,
         _ work: () throws -> Result
@@ -76,7 +76,7 @@ final class ProgressDisplay: Sendable {
         timer.activate()
         func end(_ event: ProgressEvent.Kind, _ error: (any Error)? = nil) {
             timer.cancel()
-            // A handler that is at work finishes before the line is taken away.
+            // Wait for a running timer handler before the line is removed.
             display.queue.sync {}
             if style == .events {
                 display.tellResumed()
@@ -114,7 +114,7 @@ final class ProgressDisplay: Sendable {
         if let events { events.write(line) } else { console.messages.write(line) }
     }
 
-    /// Tells once that the run goes on from where an earlier one was.
+    /// Reports once that the run resumes an interrupted one.
     private func tellResumed() {
         guard counter.resumedAt > 0 else { return }
         let isNew = state.withLock { state in
@@ -124,7 +124,7 @@ final class ProgressDisplay: Sendable {
         if isNew { write(.resumed) }
     }
 
-    /// Whether there is something to tell: a second has passed, or the phase or the pass is another.
+    /// True if a line is due: after a second, or at a change of phase or pass.
     private var isDue: Bool {
         let snapshot = counter.snapshot
         let passed = start.duration(to: .now)
@@ -178,7 +178,7 @@ final class ProgressDisplay: Sendable {
 }
 
 extension ProgressCounter.Snapshot {
-    /// The share that a number of rows of the step at work is, over all steps.
+    /// Returns the share of a number of rows of the current step, over all steps.
     fileprivate func fraction(ofRows count: Int) -> Double {
         var copy = self
         copy.rows = count

@@ -2,26 +2,26 @@ import Foundation
 
 /// A line of `--progress json`: one JSON object.
 ///
-/// `schema` rises when a field changes its meaning or goes; new fields may come at any time.
+/// `schema` rises when a field changes its meaning or is removed; new fields may be added at any time.
 struct ProgressEvent: Encodable {
-    /// What a line tells.
+    /// The kinds of line.
     enum Kind: String, Encodable {
         /// The first line of a run.
         case started
-        /// The run goes on from where an earlier one was that did not end: from here its figures count.
+        /// The run resumes an interrupted one. The figures count from here.
         case resumed
-        /// Figures, every second and where the phase, the pass or what is waited for changes.
+        /// Figures, every second and at a change of the phase, the pass or the reason for waiting.
         case progress
-        /// The last line: the run has ended well.
+        /// The last line of a run that succeeded.
         case finished
-        /// The last line: the run has ended with an error.
+        /// The last line of a run that failed.
         case failed
     }
 
     var schema = 1
-    /// Tells runs apart.
+    /// An identifier that tells runs apart.
     let run: String
-    /// From 1, without gaps.
+    /// The number of the line, from 1 without gaps.
     let sequence: Int
     let event: Kind
     let phase: String
@@ -29,22 +29,22 @@ struct ProgressEvent: Encodable {
     let passes: Int
     let rows: Int
     let totalRows: Int
-    /// Bytes of the destination's file so far, and how many it is expected to have, about.
+    /// The size of the destination's file so far and its estimated final size, in bytes.
     let bytes: Int
     let totalBytes: Int
-    /// 0 to 1.
+    /// The share of work done, 0 to 1.
     let fraction: Double
-    /// Seconds since the run began.
+    /// The seconds since the run began.
     let elapsed: Double
     let rowsPerSecond: Double
-    /// Missing before 1 % are done, and at the end.
+    /// The estimated seconds left. Absent before 1 % is done, and at the end.
     let secondsLeft: Double?
-    /// Resident bytes.
+    /// The resident memory in bytes.
     let memory: Int?
     let spilledBytes: Int
-    /// What the run waits for, in words; missing while it works.
+    /// The reason for waiting, in words; absent while the run works.
     let waitsFor: String?
-    /// Of the last line.
+    /// The exit code, in the last line.
     var exitCode: Int32?
     /// The error's stable code.
     var error: String?
@@ -70,7 +70,7 @@ struct ProgressEvent: Encodable {
         waitsFor = figures.waitsFor
     }
 
-    /// The line, with its end; nil where a figure is no number.
+    /// The line with its line end; nil if a figure is not finite.
     var line: String? {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,46 +1,46 @@
 import Stagecoach
 
-/// A moment's figures of a migration, and their one line.
+/// The figures of a migration at one moment, and the progress line that shows them.
 struct ProgressFigures {
     var phase = ProgressCounter.Phase.opening
-    /// From 1; 0 before the first.
+    /// The number of the pass, from 1; 0 before the first.
     var pass = 0
     var passes = 0
-    /// Migration of a chain of versions, from 1.
+    /// The number of the migration in a chain of versions, from 1.
     var step = 1
     var steps = 1
     var rows = 0
     var totalRows = 0
-    /// Bytes of the destination so far, and of the whole, about.
+    /// The destination's size so far and its estimated final size, in bytes.
     var bytes = 0
     var totalBytes = 0
-    /// 0 to 1.
+    /// The share of work done, 0 to 1.
     var share = 0.0
-    /// What an earlier run had done of it, from which this one goes on.
+    /// The share done by an interrupted run that this one resumed.
     var doneBefore = 0.0
-    /// Seconds since the start.
+    /// The seconds since the start.
     var elapsed = 0.0
-    /// Rows a second lately.
+    /// The recent rate in rows per second.
     var rate = 0.0
-    /// Bytes resident now.
+    /// The resident memory in bytes.
     var memory: Int?
     var spilledBytes = 0
-    /// In words; nil while the run works.
+    /// The reason for waiting, in words; nil while the run works.
     var waitsFor: String?
 
-    /// Seconds left; nil before this run has done 1 %, when any figure would be a guess.
+    /// The estimated seconds left; nil before this run has done 1 %, when an estimate would be a guess.
     var timeLeft: Double? {
         let own = share - doneBefore
         guard own >= 0.01, phase != .done else { return nil }
         return elapsed * (1 - share) / own
     }
 
-    /// The line for a log: all figures.
+    /// The line for a log, with all figures.
     var plainLine: String { parts(hasBar: false).map(\.text).joined(separator: ", ") }
 
-    /// The line for a terminal: what fits into its width, the least important figures left out first.
+    /// Returns the line for a terminal, cut to its width by leaving out the least important figures first.
     ///
-    /// - Parameter width: columns of the terminal; the last stays free, because a full line wraps on some.
+    /// - Parameter width: the columns of the terminal. The last stays free, because a full line wraps on some.
     func line(width: Int) -> String {
         let room = max(1, width - 1)
         var shown = parts(hasBar: true)
@@ -53,7 +53,7 @@ struct ProgressFigures {
         return String(joined().prefix(room))
     }
 
-    /// The figures in order of appearance; a higher rank is left out earlier.
+    /// Returns the figures in order of appearance. Those with higher ranks are left out first.
     private func parts(hasBar: Bool) -> [(text: String, rank: Int)] {
         var parts: [(String, Int)] = [(phase.label, 1)]
         if let waitsFor { parts.append(("waiting for \(waitsFor)", 1)) }
@@ -82,7 +82,7 @@ struct ProgressFigures {
         return "[" + String(repeating: "#", count: full) + String(repeating: "-", count: cells - full) + "]"
     }
 
-    /// Whole seconds: a remaining time has no tenths.
+    /// Returns a time in whole seconds, because an estimate has no tenths.
     private static func coarse(_ seconds: Double) -> String {
         seconds < 60 ? "\(max(1, Int(seconds.rounded()))) s" : Figures.duration(seconds)
     }

@@ -1,20 +1,20 @@
 import Diagnostics
 import Stagecoach
 
-/// What became of the stores of a batch, as a page and as comma-separated values.
+/// The report of a batch's stores, as a page, as JSON and as comma-separated values.
 ///
-/// Memory: the results that are given.
+/// Memory: the given results.
 struct BatchPage {
-    /// Stores that a page lists, those that are not done first.
+    /// The greatest number of stores on a page. Stores that are not done come first.
     static let listed = 5000
 
     let summary: BatchSummary
     /// The last line of each store.
     let results: [BatchResult]
-    /// Words of the command line, the program's name first.
+    /// The words of the command line, with the program's name first.
     let command: [String]
 
-    /// In the form of a file's ending.
+    /// Returns the report in the format of a file's ending.
     func text(_ format: ReportFormat) throws -> String {
         switch format {
         case .html: page
@@ -23,7 +23,7 @@ struct BatchPage {
         }
     }
 
-    /// What the first bytes of such a report have: a batch's report takes the place of an earlier one.
+    /// Returns a text in the first bytes of every batch report. It identifies an earlier batch report, which may be replaced.
     static func mark(_ format: ReportFormat) -> String {
         switch format {
         case .html: "stagecoach-batch"
@@ -32,16 +32,16 @@ struct BatchPage {
         }
     }
 
-    /// Refuses paths where no report can be made, before the work; makes nothing.
+    /// Refuses paths where no report can be made, before the work. Makes nothing.
     ///
     /// - Throws: as ``ReportFile/check(_:replacing:)``.
     static func check(_ paths: [String]) throws(MigrationError) {
         for path in paths { try ReportFile.check(path, replacing: mark(ReportFormat(path: path) ?? .json)) }
     }
 
-    /// Writes the reports, each in the form of its ending.
+    /// Writes the reports, each in the format of its ending.
     ///
-    /// - Parameter permissions: the files', less those of the process's umask.
+    /// - Parameter permissions: the permissions of the files, less those of the process's umask.
     /// - Throws: as ``ReportFile/write(_:_:replacing:)``.
     func write(_ paths: [String], permissions: FilePermissions) throws {
         for path in paths {
@@ -149,10 +149,10 @@ struct BatchPage {
     }
 }
 
-/// A batch's report as JSON: the summary's fields, and each store's last line.
+/// A batch's report as JSON: the fields of the summary, and each store's last line.
 private struct BatchReport: Encodable {
     enum CodingKeys: String, CodingKey {
-        /// The form's version; the first key, as keys are in order.
+        /// The version of the format. It is the first key, because keys are sorted.
         case batchReport
         case stores
     }

@@ -3,13 +3,13 @@ import Stagecoach
 
 /// A check's result as a page and as comma-separated values.
 ///
-/// A class, and its page is never inlined: the optimizer of Swift 6.3 fails on the closures over an inlined value.
+/// It is a class, and its page is never inlined, because the optimizer of Swift 6.3 fails on closures over an inlined value.
 final class CheckPage {
     private let outline: CheckOutline
 
     init(_ outline: CheckOutline) { self.outline = outline }
 
-    /// A line for each broken rule under a line of names.
+    /// One line for each broken rule, below a line of names.
     var table: String {
         var rows = [["kind", "entity", "property", "rule", "objects", "first"]]
         func add(_ kind: String, _ lines: [CheckReport.Line]) {

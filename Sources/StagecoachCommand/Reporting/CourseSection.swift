@@ -1,8 +1,8 @@
 import Stagecoach
 
-/// The part of a page that shows the course of a run: a time line of its stages, memory, spills, rows per second.
+/// The section of a page about the course of a run: a time line of its stages, memory, spills, rows per second.
 struct CourseSection {
-    /// Lines of the time line: what is longest has one of its own.
+    /// The greatest number of lines. The longest stages have a line of their own.
     static let lines = 40
 
     private let account: RunAccount
@@ -25,7 +25,7 @@ struct CourseSection {
     struct Line: Equatable {
         var stage: String
         var subject: String
-        /// Begins and ends, in seconds.
+        /// The times at which the stage began and ended, in seconds.
         var stretches: [(begin: Double, end: Double)] = []
         var seconds: Double { stretches.reduce(0) { $0 + $1.end - $1.begin } }
         var name: String { subject.isEmpty ? stage : "\(stage) \(subject)" }
@@ -35,7 +35,7 @@ struct CourseSection {
         }
     }
 
-    /// The stages by their work, in the order in which they began; the shortest ones together.
+    /// Returns the stages by kind of work, in the order in which they began. The shortest are combined.
     static func lines(_ spans: [StageSpan], isChain: Bool) -> [Line] {
         var lines: [Line] = []
         for span in spans {
@@ -150,7 +150,8 @@ struct CourseSection {
                 points: rates.map { ($0.elapsed / end, $0.rate) }, top: most * 1.08, color: "--green", isStepped: true))
     }
 
-    /// Rows a second from sample to sample; where the count begins at nothing again, in a chain, nothing is taken off.
+    /// Returns the rows per second between samples. In a chain each migration counts from 0 again; after such a restart the
+    /// whole count is used.
     static func rates(_ samples: [RunSample]) -> [(elapsed: Double, rate: Double)] {
         zip(samples, samples.dropFirst()).map { before, sample in
             let seconds = max(sample.elapsed - before.elapsed, 1e-3)
@@ -160,17 +161,17 @@ struct CourseSection {
     }
 }
 
-/// A line over time, filled beneath, that takes the width it is given.
+/// A plot of a line over time, filled below, as wide as its container.
 struct SeriesPlot {
-    /// Time from 0 to 1, and values.
+    /// The points: x is the time from 0 to 1.
     var points: [(x: Double, y: Double)]
     /// The value at the upper edge.
     var top: Double
-    /// The style sheet's name of its colour.
+    /// The name of its colour in the style sheet.
     var color: String
-    /// A value with a name, drawn across.
+    /// A named value, drawn as a horizontal line.
     var mark: (value: Double, name: String)?
-    /// Whether each value holds since the point before.
+    /// True if each value applies to the time since the previous point.
     var isStepped = false
 
     func write(_ card: inout Markup, label: String) {
@@ -226,7 +227,7 @@ struct SeriesPlot {
         }
     }
 
-    /// A number without thousands' commas, which attributes do not know.
+    /// Returns a number without thousands separators, which attributes do not allow.
     private static func number(_ value: Double) -> String {
         let text = Figures.decimal(value, places: 1)
         return String(text.filter { $0 != "," })

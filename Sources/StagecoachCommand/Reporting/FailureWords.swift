@@ -4,7 +4,7 @@ import Diagnostics
 struct FailureWords {
     /// The stable code; nil for an error of a foreign type.
     let code: String?
-    /// Where and what, without the remedy.
+    /// The place and the message, without the remedy.
     let message: String
     let remedy: String?
     let exitCode: Int32

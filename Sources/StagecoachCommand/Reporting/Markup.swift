@@ -1,13 +1,13 @@
 /// Markup under construction: well-formed XML that browsers read as HTML.
 ///
-/// Texts are strangers' words: nothing in them can begin an element, end an attribute, or turn the page around.
-/// Memory: the text so far.
+/// Texts come from strangers: nothing in them can begin an element, end an attribute, or reverse the page's direction. Memory:
+/// the text so far.
 struct Markup {
     private(set) var text = ""
 
     init() {}
 
-    /// Adds an element with what stands in it.
+    /// Adds an element with its content.
     ///
     /// - Parameter attributes: names with their values, which are escaped.
     mutating func element(
@@ -18,15 +18,15 @@ struct Markup {
         text += "</\(name)>\n"
     }
 
-    /// Adds an element without attributes, with a text in it.
+    /// Adds an element without attributes, containing a text.
     mutating func element(_ name: String, _ content: String) { element(name, [:], content) }
 
-    /// Adds an element with a text in it.
+    /// Adds an element containing a text.
     mutating func element(_ name: String, _ attributes: KeyValuePairs<String, String>, _ content: String) {
         text += "<\(name)\(Self.written(attributes))>\(Self.escaped(content))</\(name)>\n"
     }
 
-    /// Adds an element with nothing in it.
+    /// Adds an empty element.
     mutating func empty(_ name: String, _ attributes: KeyValuePairs<String, String>) {
         text += "<\(name)\(Self.written(attributes))/>\n"
     }
@@ -34,17 +34,17 @@ struct Markup {
     /// Adds a text, escaped.
     mutating func words(_ words: String) { text += Self.escaped(words) }
 
-    /// Adds markup as it is: our own only.
+    /// Adds markup unchanged. Only for markup of this program.
     mutating func raw(_ markup: String) { text += markup }
 
     private static func written(_ attributes: KeyValuePairs<String, String>) -> String {
         attributes.map { " \($0.key)=\"\(escaped($0.value))\"" }.joined()
     }
 
-    /// A text that is a text wherever it stands: in an element or in an attribute in double quotes.
+    /// Returns a text escaped for any place: in an element or in an attribute in double quotes.
     ///
-    /// Control characters are shown by their pictures, those that turn the direction of what follows by U+FFFD, as is what
-    /// XML does not allow.
+    /// Control characters become their pictures. Characters that change the text direction or that XML does not allow become
+    /// U+FFFD.
     static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

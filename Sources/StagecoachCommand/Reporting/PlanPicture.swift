@@ -1,19 +1,19 @@
 import Stagecoach
 
-/// A mapping model's part of a plan as a drawing: passes one beneath the other, a box for each table that is loaded in it,
-/// with its entity mappings and the relationships that it carries, and at the right the ways to the tables they refer to.
+/// A drawing of a mapping model's part of a plan. Passes are below each other. Each has a box for every table loaded in it,
+/// with its entity mappings and the relationships that it carries. Connections at the right lead to the tables they refer to.
 ///
-/// It is as wide as one box and the ways beside it, and as high as its lines need, so one entity mapping and forty are
-/// read alike.
+/// It is as wide as one box and the connections beside it, and as high as its lines need, so one entity mapping is as readable
+/// as forty.
 struct PlanPicture {
-    /// How a relationship's links come about.
+    /// The ways in which the links of a relationship are made.
     enum Sign: CaseIterable {
         case row
         case table
         case join
         case logged
 
-        /// Nil where nothing is drawn, because the inverse is, or nothing sets it.
+        /// Makes the sign of a relationship; nil if nothing is drawn, because the inverse is drawn or nothing sets it.
         init?(_ line: MigrationPlan.Relationship) {
             switch line.resolution {
             case .row: self = .row
@@ -24,7 +24,7 @@ struct PlanPicture {
             }
         }
 
-        /// As the legend shows it.
+        /// The sign as shown in the legend.
         var picture: String {
             switch self {
             case .row: "──"
@@ -56,7 +56,7 @@ struct PlanPicture {
     private static let boxWidth = 440
     private static let lineHeight = 20
     private static let boxLeft = 14
-    /// Between the ways of two tables.
+    /// The distance between the lanes of two tables.
     private static let laneWidth = 9
     private static let boxRight = boxLeft + boxWidth
 
@@ -67,11 +67,11 @@ struct PlanPicture {
         var hint: String
         var isTitle = false
         var isSoft = false
-        /// Of a relationship: the table it refers to, and how.
+        /// The table that a relationship refers to, and how.
         var target: String?
         var sign: Sign?
         var isDeferred = false
-        /// Set by the layout.
+        /// The vertical centre of the line, set by the layout.
         var middle = 0
     }
 
@@ -79,7 +79,7 @@ struct PlanPicture {
     private struct Box {
         var rootEntity: String
         var lines: [Line]
-        /// Whether relationships lead here.
+        /// True if relationships lead to the table.
         var isTarget: Bool
         var top = 0
         var height: Int { lines.count * PlanPicture.lineHeight + 14 }
@@ -93,7 +93,7 @@ struct PlanPicture {
         var bottom = 0
     }
 
-    /// The way to one table: from the lines that refer to it, along one lane, to its box.
+    /// The connection to one table: from the lines that refer to it, along one lane, to its box.
     private struct Way {
         var target: Int
         var from: [(middle: Int, sign: Sign, isDeferred: Bool)]
@@ -162,7 +162,7 @@ struct PlanPicture {
         return passes
     }
 
-    /// The relationships of a table that are drawn: of a pair the side that carries it.
+    /// Returns the drawn relationships of a table: of an inverse pair, the side that carries the links.
     private static func relationships(
         of root: String, in model: MigrationPlan.Model, drawn: inout Set<String>
     ) -> [Line] {
@@ -221,7 +221,7 @@ struct PlanPicture {
             way.bottom = max(way.bottom, line.middle)
             byTarget[name] = way
         }
-        // Short ways run next to the boxes; two that do not meet share a lane.
+        // Short connections run next to the boxes; two that do not overlap share a lane.
         var lanes: [[(top: Int, bottom: Int)]] = []
         for var way in byTarget.values.sorted(by: { ($0.bottom - $0.top, $0.target) < ($1.bottom - $1.top, $1.target) })
         {
@@ -292,7 +292,7 @@ struct PlanPicture {
                     "y2": "\(line.middle)", "style": "stroke:\(Self.color(line.isDeferred));\(sign.style)",
                 ])
             if sign == .join {
-                // A double line is a wide one with the box showing through.
+                // A double line is a wide line with the background drawn over its middle.
                 svg.empty(
                     "line",
                     [
@@ -343,7 +343,7 @@ struct PlanPicture {
 
     // MARK: - Widths
 
-    /// About how wide a text is, in points; rather more than less.
+    /// Estimates the width of a text in points, rather too large than too small.
     static func textWidth(_ text: String, size: Int) -> Int {
         let units = text.unicodeScalars.reduce(0) { sum, scalar in
             switch scalar.value {
@@ -351,7 +351,7 @@ struct PlanPicture {
                 sum
                     + ("iljtfrI.,:;'| !()".unicodeScalars.contains(scalar)
                         ? 42 : scalar.properties.isUppercase ? 74 : 62)
-            // Chinese, Japanese, Korean, pictures.
+            // Chinese, Japanese, Korean, emoji.
             case 0x2E80...: sum + 104
             default: sum + 66
             }
@@ -359,7 +359,7 @@ struct PlanPicture {
         return (units * size + 99) / 100
     }
 
-    /// A text cut to a width, with a sign that it was.
+    /// Returns a text cut to a width, with a sign that it was cut.
     static func cut(_ text: String, to width: Int, size: Int) -> String {
         guard textWidth(text, size: size) > width else { return text }
         var result = ""

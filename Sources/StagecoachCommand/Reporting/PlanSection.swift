@@ -1,6 +1,6 @@
 import Stagecoach
 
-/// The part of a page that shows the plan as a picture, with what its signs mean.
+/// The section of a page with the plan as a picture and the legend of its signs.
 struct PlanSection {
     private let account: RunAccount
 

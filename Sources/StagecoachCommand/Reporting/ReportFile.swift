@@ -1,27 +1,26 @@
 import Diagnostics
 import Foundation
 
-/// The file of a report: it appears with all of its content, or not at all, and never in the place of another file but the
-/// report of a run that did not end well.
+/// The file of a report. It appears with its whole content or not at all. It never replaces another file, except the report of
+/// a run that did not succeed.
 enum ReportFile {
-    /// What a report of an unfinished run has in its first bytes, whatever its form.
+    /// A mark in the first bytes of a report of an unfinished run, in every format.
     static let unfinishedMark = "stagecoach-unfinished-run"
-    /// Bytes in which the mark is looked for.
+    /// The number of first bytes in which the mark is searched.
     private static let head = 64 << 10
-    /// Linux's `O_TMPFILE` without its `O_DIRECTORY`, which differs between processors.
+    /// Linux's `O_TMPFILE` without its `O_DIRECTORY`, whose value differs between processors.
     private static let unnamed: Int32 = 0o20000000 | O_DIRECTORY
 
-    /// Refuses a path where no report can be made; makes nothing.
+    /// Refuses a path where no report can be made. Makes nothing.
     ///
-    /// - Parameter mark: what a file that may be replaced has in its first bytes.
+    /// - Parameter mark: the mark in the first bytes of a file that may be replaced.
     /// - Throws: as ``OutputFile/check(_:)``.
     static func check(_ path: String, replacing mark: String = unfinishedMark) throws(MigrationError) {
         if has(mark, path) { return }
         try OutputFile.check(path)
     }
 
-    /// Whether a report stands there whose place the next run's takes: that of a run that did not end well, or of
-    /// the same batch.
+    /// Tells whether the file is a report that may be replaced: that of a run that did not succeed, or of the same batch.
     private static func has(_ mark: String, _ path: String) -> Bool {
         let descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
         guard descriptor >= 0 else { return false }
@@ -37,8 +36,8 @@ enum ReportFile {
     /// Writes the report.
     ///
     /// - Parameters:
-    ///   - permissions: the file's, less those of the process's umask.
-    ///   - mark: what a file that may be replaced has in its first bytes.
+    ///   - permissions: the permissions of the file, less those of the process's umask.
+    ///   - mark: the mark in the first bytes of a file that may be replaced.
     /// - Throws: as ``OutputFile/create(_:_:)``.
     static func write(
         _ path: String, _ content: String, permissions: FilePermissions = .own, replacing mark: String = unfinishedMark
@@ -46,7 +45,7 @@ enum ReportFile {
         let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
         let part = "\(folder)/.\(name).stagecoach-part"
-        // A file without a name leaves nothing behind when the process is killed.
+        // A file without a name leaves nothing behind if the process is killed.
         var descriptor = SystemCall.uninterrupted { open(folder, O_WRONLY | O_CLOEXEC | unnamed, permissions.file) }
         let hasName = descriptor < 0
         if hasName {
@@ -84,7 +83,7 @@ enum ReportFile {
         }
         let reason = errno
         let replaces = reason == EEXIST && has(mark, path)
-        // A file system without hard links: only a name that nobody has is taken.
+        // On a file system without hard links, only an unused name is taken.
         let isWithoutLinks: Bool
         do throws(FileBytes.Failure) {
             isWithoutLinks =

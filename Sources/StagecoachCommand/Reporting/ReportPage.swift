@@ -1,10 +1,9 @@
 import Foundation
 import Stagecoach
 
-/// A report as one page: well-formed XHTML with its style and pictures in it, without a script, and without anything from
-/// elsewhere.
+/// A report as one page: well-formed XHTML with embedded style and pictures, without scripts and external resources.
 ///
-/// Memory: the page; what is counted by object is bounded (rejects, samples, stages).
+/// Memory: the page. Lists of single objects are bounded (rejects, samples, stages).
 struct ReportPage {
     let account: RunAccount
 
@@ -33,9 +32,9 @@ struct ReportPage {
         }
     }
 
-    /// A page around its content.
+    /// Returns a page around its content.
     ///
-    /// - Parameter mark: by which another run's report knows that it may take its place; nil where none may.
+    /// - Parameter mark: the mark by which the report of another run recognises a page that it may replace; nil for none.
     static func document(title: String, mark: String?, _ content: (inout Markup) -> Void) -> String {
         var page = Markup()
         page.raw("<!DOCTYPE html>\n")
@@ -55,7 +54,7 @@ struct ReportPage {
         return page.text
     }
 
-    /// What was left out or rejected; nil where nothing was, or it was allowed.
+    /// The losses and rejected objects; nil if there are none or they were allowed.
     private var losses: String? {
         guard let report = account.report else { return nil }
         var parts = LossWording.warning(report.leftBehind).map { ["\($0) left out"] } ?? []
@@ -90,7 +89,7 @@ struct ReportPage {
         body.element("p", ["class": "soft"], "\(words). Begun \(Self.time(account.started)).")
     }
 
-    /// A moment in UTC, to the second.
+    /// Returns a time in UTC, to the second.
     static func time(_ date: Date) -> String {
         let formatter = ISO8601DateFormatter()
         return formatter.string(from: date).replacing("T", with: " ").replacing("Z", with: " UTC")
@@ -211,12 +210,12 @@ struct ReportPage {
         }
     }
 
-    /// The column of source objects that no object is associated with.
+    /// Returns the title of the column of source objects without an associated object.
     private func dropped(_ counts: MigrationCounts) -> String {
         counts.mappings.contains { $0.unassociated > 0 } ? "+ dropped or not associated" : "+ dropped"
     }
 
-    /// The name of the sum row, which tells how many objects the store has, read or not.
+    /// Returns the name of the sum row, with the number of objects in the store, read or not.
     private func whole(_ objects: Int?) -> String {
         objects.map { "in all, of \(Figures.count($0, "object")) of the store" } ?? "in all"
     }
@@ -232,7 +231,7 @@ struct ReportPage {
         return rows
     }
 
-    /// Lines of what stays behind that a page lists.
+    /// The greatest number of losses that a page lists.
     private static let listedLosses = 200
 
     private func leftBehind(_ body: inout Markup) {
@@ -245,7 +244,7 @@ struct ReportPage {
         }
     }
 
-    /// Rejected objects that a page lists.
+    /// The greatest number of rejected objects that a page lists.
     private static let listedRejects = 50
 
     private func rejects(_ body: inout Markup) {
@@ -305,7 +304,7 @@ struct ReportPage {
             "p", ["class": "soft"], "In the folder \(account.folder), with stagecoach \(CommandCatalog.version).")
     }
 
-    /// A table that scrolls inside its box.
+    /// Adds a table that scrolls inside its box.
     static func table(
         _ body: inout Markup, id: String, header: [(name: String, isNumber: Bool)], rows: [[String]],
         footer: [String]? = nil

@@ -1,9 +1,9 @@
-/// The looks of a page: light and dark as the reader's system is, readable on a phone and on paper.
+/// The style of a page: light or dark as the reader's system, readable on a phone and on paper.
 enum ReportStyle {
-    /// Scripts, fonts and anything from elsewhere are forbidden, not only absent.
+    /// Scripts, fonts and external resources are forbidden, not only absent.
     static let policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
-    /// Without `<`, `&` and quotes: browsers take what stands in a style element as it is, XML does not.
+    /// The style sheet, without `<`, `&` and quotes: browsers read the text of a style element literally, XML does not.
     static let css = """
         :root{color-scheme:light dark;--page:#f7f7f5;--card:#fff;--ink:#1d2024;--soft:#646b73;--line:#dfe1e4;--band:#f1f3f5;
         --blue:#2468c9;--blue-soft:#dbe7f8;--green:#1f7a46;--green-soft:#dcefe3;--red:#b3261e;--red-soft:#f9dedc;

@@ -1,6 +1,6 @@
 import Stagecoach
 
-/// A report as comma-separated values: a line for each entity mapping under a line of names, RFC 4180.
+/// A report as comma-separated values (RFC 4180): one line for each entity mapping, below a line of names.
 ///
 /// In each line `read` is the sum of `migrated`, `filtered`, `dropped`, `rejected` and `removed`.
 enum ReportTable {
@@ -29,34 +29,34 @@ enum ReportTable {
         return rows.map { $0.map(field).joined(separator: ",") + "\r\n" }.joined()
     }
 
-    /// A value, quoted where it has to be.
+    /// Returns a value, quoted if necessary.
     static func field(_ text: String) -> String {
         guard text.utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else { return text }
         return "\"" + text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 }
 
-/// One line of counts, which adds up: what was read is what was migrated or left out.
+/// The counts of one entity mapping, which add up: every object read was migrated or left out.
 struct MappingCount: Equatable {
     var name: String
-    /// Nil for objects made of nothing.
+    /// The source entity; nil for objects without a source.
     var source: String?
-    /// Nil where no object is made.
+    /// The destination entity; nil if no object is made.
     var destination: String?
     var read = 0
     var migrated = 0
     var filtered = 0
     var dropped = 0
     var rejected = 0
-    /// Source objects of an entity mapping that removes them.
+    /// The source objects of an entity mapping of type remove.
     var removed = 0
     var made = 0
     var madeByPolicy = 0
 
-    /// Whether the line adds up.
+    /// True if the counts add up.
     var isBalanced: Bool { read == migrated + filtered + dropped + rejected + removed }
 
-    /// A line for each entity mapping.
+    /// Returns one line for each entity mapping.
     static func lines(_ counts: MigrationCounts) -> [MappingCount] {
         counts.mappings.map { mapping in
             var line = MappingCount(
@@ -75,7 +75,7 @@ struct MappingCount: Equatable {
         }
     }
 
-    /// The sum of lines.
+    /// Returns the sum of lines.
     static func sum(_ lines: [MappingCount]) -> MappingCount {
         var whole = MappingCount(name: "in all")
         for line in lines {

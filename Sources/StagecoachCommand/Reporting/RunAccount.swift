@@ -1,14 +1,14 @@
 import Foundation
 import Stagecoach
 
-/// Everything that a report tells of one run, however it ended.
+/// The content of a report on one run, however the run ended.
 struct RunAccount {
-    /// How a run ended.
+    /// The outcome of a run.
     enum Outcome: String {
         case migrated
         case dryRun
         case failed
-        /// Ended by a signal, or by a source that was written meanwhile: the same command may be run again.
+        /// Ended by a signal, or because the source was written meanwhile. The same command may be run again.
         case interrupted
     }
 
@@ -17,35 +17,35 @@ struct RunAccount {
     var destination: String
     var sourceVersion: String?
     var destinationVersion: String?
-    /// The mapping models' files; nil where one was inferred.
+    /// The files of the mapping models; nil if one was inferred.
     var mapping: String?
-    /// Words of the command line, the program's name first.
+    /// The words of the command line, with the program's name first.
     var command: [String]
-    /// The folder it was run in.
+    /// The folder in which it was run.
     var folder: String
     var started: Date
-    /// What was done; nil where the run did not end well.
+    /// The result; nil if the run failed.
     var result: MigrationResult?
-    /// What it ended with; nil where it ended well.
+    /// The error; nil if the run succeeded.
     var error: (any Error)?
     /// The plans that were run, one for each migration of a chain.
     var plans: [MigrationPlan] = []
     var spans: [StageSpan] = []
     var samples: [RunSample] = []
-    /// Seconds of wall time, and of processor time.
+    /// The wall time; ``processorSeconds`` is the processor time.
     var seconds = 0.0
     var processorSeconds = 0.0
-    /// Bytes.
+    /// The peak resident memory in bytes.
     var peakMemory = 0
-    /// Bytes that the run was to stay under; nil where it did not come so far.
+    /// The memory limit in bytes; nil if the run ended before it was set.
     var memoryLimit: Int?
     var spilledBytes = 0
-    /// Where all rejected objects are listed; nil where that was not asked for.
+    /// The file of all rejected objects; nil if none was requested.
     var rejectFile: String?
 
     var report: MigrationReport? { result?.report }
 
-    /// The counts of each migration with its title, which is empty where there is one, and the objects of its source.
+    /// The counts of each migration, with its title, which is empty if there is only one, and the number of source objects.
     var counts: [(title: String, counts: MigrationCounts, objects: Int?)] {
         guard let report else { return [] }
         let steps = report.steps ?? []
@@ -56,9 +56,9 @@ struct RunAccount {
     }
 }
 
-/// The report of a run that did not end well, as JSON.
+/// The report of a run that did not succeed, as JSON.
 struct UnfinishedRun: Encodable {
-    /// What it ended with.
+    /// The error of the run.
     struct Failure: Encodable {
         var code: String?
         var message: String
@@ -74,7 +74,7 @@ struct UnfinishedRun: Encodable {
     let sourceVersion: String?
     let destinationVersion: String?
     let mapping: String?
-    /// The stage that it was at; nil where none had begun.
+    /// The stage at the end; nil if none had begun.
     let phase: String?
     let seconds: Double
     let peakMemory: Int

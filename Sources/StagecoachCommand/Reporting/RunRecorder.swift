@@ -3,7 +3,7 @@ import SpillStorage
 import Stagecoach
 import Synchronization
 
-/// Takes samples of a run ten times a second, from a timer's thread, for its report.
+/// Samples a run ten times a second, from a timer's thread, for its report.
 ///
 /// Memory: a ``SampleSeries``, and the trace of the run.
 final class RunRecorder: Sendable {
@@ -12,7 +12,7 @@ final class RunRecorder: Sendable {
     private let series = Mutex(SampleSeries())
     private let queue = DispatchQueue(label: "report")
 
-    /// - Parameter counter: that of the run, with the trace.
+    /// - Parameter counter: the counter of the run, with the trace.
     init(counter: ProgressCounter, trace: RunTrace) {
         self.counter = counter
         self.trace = trace
@@ -21,7 +21,7 @@ final class RunRecorder: Sendable {
     /// The samples so far.
     var samples: [RunSample] { series.withLock { $0.samples } }
 
-    /// Takes samples during a piece of work, the first before it and the last after it, however it ends.
+    /// Samples during a piece of work, first before and last after it, also if it throws.
     func during<Result>(_ work: () throws -> Result) rethrows -> Result {
         sample()
         let timer = DispatchSource.makeTimerSource(queue: queue)
@@ -30,7 +30,7 @@ final class RunRecorder: Sendable {
         timer.activate()
         defer {
             timer.cancel()
-            // A handler that is at work finishes first.
+            // Wait for a running timer handler.
             queue.sync {}
             sample()
         }
@@ -39,7 +39,7 @@ final class RunRecorder: Sendable {
 
     private func sample() {
         let snapshot = counter.snapshot
-        // The migrations of a chain count from nothing each.
+        // Each migration of a chain counts from 0.
         let sample = RunSample(
             elapsed: trace.elapsed, rows: snapshot.rows, memory: ProcessMemory.currentResident() ?? 0,
             spilledBytes: snapshot.spilledBytes)

@@ -10,12 +10,12 @@ final class RunReporter {
     private let started = Date()
     private let clock = RunClock()
     private let recorder: RunRecorder?
-    /// Counts for the run; with a trace where a page is to be written.
+    /// The counter of the run, with a trace if a page is to be written.
     let counter: ProgressCounter
-    /// What was read of the inputs, as far as the run came.
+    /// The inputs; nil if the run ended before they were read.
     var inputs: MigrationInputs?
 
-    /// - Parameter commandLine: without the program's name.
+    /// - Parameter commandLine: the command line without the program's name.
     init(_ request: MigrationRequest, commandLine: [String]) {
         self.request = request
         command = ["stagecoach"] + commandLine
@@ -29,28 +29,28 @@ final class RunReporter {
         }
     }
 
-    /// A report has values of the source: in messages, and of rejected objects.
+    /// Limited by the source's permissions, as a report contains values of the source, in messages and of rejected objects.
     private var permissions: FilePermissions { FilePermissions(ofSource: request.source) }
 
-    /// Whether there is nothing to write.
+    /// True if no report was requested.
     var isEmpty: Bool { request.reports.isEmpty }
 
-    /// Refuses impossible files before the work; makes nothing.
+    /// Refuses impossible files before the work. Makes nothing.
     ///
     /// - Throws: `output.exists`, `output.folder` (73), `output.permission` (77).
     func check() throws(MigrationError) {
         for path in request.reports { try ReportFile.check(path) }
     }
 
-    /// Takes samples while the work is done, where a page is to show them.
+    /// Samples the run during the work, if a page will show it.
     func during<Result>(_ work: () throws -> Result) rethrows -> Result {
         guard let recorder else { return try work() }
         return try recorder.during(work)
     }
 
-    /// Writes the reports of a run that ended well.
+    /// Writes the reports of a run that succeeded.
     ///
-    /// - Throws: what ``ReportFile/write(_:_:)`` throws, saying that the migration itself succeeded.
+    /// - Throws: the errors of ``ReportFile/write(_:_:)``, with the remark that the migration itself succeeded.
     func write(_ result: MigrationResult) throws {
         guard !isEmpty else { return }
         var account = account(result.report.isDryRun ? .dryRun : .migrated)
@@ -72,9 +72,9 @@ final class RunReporter {
         }
     }
 
-    /// Writes the reports of a run that ended with an error.
+    /// Writes the reports of a run that failed.
     ///
-    /// - Returns: what kept a report from being written: the run's own error is what counts.
+    /// - Returns: the errors of writing reports. They are not thrown, because the run's own error counts.
     func write(_ error: any Error) -> [any Error] {
         guard !isEmpty else { return [] }
         let isTemporary = (error as? MigrationError)?.category == .temporary
@@ -92,7 +92,7 @@ final class RunReporter {
                 try ReportFile.check(path)
                 try ReportFile.write(path, try Self.text(account, format), permissions: permissions)
             } catch let problem {
-                // What the run itself ended with is said once.
+                // An error with the path of the run's own error is not repeated.
                 if (problem as? MigrationError)?.context.path != (error as? MigrationError)?.context.path {
                     problems.append(problem)
                 }

@@ -1,26 +1,26 @@
-/// A moment of a run.
+/// The state of a run at one moment.
 struct RunSample: Equatable {
-    /// Seconds since the run began.
+    /// The seconds since the run began.
     var elapsed: Double
     var rows: Int
-    /// Resident bytes: the most since the sample before.
+    /// The greatest resident memory since the previous sample, in bytes.
     var memory: Int
     var spilledBytes: Int
 }
 
-/// Samples of a run in bounded memory: however long it takes, there are never more than ``SampleSeries/limit`` of them.
+/// The samples of a run in bounded memory: at most ``SampleSeries/limit``, however long the run takes.
 ///
-/// Where they would be more, neighbours are merged two by two, and from then on as many are taken together.
+/// At the limit, neighbours are merged in pairs, and from then on each kept sample stands for twice as many given ones.
 struct SampleSeries {
     static let limit = 600
 
     private(set) var samples: [RunSample] = []
-    /// Samples given that one kept sample stands for.
+    /// The number of given samples in one kept sample.
     private(set) var stride = 1
-    /// Samples that the last one stands for so far.
+    /// The number of given samples in the last kept one so far.
     private var filled = 0
 
-    /// Adds a sample, later than all before it.
+    /// Adds a sample, which must be later than all before.
     ///
     /// - Complexity: O(1) amortised; O(``limit``) of memory.
     mutating func add(_ sample: RunSample) {
@@ -39,7 +39,7 @@ struct SampleSeries {
         filled = 1
     }
 
-    /// What stands for two neighbours: the later one's figures, and the more memory of both.
+    /// Merges two neighbours: the figures of the later one, with the greater memory of both.
     private static func merged(_ first: RunSample, _ second: RunSample) -> RunSample {
         var result = second
         result.memory = max(first.memory, second.memory)

@@ -1,6 +1,6 @@
-/// A command line as a shell reads it.
+/// Formats a command line for a shell.
 enum ShellCommand {
-    /// The words, each quoted where a shell would take it for more than a word.
+    /// Returns the words, each quoted if a shell would read more into it than a word.
     static func text(_ words: [String]) -> String { words.map(quoted).joined(separator: " ") }
 
     private static func quoted(_ word: String) -> String {
@@ -14,7 +14,7 @@ enum ShellCommand {
         }
         if isPlain, !word.isEmpty { return word }
         if word.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
-            // What no line shows is written by its bytes: `$'…'` of bash, zsh and POSIX 2024.
+            // Control characters are written by their bytes: `$'…'` of bash, zsh and POSIX 2024.
             var text = "$'"
             for scalar in word.unicodeScalars {
                 switch scalar {

@@ -1,6 +1,6 @@
 /// The words for a batch.
 enum BatchWording {
-    /// A store's line.
+    /// Returns the line of a store.
     static func line(_ result: BatchResult) -> String {
         let way = "\(result.source) → \(result.destination)"
         let text =
@@ -25,12 +25,12 @@ enum BatchWording {
         return count > 0 ? ", \(Figures.count(count, "reference")) became nil" : ""
     }
 
-    /// What is to be said of a destination that stands, and is not what the batch would make now.
+    /// Returns the message for an existing destination that differs from what the batch would make now.
     ///
     /// - Parameters:
     ///   - result: the failed attempt.
-    ///   - now: what the entry asks for.
-    ///   - earlier: the last migration to the destination; nil where no results file knows it.
+    ///   - now: the entry's present state and configuration.
+    ///   - earlier: the last migration to the destination; nil if no results file has one.
     static func outdated(_ result: BatchResult, _ now: BatchResult, earlier: BatchResult?) -> String? {
         guard let earlier, earlier.status == .done else { return result.message }
         let change =
@@ -45,7 +45,7 @@ enum BatchWording {
             + "Move it away to migrate the store again"
     }
 
-    /// What became of all stores.
+    /// Returns the summary of all stores.
     static func summary(_ summary: BatchSummary, results: [String]) -> String {
         var counts = [("done", summary.done), ("skipped, done before", summary.skipped), ("failed", summary.failed)]
         counts += [("postponed to another run", summary.postponed), ("without a result", summary.missing.count)]
@@ -80,14 +80,14 @@ enum BatchWording {
         return lines.map(\.printable).joined(separator: "\n") + "\n"
     }
 
-    /// Why a store is not done, with its name where the reason does not say it.
+    /// Returns the reason why a store is not done, with its name if the reason does not contain it.
     private static func reason(_ result: BatchResult) -> String {
         guard let message = result.message else { return result.source }
         let isNamed = [result.source, result.destination].contains { message.contains($0) }
         return isNamed ? message : "\(result.source): \(message)"
     }
 
-    /// The line that is redrawn while the batch runs.
+    /// Returns the line that is redrawn while the batch runs.
     static func progress(_ summary: BatchSummary, of count: Int) -> String {
         "\(Figures.count(summary.stores)) of \(Figures.count(count, "store"))"
             + (summary.failed > 0 ? ", \(Figures.count(summary.failed)) failed" : "")

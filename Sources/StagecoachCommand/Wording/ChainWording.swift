@@ -2,7 +2,7 @@ import Stagecoach
 
 /// The words for a way over several versions.
 enum ChainWording {
-    /// The steps and how they run, for a plan.
+    /// Returns the steps and how they run, for a plan.
     static func way(_ chain: ChainPlan) -> [String] {
         var rows: [[String]] = []
         for (number, run) in chain.runs.enumerated() {
@@ -29,7 +29,7 @@ enum ChainWording {
         return lines
     }
 
-    /// The migrations after the first, by the objects that those before are expected to make.
+    /// Returns lines on the migrations after the first, based on the expected output of those before.
     static func later(_ chain: ChainPlan) -> [String] {
         var lines: [String] = []
         for (index, run) in chain.runs.enumerated().dropFirst() {
@@ -49,7 +49,7 @@ enum ChainWording {
         return lines
     }
 
-    /// What each migration did, for a summary: empty where there was one step.
+    /// Returns the work of each migration, for a summary; empty for a single step.
     static func done(_ steps: [ChainStepReport]) -> [String] {
         let rows = steps.map { step in
             let versions =

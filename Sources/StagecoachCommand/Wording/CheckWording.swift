@@ -2,7 +2,7 @@ import Stagecoach
 
 /// The words for a check.
 enum CheckWording {
-    /// The result for people.
+    /// Returns the result for people.
     static func text(_ outline: CheckOutline) -> String {
         let report = outline.report
         var lines = ["Checked \(report.source), nothing written"]
@@ -66,7 +66,7 @@ enum CheckWording {
         return outline.rejects ? "\(left)." : "A migration would fail; \(left)."
     }
 
-    /// Why the exit code says that a migration would fail, without a full stop.
+    /// Returns the reason why a migration would fail, without a full stop.
     static func verdict(_ outline: CheckOutline) -> String {
         if let refusal = outline.refusal { return "A migration would fail: \(refusal)" }
         let rejected = outline.report.rejectedObjects

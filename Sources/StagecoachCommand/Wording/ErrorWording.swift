@@ -2,7 +2,7 @@ import Diagnostics
 
 /// The words for errors of the work itself.
 package enum ErrorWording {
-    /// One line that says where and what, and one that says what to do, where that is known.
+    /// Returns one line with the place and the problem, and one with the remedy if there is one.
     package static func text(_ error: any Error) -> String {
         guard var known = error as? MigrationError else { return "stagecoach: \("\(error)".printable)\n" }
         let remedy = known.remedy
@@ -15,7 +15,7 @@ package enum ErrorWording {
         return text
     }
 
-    /// The exit code: the error's category; 70 for an error of a foreign type.
+    /// Returns the exit code: the error's category; 70 for an error of a foreign type.
     package static func exitCode(_ error: any Error) -> Int32 {
         (error as? MigrationError)?.category.rawValue ?? MigrationError.Category.internal.rawValue
     }

@@ -2,7 +2,7 @@ import PersistentStore
 
 /// The words of `inspect --fidelity`.
 enum FidelityWording {
-    /// A comparison for people.
+    /// Returns a comparison for people.
     static func text(_ outline: FidelityOutline) -> String {
         let fidelity = outline.fidelity
         let facts = [

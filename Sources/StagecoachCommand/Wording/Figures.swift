@@ -29,7 +29,7 @@ enum Figures {
         return "\(count(whole / 3600)) h \(whole % 3600 / 60) min"
     }
 
-    /// A number with a fixed number of decimals and a point.
+    /// Returns a number with a fixed number of decimals and a point.
     static func decimal(_ value: Double, places: Int) -> String {
         let factor = (0..<places).reduce(1) { product, _ in product * 10 }
         let scaled = (abs(value) * Double(factor)).rounded()

@@ -1,6 +1,6 @@
 /// The texts of `--help` and `--version`.
 package enum HelpText {
-    /// Help on all commands.
+    /// Returns help on all commands.
     package static func overview(_ commands: [CommandSpecification]) -> String {
         var lines = [
             "Usage: stagecoach COMMAND [OPTION]... [OPERAND]...", "",
@@ -16,7 +16,7 @@ package enum HelpText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Help on one command.
+    /// Returns help on one command.
     package static func command(_ command: CommandSpecification) -> String {
         var usage = "Usage: stagecoach \(command.name)\(command.operandUsage)"
         for option in command.options where option.isRequired { usage += " --\(option.name) \(option.valueName ?? "")" }
@@ -36,7 +36,7 @@ package enum HelpText {
     /// The program's name and version.
     package static var version: String { "stagecoach \(CommandCatalog.version)\n" }
 
-    /// An option's name and, from column 28 on, what it does, wrapped at 80.
+    /// Returns an option's name and, from column 28 on, its help, wrapped at 80 columns.
     private static func entry(_ name: String, _ help: String) -> [String] {
         let column = 28
         var lines: [String] = []

@@ -2,7 +2,7 @@ import Mapping
 
 /// The words of `inspect`.
 enum InspectWording {
-    /// A store for people.
+    /// Returns a store for people.
     static func text(_ store: StoreDescription) -> String {
         var facts = [
             ["UUID", store.uuid],
@@ -62,7 +62,7 @@ enum InspectWording {
         }
     }
 
-    /// A model for people.
+    /// Returns a model for people.
     static func text(_ model: ModelDescription) -> String {
         var facts: [[String]] = []
         if let version = model.version { facts.append(["version", version]) }
@@ -101,7 +101,7 @@ enum InspectWording {
         return finished(lines)
     }
 
-    /// A mapping model for people.
+    /// Returns a mapping model for people.
     static func text(_ outline: MappingOutline, path: String) -> String {
         var lines = ["Mapping model \(path)"]
         if let version = outline.formatVersion { lines.append("  format version  \(version)") }

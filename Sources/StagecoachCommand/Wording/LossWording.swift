@@ -1,22 +1,22 @@
 import Stagecoach
 
-/// The words for what stays behind.
+/// The words for losses: objects, values and links that no entity mapping reads.
 enum LossWording {
-    /// Lines that a text lists.
+    /// The greatest number of lines in a text.
     private static let listed = 20
 
-    /// The title of the account.
+    /// Returns the title of the list.
     static func title(_ left: LeftBehind) -> String {
         left.isEmpty
             ? "Perhaps left behind: read by no expression, and a policy may read it"
             : "Left behind, \(left.amounts)" + (left.isAllowed ? ", as --on-loss allow lets it" : "")
     }
 
-    /// The account for people: a line each, and below it how to keep what it names.
+    /// Returns the list for people: a line for each loss, and below it the remedy.
     static func lines(_ left: LeftBehind?, indent: Int = 2) -> [String] {
         guard let left, !left.lines.isEmpty else { return [] }
         let space = String(repeating: " ", count: indent)
-        // What may be read comes last.
+        // Values that may still be read come last.
         let lines = left.lost + left.lines.filter { !$0.isLost }
         let shown = Array(lines.prefix(listed))
         let table = TextTable(rows: shown.map(row), alignments: [.right, .left, .left]).lines(indent: indent)
@@ -33,13 +33,13 @@ enum LossWording {
         [line.amounts ?? "not counted", line.name, line.why + (line.step.map { ", \($0)" } ?? "")]
     }
 
-    /// What is lost for certain, in a few words for a verdict; nil where nothing is, or where it was allowed.
+    /// Returns the certain losses in a few words for a verdict; nil if there are none or they were allowed.
     static func warning(_ left: LeftBehind?) -> String? {
         guard let left, !left.isEmpty, !left.isAllowed else { return nil }
         return left.amounts
     }
 
-    /// Rows of a table: what, how much, why, how to keep it.
+    /// Returns the rows of a table: what, how much, why, and the remedy.
     static func cells(_ left: LeftBehind?) -> [[String]] {
         guard let left else { return [] }
         return (left.lost + left.lines.filter { !$0.isLost }).map { line in

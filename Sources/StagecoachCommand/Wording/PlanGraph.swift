@@ -1,10 +1,10 @@
 import Stagecoach
 
-/// A plan as a graph in DOT, for Graphviz: passes as boxes in which the tables stand, relationships as arrows from the
-/// side that carries them.
+/// A plan as a graph in DOT, for Graphviz: passes are boxes with tables in them, relationships are arrows from the side that
+/// carries the links.
 enum PlanGraph {
-    /// The graph. Solid arrows are looked up row by row, dashed ones resolved over the whole table, double ones stand in a
-    /// join table, dotted ones are logged by stages with barriers; a red one is deferred to a later pass.
+    /// Returns the graph. Solid arrows are looked up row by row, dashed ones are resolved over the whole table, double ones are
+    /// in a join table, dotted ones are logged by stages with barriers. A red arrow is deferred to a later pass.
     static func text(_ outline: PlanOutline) -> String {
         var lines = [
             "digraph plan {", "  rankdir=RL;", "  compound=true;",
@@ -27,7 +27,7 @@ enum PlanGraph {
         var lines: [String] = []
         let tables = Dictionary(model.tables.map { ($0.rootEntity, $0) }, uniquingKeysWith: { first, _ in first })
         let withObjects = Set(model.entityMappings.filter { $0.path == .objects }.map(\.name))
-        /// The node of each table's last step: where its relationships begin and end.
+        /// The node of each table's last step, where its relationships begin and end.
         var nodes: [String: String] = [:]
         for (index, pass) in model.passes.enumerated() {
             let name = isOnly ? "Pass \(index + 1)" : "Mapping model \(number + 1), pass \(index + 1)"
@@ -67,7 +67,7 @@ enum PlanGraph {
         return lines
     }
 
-    /// Nil where the inverse is drawn.
+    /// Returns the style of an arrow; nil if the inverse is drawn.
     private static func style(
         of line: MigrationPlan.Relationship, in all: [MigrationPlan.Relationship]
     ) -> String? {
@@ -84,7 +84,7 @@ enum PlanGraph {
         }
     }
 
-    /// Whether the other side of a pair stands before it.
+    /// Tells whether the other side of an inverse pair comes before it.
     private static func isSecond(
         _ line: MigrationPlan.Relationship, in all: [MigrationPlan.Relationship]
     ) -> Bool {
@@ -94,7 +94,7 @@ enum PlanGraph {
             .map { "\($0.entity).\($0.name)" != own } ?? false
     }
 
-    /// A string of DOT. Names are strangers' words: nothing in them ends the string.
+    /// Returns a string of DOT. Names come from strangers: nothing in them can end the string.
     private static func quoted(_ text: String) -> String {
         var result = "\""
         for scalar in text.unicodeScalars {

@@ -2,7 +2,7 @@ import Stagecoach
 
 /// The words for a plan.
 enum PlanWording {
-    /// The plan for people: what goes which way, then one block a pass.
+    /// Returns the plan for people: the path of each entity mapping, then one block a pass.
     static func text(_ outline: PlanOutline) -> String {
         let plan = outline.plan
         var lines = ["\(outline.source) → \(outline.destination)"]
@@ -35,13 +35,13 @@ enum PlanWording {
         return lines.map(\.printable).joined(separator: "\n") + "\n"
     }
 
-    /// What stays behind.
+    /// Returns the losses.
     static func losses(_ plan: MigrationPlan) -> [String] {
         guard let left = plan.leftBehind else { return [] }
         return ["", "  " + LossWording.title(left)] + LossWording.lines(left, indent: 4)
     }
 
-    /// One mapping model's part.
+    /// Returns the part of one mapping model.
     static func text(_ model: MigrationPlan.Model) -> [String] {
         var lines: [String] = []
         if model.isStaged {
@@ -109,7 +109,7 @@ enum PlanWording {
         return lines
     }
 
-    /// How a relationship's links come about.
+    /// Returns the words for the way in which a relationship's links are made.
     static func words(for line: MigrationPlan.Relationship) -> String {
         let pass = line.pass.map { ", pass \($0)" } ?? ""
         let late = line.isDeferred ? ", deferred to the last pass that knows both sides" : ""

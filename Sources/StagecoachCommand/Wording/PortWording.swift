@@ -1,8 +1,8 @@
 import Foundation
 
-/// What `stagecoach port` says for people.
+/// The output of `stagecoach port` for people.
 enum PortWording {
-    /// Findings a line each, as compilers write them, then the registrations.
+    /// Returns the findings, a line each, as compilers print them, then the registrations.
     static func text(_ port: PolicyPort, output: String?) -> String {
         var text = ""
         for finding in port.findings { text += line(finding) + "\n" }

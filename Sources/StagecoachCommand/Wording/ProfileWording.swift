@@ -1,8 +1,8 @@
 import Stagecoach
 
-/// The words for what each stage of a migration took.
+/// The words for the cost of each stage of a migration.
 enum ProfileWording {
-    /// A table for each run of a chain; none where no profile was asked for.
+    /// Returns a table for each run of a chain; empty if no profile was requested.
     static func lines(_ report: MigrationReport) -> [String] {
         let steps = report.steps ?? []
         guard steps.count > 1 else { return table(report.profile ?? []) }

@@ -2,7 +2,7 @@ import Stagecoach
 
 /// The words for a finished migration.
 enum SummaryWording {
-    /// The summary for people.
+    /// Returns the summary for people.
     static func text(_ result: MigrationResult) -> String {
         let report = result.report
         let verb =
@@ -55,7 +55,7 @@ enum SummaryWording {
         lines.isEmpty ? [] : ["", title] + lines
     }
 
-    /// Destination objects by entity: what the run counted, else what its mappings made.
+    /// Returns the destination objects by entity: as the run counted them, else as its mappings made them.
     static func objects(_ counts: MigrationCounts) -> [(entity: String, count: Int)] {
         var byEntity = counts.created
         if byEntity.isEmpty {
@@ -101,13 +101,13 @@ enum SummaryWording {
         return lines
     }
 
-    /// What a policy did that makes objects and does not associate them.
+    /// Returns a remark on a policy that makes objects and does not associate them.
     static func unassociated(_ mapping: MigrationCounts.Mapping) -> String {
         "the policy of \(mapping.name) made \(Figures.count(mapping.createdByPolicy, "object")) for these and associated none: "
             + "call associate"
     }
 
-    /// Source objects that have no destination object, and why.
+    /// Returns the source objects without a destination object, with the reason.
     private static func leftOut(_ counts: MigrationCounts) -> [String] {
         var rows: [[String]] = []
         for mapping in counts.mappings {

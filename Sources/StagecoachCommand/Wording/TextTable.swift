@@ -1,6 +1,6 @@
 /// Rows of text in aligned columns, two spaces apart.
 struct TextTable {
-    /// Where a column's texts stand.
+    /// The alignment of a column.
     enum Alignment {
         case left
         case right
@@ -9,9 +9,9 @@ struct TextTable {
     let rows: [[String]]
     let alignments: [Alignment]
 
-    /// The lines, without spaces at their ends.
+    /// Returns the lines, without trailing spaces.
     ///
-    /// - Parameter indent: spaces before each.
+    /// - Parameter indent: the number of spaces before each line.
     func lines(indent: Int) -> [String] {
         let widths = alignments.indices.map { column in
             rows.map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0
@@ -29,10 +29,10 @@ struct TextTable {
 }
 
 extension String {
-    /// The text with spaces up to a width.
+    /// Returns the text padded with spaces to a width.
     func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 
-    /// The text on one line, with nothing that a terminal would obey: names in files are strangers' words.
+    /// The text on one line, without characters that control a terminal, because names in files come from strangers.
     var printable: String {
         var result = ""
         for scalar in unicodeScalars {

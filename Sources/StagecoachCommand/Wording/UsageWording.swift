@@ -1,14 +1,14 @@
 /// The words for usage errors.
 package enum UsageWording {
-    /// Two lines: what is wrong, and where help is.
+    /// Returns two lines: the problem, and where to find help.
     ///
-    /// - Parameter command: the command that was named; nil where none was understood.
+    /// - Parameter command: the command that was named; nil if none was recognised.
     package static func text(_ error: UsageError, command: String?) -> String {
         let program = command.map { "stagecoach \($0)" } ?? "stagecoach"
         return "stagecoach: \(sentence(error).printable)\nTry '\(program) --help'.\n"
     }
 
-    /// What is wrong, without a full stop.
+    /// Returns the problem, without a full stop.
     package static func sentence(_ error: UsageError) -> String {
         func meant(_ nearest: String?) -> String { nearest.map { "; did you mean '\($0)'?" } ?? "" }
         switch error {

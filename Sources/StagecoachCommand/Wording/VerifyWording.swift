@@ -1,8 +1,8 @@
 import Stagecoach
 
-/// What `verify` prints.
+/// The output of `verify`.
 enum VerifyWording {
-    /// The report for people: counts, differences, what was not computed again.
+    /// Returns the report for people: counts, differences, and the parts that were not recomputed.
     static func text(_ report: VerificationReport) -> String {
         var lines = ["\(report.source) → \(report.destination)", ""]
         for mapping in report.mappings where mapping.destinationEntity != nil {
@@ -54,7 +54,7 @@ enum VerifyWording {
         lines.isEmpty ? [] : ["", title] + lines.map { "  \($0.subject): \($0.reason)" }
     }
 
-    /// Each entity's objects by how they were compared, where not all were recomputed.
+    /// Returns each entity's objects by the way of comparison, if not all were recomputed.
     private static func comparedSection(_ report: VerificationReport) -> [String] {
         let entities = report.compared.entities
         guard entities.contains(where: { $0.recomputed < $0.objects }) else { return [] }
@@ -73,14 +73,14 @@ enum VerifyWording {
             + TextTable(rows: [header] + rows, alignments: [.left, .left, .left, .left]).lines(indent: 2)
     }
 
-    /// The last line where nothing differs: no more than what was compared.
+    /// Returns the last line if nothing differs. It claims no more than was compared.
     static func agreement(_ report: VerificationReport) -> String {
         let verdict =
             report.isComplete ? "The destination is what the migration makes." : "Nothing differs of what was compared."
         return "\(verdict) \(compared(report))"
     }
 
-    /// How many objects were compared, in which way, and which they were.
+    /// Returns how many objects were compared, in which way, and which.
     private static func compared(_ report: VerificationReport) -> String {
         let compared = report.compared
         let total = compared.objects - compared.passedOver
@@ -108,7 +108,7 @@ enum VerifyWording {
         }
         let wholes = Set(report.mappings.map(\.name) + ["all objects"])
         let properties = Set(report.notRecomputed.map(\.subject)).subtracting(wholes).filter { subject in
-            // Those of objects that were not recomputed are told with them.
+            // Lines of objects that were not recomputed are part of their mapping's line.
             !report.mappings.contains { $0.expected == nil && subject.hasPrefix($0.name + ".") }
         }
         if !properties.isEmpty {
@@ -117,7 +117,7 @@ enum VerifyWording {
         return parts.joined(separator: "; ") + "."
     }
 
-    /// The objects that were compared in one other way, by the reason.
+    /// Returns the objects that were compared in one other way, by the reason.
     private static func others(
         _ compared: VerificationReport.Compared, _ way: KeyPath<VerificationReport.Coverage, Int>,
         _ words: (String) -> String
@@ -133,7 +133,7 @@ enum VerifyWording {
         }
     }
 
-    /// One sentence.
+    /// Returns the verdict in one sentence.
     static func verdict(_ report: VerificationReport) -> String {
         let kinds = VerificationReport.Kind.allCases.compactMap { kind in
             report.countByKind[kind.rawValue].map { "\(kind.label) \($0)" }

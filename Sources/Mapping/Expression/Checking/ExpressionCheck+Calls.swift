@@ -1,8 +1,8 @@
 import Diagnostics
 
-/// Functions and messages.
+/// Checks of functions and messages.
 extension ExpressionCheck {
-    /// What `FUNCTION(target, 'selector:', …)` gives.
+    /// Returns the kind of the value of `FUNCTION(target, 'selector:', …)`.
     mutating func message(
         _ selector: String, to target: ExpressionNode, _ arguments: [ExpressionNode]
     ) throws(ExpressionMistake) -> ExpressionKind {
@@ -112,7 +112,7 @@ extension ExpressionCheck {
 
     // MARK: The manager
 
-    /// Core Data's own selectors of the manager; a subclass may register others.
+    /// Checks Core Data's own selectors of the manager; a subclass may register others.
     private mutating func lookup(
         _ selector: String, _ arguments: [ExpressionNode], _ kinds: [ExpressionKind]
     ) throws(ExpressionMistake) -> ExpressionKind {
@@ -155,7 +155,7 @@ extension ExpressionCheck {
         }
     }
 
-    /// Checks what FETCH gets. What registered functions give is not known.
+    /// Checks the operands of FETCH. The results of registered functions are unknown.
     func checkRequest(
         _ request: ExpressionKind, _ requestNode: ExpressionNode, in context: ExpressionKind,
         _ contextNode: ExpressionNode
@@ -179,7 +179,7 @@ extension ExpressionCheck {
         }
     }
 
-    /// Checks a request's predicate against its entity.
+    /// Checks a fetch request's predicate against its entity.
     private func checkFetch(
         _ arguments: [ExpressionNode], _ kinds: [ExpressionKind]
     ) throws(ExpressionMistake) {
@@ -212,7 +212,7 @@ extension ExpressionCheck {
 
     // MARK: Built-in functions
 
-    /// What a built-in function gives.
+    /// Returns the kind of the value of a built-in function.
     mutating func builtIn(
         _ selector: String, _ arguments: [ExpressionNode], _ node: ExpressionNode
     ) throws(ExpressionMistake) -> ExpressionKind {
@@ -263,7 +263,7 @@ extension ExpressionCheck {
         }
     }
 
-    /// `sum`, `count` and the other functions of lists.
+    /// Checks `sum`, `count` and the other functions of lists.
     private mutating func fold(
         _ name: String, _ arguments: [ExpressionNode]
     ) throws(ExpressionMistake) -> ExpressionKind {
@@ -301,7 +301,7 @@ extension ExpressionCheck {
                 at: name,
                 remedy: "Use FUNCTION(<text>, 'componentsSeparatedByString:', <separator>) or a migration policy")
         }
-        // A name without colons got as many as there are arguments.
+        // The parser gave a name without colons one colon for each argument.
         let takes = (0...3).first {
             ExpressionSelectors.isBuiltIn(selector, arguments: $0)
                 || ExpressionSelectors.isBuiltIn(name + String(repeating: ":", count: $0), arguments: $0)

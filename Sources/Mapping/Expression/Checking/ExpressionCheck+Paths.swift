@@ -1,8 +1,8 @@
 import ManagedModel
 
-/// Key paths, step by step through the models.
+/// Checks of key paths, step by step through the models.
 extension ExpressionCheck {
-    /// What lies at the end of a path.
+    /// Returns the kind of the value at the end of a path.
     func follow(_ path: ArraySlice<String>, from start: ExpressionKind) throws(ExpressionMistake) -> ExpressionKind {
         var current = start
         var rest = path
@@ -41,7 +41,7 @@ extension ExpressionCheck {
                     return .unknown
                 }
                 if type == .transformable { return .unknown }
-                // Key-value coding calls a method of the name.
+                // Key-value coding calls a method with the key's name.
                 guard let signature = ExpressionMessages.signature(name, of: type), signature.arguments.isEmpty else {
                     let subject = attribute.map { "\($0) is an attribute" } ?? "this is a value"
                     throw mistake(
@@ -55,7 +55,7 @@ extension ExpressionCheck {
         return current
     }
 
-    /// The kind of value that a key of an object gives that is no managed object.
+    /// Returns the kind of the value that a key of an object other than a managed object gives.
     private func property(
         _ name: String, of object: KnownObject, _ way: String
     ) throws(ExpressionMistake) -> ExpressionKind {
@@ -93,7 +93,7 @@ extension ExpressionCheck {
             return relationship.isToMany ? .collection(object, isOrdered: relationship.isOrdered) : object
         }
         if let kind = KnownObject.objectKeys[name] { return kind }
-        // Attributes of subentities are there in their objects.
+        // Objects of subentities have their own attributes too.
         let isBelow = entity.withDescendants.contains {
             $0.hasProperty(named: name)
         }
@@ -107,13 +107,13 @@ extension ExpressionCheck {
         return .unknown
     }
 
-    /// The properties that there are, in a sentence; nil where there are none, or too many to read.
+    /// Lists the properties of an entity in a sentence; nil if there are none, or too many to read.
     private static func properties(of entity: EntityDescription) -> String? {
         let names = (Array(entity.attributesByName.keys) + Array(entity.relationshipsByName.keys)).sorted()
         return names.isEmpty || names.count > 40 ? nil : "It has \(names.joined(separator: ", "))"
     }
 
-    /// A collection operator; all that follows it is its own path.
+    /// Checks a collection operator. The rest of the path belongs to the operator.
     private func apply(
         _ sign: String, _ rest: ArraySlice<String>, to element: ExpressionKind
     ) throws(ExpressionMistake) -> ExpressionKind {

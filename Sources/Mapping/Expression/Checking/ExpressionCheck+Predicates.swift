@@ -1,6 +1,6 @@
-/// Predicates.
+/// Checks of predicates.
 extension ExpressionCheck {
-    /// Checks a predicate and what it compares.
+    /// Checks a predicate and its operands.
     mutating func check(_ node: PredicateNode) throws(ExpressionMistake) {
         switch node {
         case .constant: return
@@ -65,7 +65,8 @@ extension ExpressionCheck {
         }
     }
 
-    /// Values of unlike types are never equal and have no order: comparing them is a mistake.
+    /// Checks the types of two compared values. Values of different types are never equal and have no order, so comparing them
+    /// is a mistake.
     private func checkTypes(
         _ left: ExpressionKind, _ node: ExpressionNode, _ right: ExpressionKind
     ) throws(ExpressionMistake) {
@@ -100,6 +101,6 @@ extension ExpressionCheck {
 }
 
 extension ExpressionType {
-    /// True where its values are never objects, and never stand for ones.
+    /// True if values of the type are never objects and never represent objects.
     fileprivate var isPlain: Bool { self != .transformable && self != .reference && self != .null }
 }

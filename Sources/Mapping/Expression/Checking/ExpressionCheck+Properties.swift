@@ -1,7 +1,7 @@
 import Diagnostics
 import ManagedModel
 
-/// Whether what an expression gives fits the property that takes it.
+/// Checks that the value of an expression fits the property that takes it.
 extension ExpressionCheck {
     func fit(
         _ kind: ExpressionKind, of node: ExpressionNode, _ attribute: AttributeDescription
@@ -49,7 +49,7 @@ extension ExpressionCheck {
         }
     }
 
-    /// How to come from an object to a value.
+    /// Returns a remedy that gets a value from an object.
     private static func remedy(for object: KnownObject, _ text: String, _ type: AttributeType) -> String {
         switch object {
         case .objectID where type == .string: "Write its address: \(text).URIRepresentation.absoluteString"
@@ -70,7 +70,7 @@ extension ExpressionCheck {
         {
             switch member {
             case .unknown, .null: continue
-            // Results of lookups are filtered to what the relationship takes: some may be among them.
+            // Results of lookups are filtered to the relationship's destination, so some objects may fit.
             case .object(.destination, let entity?) where !entity.isKin(of: relationship.destination):
                 try mistyped(
                     "\(maker(of: node).map { "the entity mapping \($0)" } ?? "the expression") gives "
@@ -95,7 +95,7 @@ extension ExpressionCheck {
         }
     }
 
-    /// The entity mapping whose objects a lookup gives; nil for other expressions.
+    /// Returns the entity mapping whose objects a lookup gives; nil for other expressions.
     private func maker(of node: ExpressionNode) -> String? {
         guard case .function(.variable("manager"), _, let arguments) = node,
             case .constant(.string(let name))? = arguments.first, made[name] != nil
@@ -103,7 +103,7 @@ extension ExpressionCheck {
         return name
     }
 
-    /// The entities that a lookup by the name of a relationship gives objects of, where none of them fits; nil where one may.
+    /// Returns the entities whose objects a lookup by relationship name gives, if none of them fits; nil if one may fit.
     private func entitiesMade(
         by node: ExpressionNode, misfitting relationship: RelationshipDescription
     ) throws(ExpressionMistake) -> String? {
@@ -120,7 +120,7 @@ extension ExpressionCheck {
         return Set(known.map { $0.definition.name }).sorted().joined(separator: ", ")
     }
 
-    /// The entity mappings that make what a relationship takes, in a sentence.
+    /// Names the entity mappings that make objects for a relationship, in a sentence.
     private func entityMappings(for relationship: RelationshipDescription) -> String {
         let names = made.filter { $0.value.isKin(of: relationship.destination) }.keys.sorted()
         return names.isEmpty
@@ -130,9 +130,9 @@ extension ExpressionCheck {
 }
 
 extension MappingModel {
-    /// Finds what is wrong with the expressions of all entity mappings, whichever path will evaluate them.
+    /// Finds the mistakes in the expressions of all entity mappings, for either way of evaluation.
     ///
-    /// - Parameter misfits: what becomes of values of the wrong kind.
+    /// - Parameter misfits: the treatment of values of the wrong kind.
     /// - Throws: `expression.variable`, `expression.castType`, `expression.syntax` of a pattern or predicate,
     ///   `expression.argumentCount`, `expression.unknownSelector`, `mapping.unknownKeyPath`, `expression.type` (78) with
     ///   file, line, column, entity mapping, property, and the place in the expression.
@@ -197,7 +197,7 @@ extension MappingModel {
                 }
                 do throws(MigrationError) { try check(isLenient: false) } catch {
                     if isEvaluated { throw error }
-                    // Names are wrong whoever evaluates them.
+                    // A wrong name is a mistake in either way of evaluation.
                     try check(isLenient: true)
                     property.refusal = property.refusal ?? error
                 }
@@ -207,7 +207,7 @@ extension MappingModel {
 }
 
 extension EntityDescription {
-    /// Compiles the regular expressions that validation will match.
+    /// Compiles the regular expressions that validation uses.
     ///
     /// - Throws: `model.regularExpression` (78) with entity and attribute.
     fileprivate func checkPatterns() throws(MigrationError) {
@@ -230,7 +230,7 @@ extension EntityMapping {
             entityMapping: name)
     }
 
-    /// Where the source expression stands in its file.
+    /// Returns the place of the source expression in its file.
     package func sourceExpressionPlace(_ path: String?) -> MigrationError.Context {
         MigrationError.Context(
             path: path, line: sourceExpressionLine ?? line, column: sourceExpressionColumn ?? column,
@@ -239,7 +239,7 @@ extension EntityMapping {
 }
 
 extension ExpressionMistake {
-    /// The error with the expression's text and the column in it, counted in characters from one.
+    /// Returns the error with the expression's text and the column in it, counted in characters from one.
     fileprivate func described(_ text: String, _ place: MigrationError.Context) -> MigrationError {
         var context = place
         context.expression = ExpressionLexer.excerpt(text)

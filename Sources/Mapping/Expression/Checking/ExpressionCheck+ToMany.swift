@@ -1,10 +1,10 @@
-/// To-many key paths in comparisons: Core Data's fetches refuse one without ANY or ALL, and in memory a set equals no single
-/// value, so that a filter without them lets nothing, or everything, through.
+/// Checks of to-many key paths in comparisons. Core Data's fetches refuse such a path without ANY or ALL. In memory a set
+/// equals no single value, so a filter without them would pass no object or every object.
 extension ExpressionCheck {
-    /// Checks that a comparison without ANY, ALL or NONE has no to-many key path where one value is compared, and one with
-    /// them none on its right side. Whoever evaluates the predicate, such a comparison is never meant.
+    /// Checks the to-many key paths of a comparison. Without ANY, ALL or NONE, no side may have one where a single value is
+    /// compared; with them, the right side may have none. Neither way of evaluation gives such a comparison a useful meaning.
     ///
-    /// - Throws: `expression.type` with the comparison that was probably meant.
+    /// - Throws: `expression.type` with the comparison that was probably intended.
     func checkToMany(
         _ modifier: ComparisonModifier, _ left: (kind: ExpressionKind, node: ExpressionNode),
         _ sign: ComparisonOperator, _ right: (kind: ExpressionKind, node: ExpressionNode), _ options: ComparisonOptions
@@ -47,12 +47,12 @@ extension ExpressionCheck {
             remedy: remedy)
     }
 
-    /// True where a side is a key path that crosses a to-many relationship.
+    /// Tells whether a side is a key path that crosses a to-many relationship.
     private static func isToMany(_ side: (kind: ExpressionKind, node: ExpressionNode)) -> Bool {
         side.node.keyPathParts != nil && side.kind.isCollection
     }
 
-    /// True where a collection is compared as a whole: with another one, or asked whether it holds a value.
+    /// Tells whether a collection is compared as a whole: with another collection, or in a membership test.
     private static func isWhole(
         _ sign: ComparisonOperator, _ other: (kind: ExpressionKind, node: ExpressionNode)
     ) -> Bool {
@@ -68,7 +68,7 @@ extension ExpressionCheck {
 }
 
 extension ComparisonOperator {
-    /// The operator that says the same with the sides exchanged; nil where none does.
+    /// The operator for the same comparison with the sides exchanged; nil if there is none.
     fileprivate var mirrored: ComparisonOperator? {
         switch self {
         case .equal, .notEqual: self

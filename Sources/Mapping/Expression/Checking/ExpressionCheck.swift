@@ -1,27 +1,28 @@
 import Diagnostics
 import ManagedModel
 
-/// Finds the mistakes of an expression that show before any row is read: names that nobody has, values of the wrong
-/// kind, patterns that are none.
+/// Finds the mistakes of an expression that show before any row is read: unknown names, values of the wrong kind, invalid
+/// patterns.
 ///
-/// It knows what the two models know; whatever a policy or a subclass of the manager may answer is taken as it is. The
-/// walk is recursive, as deep as the tree, and looks at each node a bounded number of times.
+/// It uses the two models. Values of a policy or of a subclass of the manager are unknown and pass. The walk is recursive, as
+/// deep as the tree, and visits each node a bounded number of times.
 struct ExpressionCheck {
     let source: EntityDescription?
     let destination: EntityDescription?
     let sourceModel: ManagedObjectModel
-    /// The destination entities that the entity mappings make, by mapping.
+    /// The destination entity of each entity mapping, by the name of the mapping.
     let made: [String: EntityDescription]
-    /// The variables that have values where the expression is evaluated.
+    /// The variables that have values when the expression is evaluated.
     let variables: [String]
-    /// The entities of the objects that entity mappings make of an entity's objects; none for mappings with a policy, which may make anything.
+    /// The source and destination entities of the entity mappings; the destination is nil for mappings with a policy, which may
+    /// make any object.
     let makers: [(source: EntityDescription, made: EntityDescription?)]
-    /// Whether a policy may keep the expression from being evaluated: then values of the wrong kind pass.
+    /// True if a policy may prevent the evaluation of the expression. Then values of the wrong kind pass.
     let isLenient: Bool
-    /// Variables that SUBQUERY and assignments bind.
+    /// The variables that SUBQUERY and assignments bind.
     var bound: [String: ExpressionKind] = [:]
 
-    /// Core Data's variables of value expressions.
+    /// The variables that Core Data defines in value expressions.
     static let valueVariables = [
         "source", "destination", "manager", "entityMapping", "propertyMapping", "entityPolicy",
     ]
@@ -32,14 +33,14 @@ struct ExpressionCheck {
 
     static func text(_ node: ExpressionNode) -> String { ValueExpression(node: node).format }
 
-    /// A mistake whatever happens.
+    /// Makes a mistake that no policy can avert.
     func mistake(
         _ code: MigrationError.Code, _ message: String, at fragment: String?, remedy: String? = nil
     ) -> ExpressionMistake {
         ExpressionMistake(ProgramFault(code, message, remedy: remedy), at: fragment)
     }
 
-    /// A value of the wrong kind, which no policy may replace.
+    /// Throws a mistake for a value of the wrong kind, unless a policy may replace the value.
     func mistyped(
         _ message: @autoclosure () -> String, at fragment: @autoclosure () -> String?, remedy: String? = nil
     ) throws(ExpressionMistake) {
@@ -49,7 +50,7 @@ struct ExpressionCheck {
 
     // MARK: Values
 
-    /// What a value is.
+    /// Returns the kind of a value.
     mutating func kind(of node: ExpressionNode) throws(ExpressionMistake) -> ExpressionKind {
         switch node {
         case .constant(let constant): return ExpressionKind(constant)
@@ -159,13 +160,13 @@ struct ExpressionCheck {
         }
     }
 
-    /// Checks the number of a member.
+    /// Checks the index of an element.
     func checkPlace(_ kind: ExpressionKind, _ node: ExpressionNode) throws(ExpressionMistake) {
         if kind.isAlways({ if case .value(.integer) = $0 { true } else { false } }) { return }
         try mistyped("an index has to be an integer, not \(kind.label)", at: Self.text(node))
     }
 
-    /// What a form that takes collections gets.
+    /// Checks the operand of a form that takes collections, and returns its kind.
     mutating func collection(
         _ node: ExpressionNode, for form: String
     ) throws(ExpressionMistake) -> ExpressionKind {
@@ -184,7 +185,7 @@ struct ExpressionCheck {
 
     // MARK: Numbers and casts
 
-    /// Checks operands of arithmetic: numbers, and dates beside them.
+    /// Checks operands of arithmetic: numbers, and dates combined with them.
     mutating func arithmetic(_ name: String, _ operands: [ExpressionNode]) throws(ExpressionMistake) -> ExpressionKind {
         var mayBeDate = false
         for operand in operands {
@@ -247,7 +248,7 @@ struct ExpressionCheck {
 }
 
 extension ExpressionKind {
-    /// Whether a cast to this type takes a value of another.
+    /// Tells whether a cast to this type accepts a value of another type.
     fileprivate func takes(_ type: ExpressionType) -> Bool {
         guard case .value(let target) = self else { return true }
         switch (type, target) {

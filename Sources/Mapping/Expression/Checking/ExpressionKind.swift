@@ -1,6 +1,6 @@
 import ManagedModel
 
-/// What the models say of an expression's value before any row is read. What they do not say is unknown, and passes.
+/// The kind of an expression's value, as far as the models tell it before any row is read. The rest is unknown, and passes.
 indirect enum ExpressionKind: Sendable {
     /// One of the two stores.
     enum Side: String, Sendable {
@@ -10,20 +10,20 @@ indirect enum ExpressionKind: Sendable {
     case unknown
     case null
     case value(ExpressionType)
-    /// An object; of any entity where none is given.
+    /// An object of an entity; nil for any entity.
     case object(Side, EntityDescription?)
-    /// Several, whether in an order or not.
+    /// A collection, ordered or not.
     case collection(ExpressionKind, isOrdered: Bool)
-    /// An object that is no managed object, and how it is reached: `$manager`, `objectID`.
+    /// An object other than a managed object, and the expression that reaches it: `$manager`, `objectID`.
     case service(KnownObject, String)
-    /// Values by keys that only the row, or the one who filled it, knows.
+    /// A dictionary, whose keys only the row or the code that filled it knows.
     case dictionary(ExpressionKind)
     /// A composite attribute as a whole: a dictionary of which the model tells the keys.
     case composite(CompositeDescription, EntityDescription)
     /// The results of a TERNARY.
     case either(ExpressionKind, ExpressionKind)
 
-    /// The kind in words.
+    /// The kind for error messages.
     var label: String {
         switch self {
         case .unknown: "anything"
@@ -41,7 +41,7 @@ indirect enum ExpressionKind: Sendable {
         }
     }
 
-    /// What every member of a list is; unknown for members of several kinds.
+    /// Returns the common kind of all members of a list; unknown if they differ.
     static func common(of kinds: [ExpressionKind]) -> ExpressionKind {
         var found: ExpressionKind?
         for kind in kinds {
@@ -58,19 +58,19 @@ indirect enum ExpressionKind: Sendable {
         return found ?? .unknown
     }
 
-    /// What a collection's members are, and every other value itself.
+    /// The kind of a collection's members; any other kind itself.
     var element: ExpressionKind {
         if case .collection(let element, _) = self { return element }
         return self
     }
 
-    /// Each of what it may be.
+    /// All kinds that the value may have.
     var alternatives: [ExpressionKind] {
         if case .either(let first, let second) = self { return first.alternatives + second.alternatives }
         return [self]
     }
 
-    /// Whether all that it may be passes a test; what is unknown, and nil, passes.
+    /// Tells whether every possible kind passes a test. Unknown and nil pass.
     func isAlways(_ test: (ExpressionKind) -> Bool) -> Bool {
         alternatives.allSatisfy { kind in
             switch kind {
@@ -80,7 +80,7 @@ indirect enum ExpressionKind: Sendable {
         }
     }
 
-    /// Whether it is an object with a property of a name.
+    /// Tells whether it is an object that has a property of the name.
     func hasProperty(_ name: String) -> Bool {
         guard case .object(_, let entity?) = self else { return false }
         return entity.hasProperty(named: name)
@@ -88,15 +88,16 @@ indirect enum ExpressionKind: Sendable {
 
     var isCollection: Bool { if case .collection = self { true } else { false } }
 
-    /// Whether it may be a number: dates are none.
+    /// True if the value may be a number. Dates are not numbers.
     var mayBeNumber: Bool { isAlways { if case .value(let type) = $0 { type.isNumber } else { false } } }
 
-    /// Whether it may be text, or what comparisons of text take for it.
+    /// True if the value may be text, or a value that text comparisons treat as text.
     var mayBeText: Bool {
         isAlways { if case .value(let type) = $0 { type == .text || type == .uri } else { false } }
     }
 
-    /// Whether it may be objects, or a request's result that is not known: no value, and no object of another kind.
+    /// True if the value may be objects or the unknown result of a fetch request, and not a plain value or another kind of
+    /// object.
     var mayGiveObjects: Bool {
         alternatives.contains { kind in
             switch kind.element {
@@ -106,7 +107,7 @@ indirect enum ExpressionKind: Sendable {
         }
     }
 
-    /// Whether it may be an object of a side, or several.
+    /// Tells whether the value may be an object of a side, or a collection of such objects.
     func mayBeObjects(of wanted: Side) -> Bool {
         isAlways { kind in
             kind.element.isAlways { if case .object(let side, _) = $0 { side == wanted } else { false } }
@@ -114,12 +115,12 @@ indirect enum ExpressionKind: Sendable {
     }
 }
 
-/// What is wrong with an expression, and the words of it that are.
+/// A mistake in an expression, and the fragment of text that it concerns.
 ///
-/// A class, as ``ProgramFault`` is: the check recurses.
+/// It is a class, as ``ProgramFault`` is, because the check recurses.
 final class ExpressionMistake: Error, Sendable {
     let fault: ProgramFault
-    /// The part of the expression's text, as it is printed, that the mistake is about.
+    /// The part of the printed expression that the mistake concerns.
     let fragment: String?
 
     init(_ fault: ProgramFault, at fragment: String?) {

@@ -1,10 +1,10 @@
 import ManagedModel
 
-/// What the messages of Foundation's values give, by the type of the value that they are sent to.
+/// The messages of Foundation's values and the kinds of their results, by the type of the receiver.
 enum ExpressionMessages {
-    /// What a message takes and gives.
+    /// The arguments and the result of a message.
     struct Signature {
-        /// What each argument has to be; nil: anything.
+        /// The required kind of each argument; nil for any.
         var arguments: [ArgumentKind?]
         var result: ExpressionKind
     }
@@ -25,7 +25,7 @@ enum ExpressionMessages {
         }
     }
 
-    /// What a value of a type answers to a selector; nil for one that it does not know.
+    /// Returns the signature of a selector for values of a type; nil if they do not know it.
     static func signature(_ selector: String, of type: ExpressionType) -> Signature? {
         switch selector {
         case "self": return Signature(arguments: [], result: .value(type))
@@ -43,14 +43,14 @@ enum ExpressionMessages {
         }
     }
 
-    /// Whether a key path may go on behind a value of an attribute's type, as key-value coding lets it: by a message
-    /// without arguments, or into what a transformable attribute holds.
+    /// Tells whether a key path may continue after a value of an attribute's type, as in key-value coding: with a message
+    /// without arguments, or into the object in a transformable attribute.
     static func answers(_ type: AttributeType, to name: String) -> Bool {
         guard let type = ExpressionType(type) else { return false }
         return type == .transformable || signature(name, of: type)?.arguments.isEmpty == true
     }
 
-    /// Whether a collection answers to a selector.
+    /// Tells whether a collection responds to a selector.
     static func isCollectionMessage(_ selector: String) -> Bool {
         [
             "self", "isEqual:", "isEqualTo:", "count", "objectAtIndex:", "firstObject", "lastObject", "anyObject",
@@ -127,6 +127,6 @@ enum ExpressionMessages {
 }
 
 extension AttributeType {
-    /// Whether a key path may go on behind a value of this type: only objects can evaluate it then.
+    /// Tells whether a key path may continue after a value of this type. Only objects can then evaluate it.
     package func answers(to name: String) -> Bool { ExpressionMessages.answers(self, to: name) }
 }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Filtering and sorting of Foundation's collections by our predicates and sort descriptors.
+/// Filters and sorts Foundation's collections with Stagecoach's predicates and sort descriptors.
 extension NSArray {
-    /// The elements for which a predicate holds, in order.
+    /// Returns the elements for which a predicate holds, in order.
     public func filtered(using predicate: FormatPredicate) -> [Any] {
         filter { predicate.evaluate(with: $0) }
     }
 
-    /// The elements in the order of descriptors, the first one first; equal ones keep their order.
+    /// Returns the elements sorted by the descriptors, the first one first. Equal elements keep their order.
     public func sortedArray(using sortDescriptors: [KeySortDescriptor]) -> [Any] {
         map { $0 }.sorted(using: sortDescriptors)
     }
@@ -21,12 +21,12 @@ extension NSMutableArray {
 }
 
 extension NSSet {
-    /// The members for which a predicate holds.
+    /// Returns the members for which a predicate holds.
     public func filtered(using predicate: FormatPredicate) -> Set<AnyHashable> {
         Set(allObjects.compactMap { predicate.evaluate(with: $0) ? $0 as? AnyHashable : nil })
     }
 
-    /// The members in the order of descriptors, the first one first.
+    /// Returns the members sorted by the descriptors, the first one first.
     public func sortedArray(using sortDescriptors: [KeySortDescriptor]) -> [Any] {
         allObjects.sorted(using: sortDescriptors)
     }
@@ -40,20 +40,19 @@ extension NSMutableSet {
 }
 
 extension NSOrderedSet {
-    /// The members for which a predicate holds, in order.
+    /// Returns the members for which a predicate holds, in order.
     public func filtered(using predicate: FormatPredicate) -> NSOrderedSet {
         NSOrderedSet(array: array.filter { predicate.evaluate(with: $0) })
     }
 
-    /// The members in the order of descriptors, the first one first; equal ones keep their order.
+    /// Returns the members sorted by the descriptors, the first one first. Equal members keep their order.
     public func sortedArray(using sortDescriptors: [KeySortDescriptor]) -> [Any] {
         array.sorted(using: sortDescriptors)
     }
 }
 
 extension Sequence {
-    /// The elements in the order of the first descriptor, those it makes equal in that of the next, and so on; equal
-    /// elements keep their order.
+    /// Returns the elements sorted by the first descriptor, ties by the next one, and so on. Equal elements keep their order.
     public func sorted(using sortDescriptors: [KeySortDescriptor]) -> [Element] {
         sorted { left, right in
             for descriptor in sortDescriptors {

@@ -2,13 +2,13 @@ import Foundation
 
 /// A comparison of two expressions: Core Data's NSComparisonPredicate.
 open class ComparisonPredicate: FormatPredicate, @unchecked Sendable {
-    /// What of a collection on the left side is compared.
+    /// The members of a collection on the left side that must satisfy the comparison.
     public enum Modifier: UInt, Sendable {
         /// The value itself.
         case direct = 0
-        /// Every member: the comparison holds for an empty collection.
+        /// Every member. The comparison holds for an empty collection.
         case all
-        /// Some member.
+        /// At least one member.
         case any
     }
 
@@ -38,15 +38,15 @@ open class ComparisonPredicate: FormatPredicate, @unchecked Sendable {
         case `in`
         /// `CONTAINS`: the left side is a collection, or a text.
         case contains = 99
-        /// `BETWEEN`: the right side has the two bounds, which belong to the range.
+        /// `BETWEEN`: the right side has the two bounds, both inclusive.
         case between = 100
     }
 
-    /// How texts are compared.
+    /// The options for comparing texts.
     public struct Options: OptionSet, Sendable {
         public let rawValue: UInt
         public init(rawValue: UInt) { self.rawValue = rawValue }
-        /// `[c]`: capitals and small letters are equal.
+        /// `[c]`: upper-case and lower-case letters are equal.
         public static let caseInsensitive = Options(rawValue: 1)
         /// `[d]`: letters with and without marks are equal.
         public static let diacriticInsensitive = Options(rawValue: 2)
@@ -54,18 +54,18 @@ open class ComparisonPredicate: FormatPredicate, @unchecked Sendable {
         public static let normalized = Options(rawValue: 4)
     }
 
-    /// What stands on the left.
+    /// The left side.
     public let leftExpression: ValueExpression
-    /// What stands on the right.
+    /// The right side.
     public let rightExpression: ValueExpression
-    /// What of a collection on the left is compared.
+    /// The members of a collection on the left side that must satisfy the comparison.
     public let comparisonPredicateModifier: Modifier
     /// The operator.
     public let predicateOperatorType: Operator
-    /// How texts are compared.
+    /// The options for comparing texts.
     public let options: Options
 
-    /// A comparison of two expressions.
+    /// Makes a comparison of two expressions.
     public init(
         leftExpression: ValueExpression, rightExpression: ValueExpression, modifier: Modifier, type: Operator,
         options: Options = []
@@ -89,7 +89,7 @@ open class ComparisonPredicate: FormatPredicate, @unchecked Sendable {
 
     override init(node: PredicateNode) {
         guard case .comparison(let modifier, let left, let comparison, let right, let options) = node else {
-            // Only `make` gives trees, and only comparisons.
+            // Only `make` passes trees, and only trees of comparisons.
             preconditionFailure("a comparison predicate is made of a comparison")
         }
         leftExpression = ValueExpression(node: left)

@@ -2,17 +2,17 @@ import Foundation
 
 /// AND, OR or NOT of predicates: Core Data's NSCompoundPredicate.
 open class CompoundPredicate: FormatPredicate, @unchecked Sendable {
-    /// How predicates are joined.
+    /// The ways to join predicates.
     public enum LogicalType: UInt, Sendable {
-        /// The one predicate does not hold.
+        /// Holds if the one predicate does not hold.
         case not = 0
-        /// All hold; none is true.
+        /// Holds if all predicates hold. Without predicates it is true.
         case and
-        /// One holds; none is false.
+        /// Holds if at least one predicate holds. Without predicates it is false.
         case or
     }
 
-    /// How the parts are joined.
+    /// The way in which the parts are joined.
     public let compoundPredicateType: LogicalType
     /// The parts, in order.
     public let subpredicates: [Any]
@@ -29,17 +29,17 @@ open class CompoundPredicate: FormatPredicate, @unchecked Sendable {
         }
     }
 
-    /// A predicate that holds where all hold; with none, always.
+    /// Makes a predicate that holds if all parts hold. Without parts it always holds.
     public convenience init(andPredicateWithSubpredicates subpredicates: [FormatPredicate]) {
         self.init(type: .and, subpredicates: subpredicates)
     }
 
-    /// A predicate that holds where one holds; with none, never.
+    /// Makes a predicate that holds if at least one part holds. Without parts it never holds.
     public convenience init(orPredicateWithSubpredicates subpredicates: [FormatPredicate]) {
         self.init(type: .or, subpredicates: subpredicates)
     }
 
-    /// A predicate that holds where another does not.
+    /// Makes a predicate that holds if another does not.
     public convenience init(notPredicateWithSubpredicate predicate: FormatPredicate) {
         self.init(type: .not, subpredicates: [predicate])
     }

@@ -3,8 +3,8 @@ import Foundation
 
 /// A predicate over objects: Core Data's NSPredicate.
 ///
-/// A format that cannot be read is kept, as initialisers do not throw: using the predicate records the error with the
-/// running migration, which ends when the policy's method returns; outside a migration the predicate is false.
+/// The initialisers do not throw, so a format that cannot be parsed is kept. Using such a predicate records the error with the
+/// running migration, which ends when the policy's method returns. Outside a migration the predicate is false.
 open class FormatPredicate: NSObject, @unchecked Sendable {
     /// The syntax tree.
     package let node: PredicateNode
@@ -36,13 +36,13 @@ open class FormatPredicate: NSObject, @unchecked Sendable {
         super.init()
     }
 
-    /// A predicate that holds always or never.
+    /// Makes a predicate that holds always or never.
     public init(value: Bool) {
         node = .constant(value)
         super.init()
     }
 
-    /// A predicate that a closure answers, of the object and the substitution variables.
+    /// Makes a predicate that a closure evaluates, from the object and the substitution variables.
     public init(block: @escaping (Any?, [String: Any]?) -> Bool) {
         node = .expression(.opaque(OpaqueConstant(.predicateBlock(block))))
         super.init()
@@ -56,7 +56,7 @@ open class FormatPredicate: NSObject, @unchecked Sendable {
         super.init()
     }
 
-    /// The tree as a part of another predicate; a subclass of the user's is asked through its own method.
+    /// The tree as a part of another predicate. A subclass in user code is evaluated through its own method.
     package final var part: PredicateNode {
         let type = type(of: self)
         if type == FormatPredicate.self || type == ComparisonPredicate.self || type == CompoundPredicate.self {
@@ -66,7 +66,7 @@ open class FormatPredicate: NSObject, @unchecked Sendable {
             .opaque(OpaqueConstant(.predicateBlock { self.evaluate(with: $0, substitutionVariables: $1) })))
     }
 
-    /// Why the format could not be read; nil for a good one.
+    /// The error of a format that could not be parsed; nil if it was parsed.
     package final var failure: MigrationError? {
         guard case .expression(.opaque(let constant)) = node else { return nil }
         return constant.failure
@@ -75,23 +75,23 @@ open class FormatPredicate: NSObject, @unchecked Sendable {
     /// The predicate's canonical text.
     open var predicateFormat: String { SourcePredicate(node: node).format }
 
-    /// Whether the predicate holds for an object.
+    /// Tells whether the predicate holds for an object.
     open func evaluate(with object: Any?) -> Bool { evaluate(with: object, substitutionVariables: nil) }
 
-    /// Whether the predicate holds for an object, with values for its `$variables`.
+    /// Tells whether the predicate holds for an object, with values for its `$variables`.
     open func evaluate(with object: Any?, substitutionVariables bindings: [String: Any]?) -> Bool {
         EvaluationScope.recording(false) {
             try ExpressionEvaluator(object: object, variables: bindings ?? [:]).holds(SourcePredicate(node: node))
         }
     }
 
-    /// The predicate with its variables replaced by values; those without a value stay.
+    /// Returns the predicate with its variables replaced by values. Variables without a value stay.
     open func withSubstitutionVariables(_ variables: [String: Any]) -> FormatPredicate {
         let values = variables.mapValues { ($0 as? ValueExpression)?.node ?? ExpressionNode.value($0) }
         return FormatPredicate.make(node.substituting(values))
     }
 
-    /// The predicate of a tree, in the class that Core Data gives it.
+    /// Returns the predicate of a tree, in the class that Core Data uses for it.
     package static func make(_ node: PredicateNode) -> FormatPredicate {
         switch node {
         case .not, .and, .or: return CompoundPredicate(node: node)
@@ -109,7 +109,7 @@ open class FormatPredicate: NSObject, @unchecked Sendable {
 }
 
 extension PredicateNode {
-    /// The tree of a format; where it cannot be read, a tree that throws the error when it is used.
+    /// Makes the tree of a format. If the format cannot be parsed, the tree throws the error when it is used.
     init(keeping format: String, _ arguments: [Any?]) {
         do throws(MigrationError) {
             self = try ExpressionParser.predicate(format, arguments: arguments)

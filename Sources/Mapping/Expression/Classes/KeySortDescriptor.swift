@@ -1,19 +1,19 @@
 import Diagnostics
 import Foundation
 
-/// How to order objects by a property: Core Data's NSSortDescriptor.
+/// An order of objects by a property: Core Data's NSSortDescriptor.
 ///
-/// nil comes before every value, as in Core Data. Values without an order among each other are a failure, which is
-/// recorded with the running migration; they count as equal then.
+/// nil comes before every value, as in Core Data. Values that have no order between them are a failure, which is recorded with
+/// the running migration; they then count as equal.
 open class KeySortDescriptor: NSObject, @unchecked Sendable {
     /// Compares two values, neither of which is nil.
     public typealias Comparator = (Any, Any) -> ComparisonResult
 
     /// The key path; nil compares the objects themselves.
     public let key: String?
-    /// The direction.
+    /// True for ascending order.
     public let ascending: Bool
-    /// The name of the comparison, as Core Data spells its selector; nil is `compare:`.
+    /// The comparison's selector, as Core Data spells it; nil is `compare:`.
     package let selectorName: String?
     private let comparatorClosure: Comparator?
     private let reader: ((Any) -> Any?)?
@@ -29,7 +29,7 @@ open class KeySortDescriptor: NSObject, @unchecked Sendable {
         super.init()
     }
 
-    /// Sorts by the values of a key path; nil: by the objects themselves.
+    /// Makes a descriptor by the values of a key path, or by the objects themselves if the key is nil.
     public convenience init(key: String?, ascending: Bool) {
         self.init(key: key, ascending: ascending, selectorName: nil, comparator: nil, reader: nil)
     }
@@ -40,22 +40,22 @@ open class KeySortDescriptor: NSObject, @unchecked Sendable {
         self.init(key: key, ascending: ascending, selectorName: selector, comparator: nil, reader: nil)
     }
 
-    /// Sorts by the values of a key path, which a comparator puts in order.
+    /// Makes a descriptor by the values of a key path, which a comparator orders.
     public convenience init(key: String?, ascending: Bool, comparator: @escaping Comparator) {
         self.init(key: key, ascending: ascending, selectorName: nil, comparator: comparator, reader: nil)
     }
 
-    /// Orders by a property that Swift knows.
+    /// Makes a descriptor by a Swift key path.
     public convenience init<Root, Value>(keyPath: KeyPath<Root, Value>, ascending: Bool) {
         self.init(
             key: nil, ascending: ascending, selectorName: nil, comparator: nil,
             reader: { ($0 as? Root).map { $0[keyPath: keyPath] } })
     }
 
-    /// Whether descriptors of this kind can be carried out by other means than calling them: by a key and a known order.
+    /// True if a key and a known comparison define the order, so that it can be established without calling the descriptor.
     package final var isPlain: Bool { comparatorClosure == nil && reader == nil }
 
-    /// The order of two objects.
+    /// Returns the order of two objects.
     open func compare(_ object1: Any, to object2: Any) -> ComparisonResult {
         let result = EvaluationScope.recording(ComparisonResult.orderedSame) {
             try ordered(value(of: object1), value(of: object2))
@@ -68,7 +68,7 @@ open class KeySortDescriptor: NSObject, @unchecked Sendable {
         }
     }
 
-    /// The same order backwards.
+    /// A descriptor for the reverse order.
     open var reversedSortDescriptor: Any {
         KeySortDescriptor(
             key: key, ascending: !ascending, selectorName: selectorName, comparator: comparatorClosure, reader: reader)

@@ -1,9 +1,9 @@
 import Diagnostics
 import Foundation
 
-/// A collection inside an evaluation: what Foundation holds, or what the evaluation made.
+/// A collection inside an evaluation: one of Foundation's or Swift's, or one that the evaluation made.
 ///
-/// Members are taken over only when they are asked for.
+/// Members are converted only when they are read.
 final class EvaluatedCollection {
     enum Kind {
         case array
@@ -11,24 +11,24 @@ final class EvaluatedCollection {
         case orderedSet
     }
 
-    /// Values that a collection made by an expression may hold in all, at any depth: nested lists of the same list
-    /// would otherwise be exponential to compare.
+    /// The greatest number of values, at any depth, in a collection made by an expression. Otherwise comparing nested lists of
+    /// the same list would take exponential time.
     static let maximumWeight = 10_000_000
 
     let kind: Kind
-    /// Values at any depth, as far as the evaluation made them.
+    /// The number of values at any depth, as far as the evaluation made them.
     let weight: Int
     private let raw: Any?
     private(set) lazy var members: [EvaluatedValue] = Self.members(of: raw)
 
-    /// A collection of Foundation's or Swift's.
+    /// Wraps a collection of Foundation's or Swift's.
     init(_ raw: Any, _ kind: Kind, count: Int) {
         self.raw = raw
         self.kind = kind
         weight = count
     }
 
-    /// A collection that an expression made.
+    /// Makes a collection of values computed by an expression.
     ///
     /// - Throws: `expression.limit` above ``maximumWeight``.
     init(_ members: [EvaluatedValue], _ kind: Kind) throws(MigrationError) {
@@ -67,8 +67,8 @@ final class EvaluatedCollection {
         }
     }
 
-    /// The collection as policies see it: an array, NSSet or NSOrderedSet. Arrays have NSNull for nil, sets drop it. An ordered
-    /// set of collections is an array: Foundation could not hash them.
+    /// The collection as policies see it: an array, NSSet or NSOrderedSet. Arrays have NSNull for nil; sets drop nil. An
+    /// ordered set of collections becomes an array, because Foundation cannot hash them.
     var object: Any {
         if let raw { return raw }
         let isNested = members.contains { if case .collection = $0 { true } else { false } }
@@ -82,7 +82,7 @@ final class EvaluatedCollection {
     }
 }
 
-/// A Swift collection whose members can be read without knowing their type.
+/// A Swift collection whose members can be read without knowledge of its type.
 protocol AnyMembers {
     var anyMembers: [Any] { get }
     var anyCount: Int { get }
@@ -98,7 +98,7 @@ extension Set: AnyMembers {
     var anyCount: Int { count }
 }
 
-/// An Optional whatever it wraps.
+/// An Optional of any wrapped type.
 protocol AnyOptional {
     var anyWrapped: Any? { get }
 }
@@ -107,7 +107,7 @@ extension Optional: AnyOptional {
     var anyWrapped: Any? { map { $0 as Any } }
 }
 
-/// A Swift dictionary whatever its types.
+/// A Swift dictionary of any key and value types.
 protocol AnyDictionary {
     func anyValue(forKey key: AnyHashable) -> Any?
     var anyValues: [Any] { get }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Arithmetic on values whose types are known only now, by the rules that compiled programs have: integers stay
-/// integers, decimals stay exact beside integers, everything else is floating; dates move by seconds; nil gives nil.
+/// Arithmetic on values whose types are known only at run time, by the rules of compiled programs: integers stay integers, a
+/// decimal with an integer stays decimal, everything else is floating-point; dates move by seconds; nil gives nil.
 enum EvaluatedNumbers {
     static func apply(
         _ sign: ArithmeticOperator, _ left: EvaluatedValue, _ right: EvaluatedValue
@@ -38,7 +38,7 @@ enum EvaluatedNumbers {
         return .decimal(try NumberRules.apply(sign, left.exact, right.exact).value)
     }
 
-    /// A function of one number. Roots and logarithms are floating; the others keep the type.
+    /// Applies a function of one number. Roots and logarithms are floating-point; other functions keep the type.
     static func apply(
         _ function: NumberFunction, _ value: EvaluatedValue, name: String
     ) throws(ProgramFault) -> EvaluatedValue {
@@ -61,7 +61,7 @@ enum EvaluatedNumbers {
         return .decimal(NumberRules.apply(function, value.exact).value)
     }
 
-    /// An operation on the bits of integers.
+    /// Applies a bit operation to integers.
     static func bits(
         _ operation: BitOperation, _ values: [EvaluatedValue], name: String
     ) throws(ProgramFault) -> EvaluatedValue {
@@ -92,7 +92,7 @@ extension EvaluatedValue {
         }
     }
     var isDate: Bool { if case .date = self { true } else { false } }
-    /// The value with a Float as the floating number of 64 bits that it is.
+    /// The value, with a Float as the 64-bit number of the same value.
     var widened: EvaluatedValue { if case .float(let number) = self { .real(Double(number)) } else { self } }
     var isText: Bool { if case .text = self { true } else { false } }
     var isReal: Bool {
@@ -102,7 +102,7 @@ extension EvaluatedValue {
         }
     }
 
-    /// A Boolean's or integer's number.
+    /// The value of a Boolean or integer; nil for other values.
     var whole: Int64? {
         switch self {
         case .boolean(let flag): flag ? 1 : 0
@@ -111,7 +111,7 @@ extension EvaluatedValue {
         }
     }
 
-    /// Any number as a floating one.
+    /// The value of any number as a floating-point number; nil for other values.
     var real: Double? {
         switch self {
         case .boolean(let flag): flag ? 1 : 0
@@ -123,13 +123,13 @@ extension EvaluatedValue {
         }
     }
 
-    /// A number as a floating one; a decimal that is none is out of range.
+    /// Returns a number as a floating-point number. A decimal NaN is out of range.
     func finiteReal() throws(ProgramFault) -> Double {
         if case .decimal(let number) = self, number.isNaN { throw .range("NaN", "a floating number") }
         return real ?? 0
     }
 
-    /// A whole number or decimal, exactly.
+    /// The value of an integer or decimal, exactly.
     var exact: ExactDecimal {
         if case .decimal(let number) = self { return ExactDecimal(number) }
         return ExactDecimal(whole: whole ?? 0)

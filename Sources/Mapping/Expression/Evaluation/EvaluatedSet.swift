@@ -1,7 +1,7 @@
 import Foundation
 
-/// A set of collections as policies see it. Foundation's own would compare its members, which ends the process where two sets
-/// hold arrays: a Swift array is nothing that can be hashed.
+/// A set of collections as policies see it. Foundation's own set would compare its members, which ends the process if two sets
+/// hold arrays, because a Swift array is not hashable there.
 ///
 /// Memory: its members.
 final class EvaluatedSet: NSSet {

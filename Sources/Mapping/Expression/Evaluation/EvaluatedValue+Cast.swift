@@ -1,10 +1,10 @@
 import Foundation
 
 extension EvaluatedValue {
-    /// The value as another type, by the rules that compiled programs have.
+    /// Returns the value as another type, by the rules of compiled programs.
     ///
-    /// - Throws: `expression.type` where the types have nothing to do with each other, `value.type` for a text that
-    ///   says no such value, `value.outOfRange`.
+    /// - Throws: `expression.type` if the types are unrelated, `value.type` for a text that is not such a value,
+    ///   `value.outOfRange`.
     func cast(to name: String) throws -> EvaluatedValue {
         if isNull { return .null }
         switch name {
@@ -109,7 +109,7 @@ extension EvaluatedValue {
         }
     }
 
-    /// Text as NSNumber prints it: a whole number has no point.
+    /// Returns the value as text, as NSNumber prints it: a whole number has no point.
     private func castText(_ name: String) throws(ProgramFault) -> String {
         switch self {
         case .text(let text): return text
@@ -129,7 +129,7 @@ extension EvaluatedValue {
         return collection.kind == kind ? self : .collection(try EvaluatedCollection(collection.members, kind))
     }
 
-    /// A dictionary of a list in which each key comes before its value.
+    /// Makes a dictionary of a list in which each key comes before its value.
     private func castDictionary(_ name: String) throws -> EvaluatedValue {
         if case .dictionary = self { return self }
         guard case .collection(let list) = self, list.kind == .array, list.count % 2 == 0 else { throw misfit(name) }

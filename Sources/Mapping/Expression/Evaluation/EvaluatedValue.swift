@@ -5,7 +5,7 @@ enum EvaluatedValue {
     case null
     case boolean(Bool)
     case integer(Int64)
-    /// A Float attribute's value: 32 bits.
+    /// The value of a Float attribute: 32 bits.
     case float(Float)
     case real(Double)
     case decimal(Decimal)
@@ -17,17 +17,16 @@ enum EvaluatedValue {
     case data(Data)
     case collection(EvaluatedCollection)
     case dictionary(EvaluatedDictionary)
-    /// Everything else, by reference where it is an object.
+    /// Any other value, by reference if it is an object.
     case object(Any)
 
-    /// The value that a policy's value is: Swift's and Foundation's scalars, collections, optionals at any depth, NSNull
-    /// as nil.
+    /// Converts a value of a policy: Swift's and Foundation's scalars, collections, optionals at any depth; NSNull becomes nil.
     init(_ value: Any?) {
         guard let value else {
             self = .null
             return
         }
-        // Exact types first, not casts: on Linux an NSNumber passes for every scalar.
+        // Compare exact types first instead of casting: on Linux an NSNumber casts to every scalar type.
         self = type(of: value) is AnyClass ? Self.reference(value) : Self.scalar(value)
     }
 
@@ -114,7 +113,7 @@ enum EvaluatedValue {
 
     var isNull: Bool { if case .null = self { true } else { false } }
 
-    /// The type in words, for error messages.
+    /// The name of the type for error messages.
     var label: String {
         switch self {
         case .null: "nil"
@@ -135,7 +134,7 @@ enum EvaluatedValue {
     }
 }
 
-/// A set among ``AnyMembers``.
+/// Marks the sets among ``AnyMembers``.
 protocol AnySetMark {}
 extension Set: AnySetMark {}
 

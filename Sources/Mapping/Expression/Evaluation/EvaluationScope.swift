@@ -1,17 +1,17 @@
 import struct Foundation.Date
 
-/// What an evaluation takes from the run around it: the time, and a place for failures of calls that cannot throw.
+/// The values that an evaluation takes from the run: the time, and a handler for failures of calls that cannot throw.
 ///
-/// The engine sets it around a policy's call: `EvaluationScope.$current.withValue(scope) { … }`. It holds for
-/// everything that the call does on its thread and task.
+/// The engine sets it around a policy's call: `EvaluationScope.$current.withValue(scope) { … }`. It applies to all work of the
+/// call on its thread and task.
 package struct EvaluationScope: Sendable {
-    /// What `now()` is, in seconds since 2001: the run's journaled start. Nil outside a run: the clock's time.
+    /// The value of `now()`, in seconds since 2001: the journaled start of the run. Nil outside a run: the clock's time.
     package var now: Double?
-    /// Takes failures of `expressionValue(with:context:)`, `evaluate(with:)` and of sorting. Nil outside a run: they
-    /// are dropped, and the call gives nil or false.
+    /// Receives failures of `expressionValue(with:context:)`, `evaluate(with:)` and sorting. Nil outside a run: failures are
+    /// dropped, and the call gives nil or false.
     package var record: (@Sendable (any Error) -> Void)?
 
-    /// Objects that one FETCH may give at a time, where nothing else bounds them; nil: any number.
+    /// The greatest number of objects that one FETCH may give if nothing else limits it; nil for any number.
     package var mostFetched: Int?
 
     package init(now: Double? = nil, record: (@Sendable (any Error) -> Void)? = nil) {
@@ -21,10 +21,10 @@ package struct EvaluationScope: Sendable {
 
     @TaskLocal package static var current = EvaluationScope()
 
-    /// The time of the run, or of the clock.
+    /// The time of the run or, outside a run, of the clock.
     package static var time: Double { current.now ?? Date().timeIntervalSinceReferenceDate }
 
-    /// Gives a value, or records why there is none.
+    /// Returns the value of a closure. If the closure throws, records the error and returns the fallback.
     static func recording<Value>(_ fallback: Value, _ body: () throws -> Value) -> Value {
         do {
             return try body()

@@ -1,11 +1,11 @@
 import ManagedModel
 
-/// Predicates of source filters: three truth values, as SQL has them and as compiled filters follow them.
+/// Evaluates predicates of source filters in three truth values, as SQL and compiled filters do.
 extension ExpressionEvaluator {
-    /// Whether a filter's predicate holds; nil where it is unknown.
+    /// Returns the truth of a filter's predicate; nil if it is unknown.
     ///
-    /// A comparison with nil is unknown, unknown stays unknown under NOT; `x == nil` and `x != nil` with a literal nil ask
-    /// whether there is a value. ANY, ALL and NONE are true or false: they ask rows whether something is true of them.
+    /// A comparison with nil is unknown, and unknown stays unknown under NOT. `x == nil` and `x != nil` with a literal nil test
+    /// if there is a value. ANY, ALL and NONE are true or false: they test rows.
     func truth(_ node: PredicateNode) throws -> Bool? {
         try enter()
         defer { leave() }
@@ -24,7 +24,7 @@ extension ExpressionEvaluator {
                 return try evaluate(right).isNull == (sign == .equal)
             }
             let (first, second) = (try evaluate(left), try evaluate(right))
-            // A to-many relationship that nothing leads to has no members, as in SQL: nothing is among them.
+            // A to-many relationship whose owner is nil has no members, as in SQL: it contains nothing.
             if sign == .isIn, second.isNull, try leadsToMany(right) { return first.isNull ? nil : false }
             if sign == .contains, first.isNull, try leadsToMany(left) { return second.isNull ? nil : false }
             return try compare(first, sign, second, TextFolding(options))
@@ -34,10 +34,10 @@ extension ExpressionEvaluator {
         }
     }
 
-    /// A comparison with ANY, ALL or NONE of the rows that a path leads to.
+    /// Compares with ANY, ALL or NONE of the rows that a path leads to.
     ///
-    /// A literal nil asks which of them have no value. Otherwise a row without a value takes no part: it is none of ANY
-    /// and no exception to ALL, as if the values were a set.
+    /// A literal nil tests which of them have no value. Otherwise a row without a value is skipped: it does not satisfy ANY and
+    /// is no exception to ALL, as if the values were a set.
     private func quantified(
         _ modifier: ComparisonModifier, _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode,
         _ folding: TextFolding
@@ -58,15 +58,15 @@ extension ExpressionEvaluator {
         return modifier != .any
     }
 
-    /// The values at the end of a path, one for each row of the last to-many relationship on the way: nil where that row
-    /// leads to none. An object that several rows lead to counts once.
+    /// Returns the values at the end of a path, one for each row of the last to-many relationship of the path; nil for a row
+    /// that leads to no value. An object that several rows lead to counts once.
     private func rows(at node: ExpressionNode) throws -> [EvaluatedValue] {
         let unions: Set = ["@distinctUnionOfObjects", "@distinctUnionOfSets", "@distinctUnionOfArrays"]
         guard let (root, whole) = node.keyPathParts else { return try Self.leaves(of: evaluate(node)) }
         let path = whole.filter { !unions.contains($0) && $0 != "self" }
         guard !path.contains(where: { $0.hasPrefix("@") }) else { return try Self.leaves(of: evaluate(node)) }
         var rows = try Self.leaves(of: evaluate(root))
-        // The model tells a to-many that no row gets as far as from an attribute without a value.
+        // If no row leads that far, only the model can tell a to-many relationship from an attribute without a value.
         var entity = rows.lazy.compactMap(\.expressionEntity).first
         for name in path {
             let relationship = entity?.relationship(named: name)
@@ -88,7 +88,7 @@ extension ExpressionEvaluator {
         return rows
     }
 
-    /// Tells by the model whether a key path goes through a to-many relationship.
+    /// Tells, from the model, whether a key path crosses a to-many relationship.
     private func leadsToMany(_ node: ExpressionNode) throws -> Bool {
         guard let (root, path) = node.keyPathParts else { return false }
         var entity = try evaluate(root).expressionEntity
@@ -100,7 +100,7 @@ extension ExpressionEvaluator {
         return false
     }
 
-    /// The members of a collection, and of those in it; another value by itself, of nil nothing.
+    /// Returns the members of a collection and of the collections in it. Any other value gives itself, nil gives nothing.
     private static func leaves(of value: EvaluatedValue) -> [EvaluatedValue] {
         switch value {
         case .null: []
@@ -109,7 +109,7 @@ extension ExpressionEvaluator {
         }
     }
 
-    /// AND, where false decides, or OR, where true does; what follows a decided chain does not run.
+    /// Evaluates AND, which false decides, or OR, which true decides. Parts after the deciding one are not evaluated.
     private func chain(_ parts: [PredicateNode], deciding: Bool) throws -> Bool? {
         var isKnown = true
         for part in parts {
@@ -142,7 +142,7 @@ extension ExpressionEvaluator {
         }
     }
 
-    /// Whether a value is a member: nil is in no collection that is known, and a list with nil in it may hold anything.
+    /// Returns the truth of a membership: that of nil is unknown, and so is a failed search in a list that contains nil.
     private func membership(
         _ value: EvaluatedValue, _ whole: EvaluatedValue, _ folding: TextFolding, _ sign: ComparisonOperator,
         _ sides: (EvaluatedValue, EvaluatedValue)

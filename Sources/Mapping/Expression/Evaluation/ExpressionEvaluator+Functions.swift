@@ -5,7 +5,7 @@ extension ExpressionEvaluator {
     func builtIn(_ selector: String, _ nodes: [ExpressionNode]) throws -> EvaluatedValue {
         let name = String(selector.prefix { $0 != ":" })
         let shown = selector.hasSuffix(":") && selector.dropLast().contains(":") ? selector : name
-        // A member of a list is evaluated only when it is asked for, so a wrong name costs nothing.
+        // The members of a list are evaluated only if the function uses them, so an unknown name costs no evaluation.
         if let function = Self.numberFunctions[selector], nodes.count == 1 {
             return try EvaluatedNumbers.apply(function, evaluate(nodes[0]), name: shown)
         }
@@ -74,8 +74,8 @@ extension ExpressionEvaluator {
         "stddev": { try CollectionFunction.deviation($0) },
     ]
 
-    /// The values that a function of a list takes: the members of its only argument, or its arguments. Nil where that
-    /// argument is nil, which in a filter is as good as an empty collection.
+    /// Returns the values that a function of a list takes: the members of its only argument, or its arguments. Nil if the only
+    /// argument is nil; a filter treats that as an empty collection.
     private func members(of nodes: [ExpressionNode]) throws -> [EvaluatedValue]? {
         guard nodes.count == 1 else { return try nodes.map(evaluate) }
         switch try evaluate(nodes[0]) {
@@ -93,7 +93,7 @@ extension ExpressionEvaluator {
         if (0...3).contains(where: { ExpressionSelectors.isBuiltIn(selector, arguments: $0) }) {
             return .type("'\(shown)' does not take \(count) arguments")
         }
-        // A name without colons got as many as there are arguments.
+        // The parser gave a name without colons one colon for each argument.
         let isKnown = [name, name + ":"].enumerated().contains {
             ExpressionSelectors.isBuiltIn($0.element, arguments: $0.offset)
         }
@@ -119,7 +119,7 @@ extension ExpressionEvaluator {
         }
     }
 
-    /// A collection with each of its members once.
+    /// Returns a collection without duplicates.
     private func distinct(_ value: EvaluatedValue) throws -> EvaluatedValue {
         if value.isNull { return .null }
         guard case .collection(let collection) = value else {
@@ -129,7 +129,7 @@ extension ExpressionEvaluator {
             try EvaluatedCollection(EvaluatedCollection.distinct(collection.members), collection.kind))
     }
 
-    /// A number from 0 up to, but not including, a limit.
+    /// Returns a random number from 0 up to, but not including, a limit.
     private func random(_ limit: EvaluatedValue, name: String) throws -> EvaluatedValue {
         if limit.isNull { return .null }
         guard let limit = limit.whole, limit > 0 else {

@@ -1,18 +1,18 @@
 import Foundation
 
-/// Key-value coding, as Core Data has it.
+/// Key-value coding with the rules of Core Data.
 extension ExpressionEvaluator {
-    /// The value at the end of a path; nil where a step is nil.
+    /// Returns the value at the end of a path; nil if a step is nil.
     ///
-    /// A step through a set or ordered set gives the set of its members' values, without nil, as sets are; through an
-    /// array their list, in which nil stands for nil; a step through a relationship's objects gives all that they lead to in one set. A
-    /// collection operator takes all that follows it as its own path.
+    /// A step through a set or ordered set gives the set of its members' values, without nil. A step through an array gives the
+    /// list of values, with nil kept. A step through a relationship of objects gives one set of all objects reached. A
+    /// collection operator takes the rest of the path as its own.
     func value(at path: ArraySlice<String>, from start: EvaluatedValue) throws -> EvaluatedValue {
         var current = start
         var rest = path
         while let name = rest.popFirst() {
             try step()
-            // A message to nil is nil, an operator's too. SQL, which filters follow, has no members there.
+            // A message to nil is nil, also with an operator. Filters follow SQL, where nil has no members.
             if current.isNull, !isFilter { return .null }
             if name.hasPrefix("@"), let operation = CollectionOperator(rawValue: String(name.dropFirst())) {
                 if operation == .count {
@@ -21,7 +21,7 @@ extension ExpressionEvaluator {
                 }
                 return try apply(operation, rest, to: current)
             }
-            // Behind nil everything is nil but what an operator makes of no members.
+            // Every step from nil is nil, except an operator, which has a value for no members.
             if current.isNull { continue }
             current = try value(forKey: name, of: current)
         }
@@ -42,8 +42,8 @@ extension ExpressionEvaluator {
                 try step()
                 let value = try self.value(forKey: key, of: member)
                 if collection.kind != .array, case .object(let object) = member, object is any ExpressionObject {
-                    // Relationships lead on: objects that are reached in several ways count once, in one set without
-                    // order, as in a compiled program.
+                    // Relationships are united: an object reached in several ways counts once, in one unordered set, as in a
+                    // compiled program.
                     if case .collection(let reached) = value {
                         for next in reached.members { values.append(next) }
                         leadsOn = true
@@ -57,7 +57,7 @@ extension ExpressionEvaluator {
         case .dictionary(let dictionary): return dictionary.value(forKey: key)
         case .object(let object): return try property(key, of: object)
         default:
-            // KVC calls a method of the name, which these have.
+            // KVC calls a method with the key's name, which these values have.
             if !key.contains(":"), let value = try Self.message(key, to: value, []) { return value }
             throw Self.unknown(key, value)
         }
@@ -74,7 +74,7 @@ extension ExpressionEvaluator {
             guard let key = known.key(key) else { throw Self.unknown(key, .object(object)) }
             return EvaluatedValue(key.value(object))
         }
-        // Other objects are read by their stored properties.
+        // Other objects are read through their stored properties.
         var mirror: Mirror? = Mirror(reflecting: object)
         while let found = mirror {
             if let child = found.children.first(where: { $0.label == key }) { return EvaluatedValue(child.value) }
@@ -113,7 +113,7 @@ extension ExpressionEvaluator {
         if operation == .unionOfObjects || operation == .distinctUnionOfObjects,
             let next = path.firstIndex(where: { $0.hasPrefix("@") }), next > path.startIndex
         {
-            // An operator behind a union of plain values is about all of them, as compiled programs have it.
+            // An operator after a union of plain values applies to all of them, as in compiled programs.
             let plain = try members.map { try self.value(at: path[..<next], from: $0) }
             if !plain.contains(where: { if case .collection = $0 { true } else { false } }) {
                 let all = try union(
@@ -128,7 +128,7 @@ extension ExpressionEvaluator {
         switch operation {
         case .count: return .integer(Int64(values.count))
         case .sum: return try CollectionFunction.sum(values, name: "@sum")
-        // Key-value coding takes nil for zero here.
+        // Key-value coding counts nil as zero here.
         case .avg: return try CollectionFunction.average(values.map { $0.isNull ? .integer(0) : $0 }, name: "@avg")
         case .min: return try CollectionFunction.extreme(values, isMaximum: false)
         case .max: return try CollectionFunction.extreme(values, isMaximum: true)
@@ -139,7 +139,7 @@ extension ExpressionEvaluator {
             if value.isNull { return .null }
             var all: [EvaluatedValue] = []
             for value in values where !value.isNull {
-                // A path through several relationships is one set already.
+                // A path through several relationships is already one set.
                 if case .object = value {
                     all.append(value)
                     continue
@@ -166,9 +166,9 @@ extension ExpressionEvaluator {
     }
 }
 
-/// Functions of the values of a collection.
+/// Functions on the values of a collection.
 enum CollectionFunction {
-    /// The sum without nil; 0 for none.
+    /// Returns the sum, without nil; 0 if there are no values.
     static func sum(_ values: [EvaluatedValue], name: String) throws(ProgramFault) -> EvaluatedValue {
         var sum = EvaluatedValue.integer(0)
         for value in values where !value.isNull {
@@ -178,7 +178,7 @@ enum CollectionFunction {
         return sum
     }
 
-    /// The mean without nil, a floating number or Decimal; 0 for none.
+    /// Returns the mean, without nil, as a floating-point number or Decimal; 0 if there are no values.
     static func average(_ values: [EvaluatedValue], name: String) throws(ProgramFault) -> EvaluatedValue {
         let values = values.filter { !$0.isNull }
         guard !values.isEmpty else { return .real(0) }
@@ -188,8 +188,8 @@ enum CollectionFunction {
         return try EvaluatedNumbers.apply(.divide, sum, .real(Double(count)))
     }
 
-    /// The smallest or largest without nil; nil for none. Numbers of several types give their common one: a Float among
-    /// others is a floating number of 64 bits.
+    /// Returns the least or greatest value, without nil; nil if there are no values. Numbers of several types give their common
+    /// type: a Float beside others becomes a 64-bit number.
     static func extreme(_ values: [EvaluatedValue], isMaximum: Bool) throws(ProgramFault) -> EvaluatedValue {
         var found = EvaluatedValue.null
         var (hasReal, hasFloat, hasDecimal, hasWhole) = (false, false, false, false)
@@ -212,7 +212,7 @@ enum CollectionFunction {
         return hasDecimal ? .decimal(found.exact.value) : found
     }
 
-    /// The middle value in order, or the mean of the two middle ones; nil for none.
+    /// Returns the middle value in order, or the mean of the two middle values; nil if there are no values.
     static func median(_ values: [EvaluatedValue]) throws(ProgramFault) -> EvaluatedValue {
         let sorted = try sorted(values, name: "median")
         guard !sorted.isEmpty else { return .null }
@@ -221,7 +221,7 @@ enum CollectionFunction {
         return try average([sorted[middle - 1], sorted[middle]], name: "median")
     }
 
-    /// The values that are there most often, in order.
+    /// Returns the most frequent values, in order.
     static func mode(_ values: [EvaluatedValue]) throws -> EvaluatedValue {
         var counts: [EvaluatedValue: Int] = [:]
         for value in values where !value.isNull { counts[value, default: 0] += 1 }
@@ -230,7 +230,7 @@ enum CollectionFunction {
         return .collection(try EvaluatedCollection(try sorted(modes, name: "mode"), .array))
     }
 
-    /// The standard deviation of all values; nil for none.
+    /// Returns the standard deviation, without nil; nil if there are no values.
     static func deviation(_ values: [EvaluatedValue]) throws(ProgramFault) -> EvaluatedValue {
         let values = values.filter { !$0.isNull }
         guard !values.isEmpty else { return .null }

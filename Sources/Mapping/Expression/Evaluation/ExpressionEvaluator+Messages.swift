@@ -1,9 +1,9 @@
 import Foundation
 
-/// `FUNCTION(target, 'selector:', …)`: functions of managers and policies, and the messages of Foundation's values that
-/// mapping models send.
+/// Evaluates `FUNCTION(target, 'selector:', …)`: functions of managers and policies, and the messages of Foundation's values
+/// that mapping models use.
 extension ExpressionEvaluator {
-    /// Bytes that a text made by an expression may have.
+    /// The greatest length in bytes of a text made by an expression.
     static let maximumTextLength = 1 << 28
 
     func message(
@@ -11,7 +11,7 @@ extension ExpressionEvaluator {
     ) throws -> EvaluatedValue {
         var arguments: [EvaluatedValue] = []
         for node in nodes { arguments.append(try evaluate(node)) }
-        // The path is the evaluation's to follow, through the manager too: its properties lead on.
+        // The evaluator itself follows a path, also from the manager, because its properties lead to other objects.
         let isPath = selector == "valueForKey:" || selector == "valueForKeyPath:"
         if !isPath, case .object(let object) = target, let functions = object as? any ExpressionFunctions,
             functions.knows(selector: selector)
@@ -39,7 +39,7 @@ extension ExpressionEvaluator {
         throw ProgramFault.unsupported("a value of type \(target.label) has no selector '\(selector)'")
     }
 
-    /// The answer to a message of a value that is not nil; nil for an unknown one.
+    /// Returns the answer to a message of a value that is not nil; nil if the message is unknown.
     static func message(
         _ selector: String, to target: EvaluatedValue, _ arguments: [EvaluatedValue]
     ) throws -> EvaluatedValue? {
@@ -143,7 +143,7 @@ extension ExpressionEvaluator {
 }
 
 extension EvaluatedValue {
-    /// The text that a message takes; nil for nil.
+    /// Returns the text that a message takes as its argument; nil for nil.
     func argumentText(_ selector: String) throws(ProgramFault) -> String? {
         switch self {
         case .null: return nil

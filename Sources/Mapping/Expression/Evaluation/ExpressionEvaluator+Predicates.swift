@@ -2,12 +2,12 @@ import Foundation
 import Synchronization
 
 extension ExpressionEvaluator {
-    /// Whether a predicate holds: with two truth values, or in a filter with three, of which unknown does not hold.
+    /// Tells whether a predicate holds, in two truth values or, in a filter, in three, where unknown does not hold.
     func holds(_ node: PredicateNode) throws -> Bool {
         try isFilter ? truth(node) == true : holdsInTwoValues(node)
     }
 
-    /// Whether a predicate holds. There are two truth values: a comparison with nil other than `==` and `!=` is false.
+    /// Tells whether a predicate holds in two truth values: a comparison with nil other than `==` and `!=` is false.
     func holdsInTwoValues(_ node: PredicateNode) throws -> Bool {
         try enter()
         defer { leave() }
@@ -37,7 +37,7 @@ extension ExpressionEvaluator {
         }
     }
 
-    /// `ANYKEY operator value` over a dictionary's values.
+    /// Evaluates `ANYKEY operator value` over the values of a dictionary.
     private func anyKey(
         _ comparison: ComparisonOperator, _ right: EvaluatedValue, _ options: ComparisonOptions
     ) throws -> Bool {
@@ -50,8 +50,8 @@ extension ExpressionEvaluator {
         return false
     }
 
-    /// A comparison with ANY, ALL or NONE of the members of the left side; one value counts as its only member, nil
-    /// has none.
+    /// Compares with ANY, ALL or NONE of the members of the left side. A single value is its own only member; nil has no
+    /// members.
     private func compare(
         _ modifier: ComparisonModifier, _ left: EvaluatedValue, _ comparison: ComparisonOperator,
         _ right: EvaluatedValue, _ folding: TextFolding
@@ -64,8 +64,8 @@ extension ExpressionEvaluator {
         }
     }
 
-    /// Whether a test holds for a member; members that are collections, as at the end of a path through two to-many
-    /// relationships, are looked into.
+    /// Tells whether a test holds for a member. Members that are collections, as at the end of a path through two to-many
+    /// relationships, are searched too.
     private func members(of value: EvaluatedValue, contain test: (EvaluatedValue) throws -> Bool) throws -> Bool {
         switch value {
         case .null: return false
@@ -87,7 +87,7 @@ extension ExpressionEvaluator {
 
     // MARK: Comparisons
 
-    /// Whether `left comparison right` holds.
+    /// Tells whether `left comparison right` holds.
     static func compare(
         _ left: EvaluatedValue, _ comparison: ComparisonOperator, _ right: EvaluatedValue, _ folding: TextFolding
     ) throws(ProgramFault) -> Bool {
@@ -143,14 +143,14 @@ extension ExpressionEvaluator {
 }
 
 extension EvaluatedCollection {
-    /// Whether a value is a member.
+    /// Tells whether a value is a member.
     func contains(_ value: EvaluatedValue, _ folding: TextFolding) -> Bool {
         members.contains { ValueOrder.areEqual(value, $0, folding) }
     }
 }
 
 extension EvaluatedValue {
-    /// The text that BEGINSWITH and its like look at; nil for nil.
+    /// Returns the text that BEGINSWITH and similar operators search; nil for nil.
     fileprivate func searchable(_ name: String) throws(ProgramFault) -> String? {
         switch self {
         case .null: return nil
@@ -161,7 +161,7 @@ extension EvaluatedValue {
     }
 }
 
-/// The patterns of LIKE and MATCHES that were compiled last: the same few are used for every object.
+/// The last compiled patterns of LIKE and MATCHES. The same few are used for every object.
 private enum PatternCache {
     struct Key: Hashable {
         let text: String
@@ -170,7 +170,7 @@ private enum PatternCache {
     }
 
     static let capacity = 64
-    /// A pattern may have 10,000 states; longer texts are compiled each time.
+    /// The length of the longest cached pattern, as a pattern may have 10,000 states. Longer ones are compiled each time.
     static let longest = 200
 
     private static let known = Mutex<[Key: TextPattern]>([:])

@@ -3,21 +3,21 @@ import Foundation
 
 /// Evaluates syntax trees for one object, by walking them.
 ///
-/// It is the general way, for everything that no compiled program does. An evaluation takes at most ``maximumSteps``
-/// and goes at most ``maximumDepth`` levels down, so that none hangs or overflows the stack.
+/// It serves all expressions that no compiled program can evaluate. An evaluation takes at most ``maximumSteps`` and descends
+/// at most ``maximumDepth`` levels, so that it neither hangs nor overflows the stack.
 final class ExpressionEvaluator {
-    /// Nodes that one evaluation may visit: subqueries in subqueries multiply.
+    /// The greatest number of nodes that one evaluation may visit, because nested subqueries multiply.
     static let maximumSteps = 10_000_000
     static let maximumDepth = ExpressionParser.maximumDepth + 50
 
     let object: EvaluatedValue
-    /// The variables as the caller gave them.
+    /// The variables given by the caller.
     private let given: [String: Any?]
-    /// Those that the expression itself has bound.
+    /// The variables bound by the expression itself.
     private var bound: [String: EvaluatedValue] = [:]
-    /// NSExpression's context: read for variables, written by assignments.
+    /// NSExpression's context. Variables are read from it, assignments are written to it.
     private let context: NSMutableDictionary?
-    /// Whether predicates have three truth values, as in a source filter.
+    /// True if predicates have three truth values, as in a source filter.
     private(set) var isFilter = false
     private var steps = 0
     private var depth = 0
@@ -36,22 +36,22 @@ final class ExpressionEvaluator {
 
     // MARK: Entrances
 
-    /// The value of an expression; errors get its text.
+    /// Returns the value of an expression; errors include its text.
     func value(of expression: ValueExpression) throws -> EvaluatedValue {
         try described(by: expression.format) { try evaluate(expression.node) }
     }
 
-    /// The value at the end of a key path from the object, as policies see it.
+    /// Returns the value at the end of a key path from the object, as policies see it.
     func value(ofKeyPath path: String) throws -> Any? {
         try described(by: path) { try evaluate(.keyPath(text: path)).object }
     }
 
-    /// Whether a predicate holds; errors get its text.
+    /// Tells whether a predicate holds; errors include its text.
     func holds(_ predicate: SourcePredicate) throws -> Bool {
         try described(by: predicate.format) { try holds(predicate.node) }
     }
 
-    /// Whether a filter's predicate holds, nil where that is unknown; errors get its text.
+    /// Returns the truth of a filter's predicate, nil if unknown; errors include its text.
     func truth(_ predicate: SourcePredicate) throws -> Bool? {
         isFilter = true
         return try described(by: predicate.format) { try truth(predicate.node) }
@@ -69,7 +69,7 @@ final class ExpressionEvaluator {
         }
     }
 
-    /// Counts a step, one level down. Every call has its ``leave()``.
+    /// Counts a step and descends one level. Every call needs a call of ``leave()``.
     func enter() throws(ProgramFault) {
         try step()
         depth += 1
@@ -118,7 +118,7 @@ final class ExpressionEvaluator {
         }
     }
 
-    /// The forms that need much room on the stack or are seldom: apart, so that the others recurse cheaply.
+    /// Evaluates the forms that are rare or need much stack. They are kept apart so that the others recurse with small frames.
     private func rare(_ node: ExpressionNode) throws -> EvaluatedValue {
         switch node {
         case .subquery(let collection, let variable, let condition):
@@ -155,7 +155,7 @@ final class ExpressionEvaluator {
         }
     }
 
-    /// The variables as a predicate's closure gets them; nil where there are none.
+    /// The variables in the form that a predicate's closure takes; nil if there are none.
     private var bindings: [String: Any]? {
         let values = given.compactMapValues { $0 }.merging(bound.compactMapValues(\.object)) { $1 }
         return values.isEmpty ? nil : values
@@ -172,7 +172,7 @@ final class ExpressionEvaluator {
 
     // MARK: Collections
 
-    /// The members of a collection with a variable bound to each in turn, as far as a condition holds.
+    /// Returns the members for which a condition holds, with a variable bound to each member in turn.
     private func subquery(
         _ collection: EvaluatedValue, _ name: String, _ condition: PredicateNode
     ) throws -> EvaluatedValue {
@@ -251,7 +251,7 @@ extension EvaluatedValue {
         }
     }
 
-    /// The members in their order; a set has none.
+    /// Returns the members in their order. A set has no order, so it throws for one.
     func ordered(for form: String) throws(ProgramFault) -> [EvaluatedValue] {
         guard case .collection(let collection) = self, collection.kind != .set || collection.count <= 1 else {
             throw .type("\(form) needs an order, which a value of type \(label) has not")
@@ -259,7 +259,7 @@ extension EvaluatedValue {
         return collection.members
     }
 
-    /// `collection[index]`: a member of an array or ordered set, or a dictionary's value for a key.
+    /// Evaluates `collection[index]`: a member of an array or ordered set, or a dictionary's value for a key.
     func element(at index: EvaluatedValue) throws(ProgramFault) -> EvaluatedValue {
         if case .dictionary(let dictionary) = self {
             guard let key = index.object else { return .null }

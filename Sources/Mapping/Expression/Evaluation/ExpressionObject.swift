@@ -1,16 +1,16 @@
 import ManagedModel
 
-/// An object whose properties key paths read: a managed object.
+/// A managed object, whose properties key paths read.
 package protocol ExpressionObject: AnyObject {
-    /// The value of a property, as policies see it; an NSSet for a to-many relationship.
+    /// Returns the value of a property, as policies see it; an NSSet for a to-many relationship.
     ///
-    /// - Throws: an error for an unknown key, or one of reading.
+    /// - Throws: an error for an unknown key, or an error of reading.
     func expressionValue(forKey key: String) throws -> Any?
 
     /// The name of the object's entity, for error messages.
     var expressionEntityName: String? { get }
 
-    /// The object's entity; nil where only its values are known.
+    /// The entity of the object; nil if only its values are known.
     var expressionEntity: EntityDescription? { get }
 }
 
@@ -18,9 +18,9 @@ extension ExpressionObject {
     package var expressionEntity: EntityDescription? { nil }
 }
 
-/// An object on which `FUNCTION(target, 'selector:', …)` calls functions by their selectors: a migration manager or policy.
+/// An object whose functions `FUNCTION(target, 'selector:', …)` calls by their selectors: a migration manager or policy.
 package protocol ExpressionFunctions: AnyObject {
-    /// Calls a function that ``knows(selector:)`` knows.
+    /// Calls a function for which ``knows(selector:)`` is true.
     func call(selector: String, arguments: [Any?]) throws -> Any?
 
     func knows(selector: String) -> Bool
@@ -28,6 +28,6 @@ package protocol ExpressionFunctions: AnyObject {
 
 /// A context that `FETCH(request, context, countOnly)` fetches from.
 package protocol ExpressionFetching: AnyObject {
-    /// The objects of a request as an array, or their number as an NSNumber.
+    /// Returns the objects of a request as an array, or their number as an NSNumber.
     func fetchForExpression(request: Any?, countOnly: Bool) throws -> Any?
 }

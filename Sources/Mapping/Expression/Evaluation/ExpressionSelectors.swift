@@ -1,8 +1,8 @@
 import Diagnostics
 
-/// The functions and messages that an evaluation knows, for finding unknown ones before any row is read.
+/// The functions and messages that an evaluation knows. They serve to find unknown ones before any row is read.
 package enum ExpressionSelectors {
-    /// Whether a built-in function takes so many arguments.
+    /// Tells whether a built-in function takes the given number of arguments.
     package static func isBuiltIn(_ selector: String, arguments: Int) -> Bool {
         let name = String(selector.prefix { $0 != ":" })
         if ExpressionEvaluator.isListFunction(name) {
@@ -20,7 +20,7 @@ package enum ExpressionSelectors {
         "objectFrom:withIndex:", "castObject:toType:",
     ]
 
-    /// Whether some value answers a message.
+    /// Tells whether values of some type respond to a message.
     package static func isMessage(_ selector: String) -> Bool { messages.contains(selector) }
 
     private static let messages: Set<String> = [
@@ -51,13 +51,13 @@ package enum ExpressionSelectors {
 }
 
 extension ValueExpression {
-    /// Finds functions and selectors that nobody knows, so that they are errors when a mapping model is loaded.
+    /// Finds unknown functions and selectors, so that they are errors when a mapping model is loaded.
     ///
     /// - Parameters:
-    ///   - knows: whether a variable's object (`manager`, `entityPolicy` …) has a selector; asked only for selectors
-    ///     called on a variable itself, and before the messages of values.
-    ///   - isProperty: whether a selector without arguments is the name of a property.
-    /// - Throws: `expression.syntax` for a text that could not be read, `expression.unsupported`, `expression.type` for a
+    ///   - knows: tells whether a variable's object (`manager`, `entityPolicy` …) has a selector. It is asked only for
+    ///     selectors called on a variable itself, and before the messages of values.
+    ///   - isProperty: tells whether a selector without arguments is the name of a property.
+    /// - Throws: `expression.syntax` for a text that could not be parsed, `expression.unsupported`, `expression.type` for a
     ///   wrong number of arguments.
     /// - Complexity: O(nodes).
     package func checkCalls(
@@ -68,7 +68,7 @@ extension ValueExpression {
 }
 
 extension SourcePredicate {
-    /// Finds functions and selectors that nobody knows.
+    /// Finds unknown functions and selectors.
     ///
     /// - Throws: as ``ValueExpression/checkCalls(knows:isProperty:)``.
     package func checkCalls(

@@ -21,8 +21,8 @@ enum TextMessages {
         return try answer(selector, text, texts)
     }
 
-    /// The text of an argument; nil for nil. Selectors that take none are not text messages, so nothing is thrown for
-    /// them.
+    /// Returns the text of an argument; nil for nil. Selectors without a text argument give an empty text, so that nothing is
+    /// thrown for them.
     private static func textArgument(_ selector: String, _ value: EvaluatedValue) throws -> String? {
         guard withTexts.contains(selector) else { return "" }
         return try value.argumentText(selector)
@@ -58,7 +58,7 @@ enum TextMessages {
         }
     }
 
-    /// Texts one after the other.
+    /// Returns texts concatenated with a separator.
     ///
     /// - Throws: `expression.limit` for more than ``ExpressionEvaluator/maximumTextLength`` bytes.
     static func joined(_ parts: [String], _ separator: String) throws(ProgramFault) -> String {
@@ -86,7 +86,7 @@ enum TextMessages {
         case "doubleValue": return .real(number(text))
         case "floatValue": return .float(Float(number(text)))
         case "boolValue":
-            // As NSString: blanks, a sign and zeros, then one of these.
+            // As in NSString: skip blanks, a sign and zeros, then test the next character.
             var rest = text[...]
             while let next = rest.first, next.isWhitespace { rest.removeFirst() }
             if let sign = rest.first, sign == "-" || sign == "+" { rest.removeFirst() }
@@ -103,7 +103,8 @@ enum TextMessages {
         }
     }
 
-    /// The integer that a text begins with, as NSString reads it; 0 for none, the nearest for one too large.
+    /// Returns the integer at the start of a text, as NSString reads it: 0 if there is none, the nearest limit if it is too
+    /// large.
     private static func whole(_ text: String) -> Int64 {
         var rest = text.drop(while: { $0.isWhitespace })
         let isNegative = rest.first == "-"
@@ -122,7 +123,7 @@ enum TextMessages {
         return value
     }
 
-    /// The floating number that a text begins with; 0 for none.
+    /// Returns the floating-point number at the start of a text; 0 if there is none.
     private static func number(_ text: String) -> Double {
         var accepted: [UInt8] = []
         var (hasPoint, hasExponent, hasDigit) = (false, false, false)
@@ -145,7 +146,7 @@ enum TextMessages {
 
     private static func value(_ bytes: [UInt8]) -> Double {
         var bytes = bytes
-        // What an exponent without digits leaves behind is not of the number.
+        // An exponent without digits is not part of the number.
         while let last = bytes.last, !(last >= 0x30 && last <= 0x39), last != UInt8(ascii: ".") { bytes.removeLast() }
         var text = String(decoding: bytes, as: UTF8.self)
         if text.hasSuffix(".") { text.removeLast() }
@@ -168,7 +169,8 @@ enum TextMessages {
         }
     }
 
-    /// A text without what a set holds at its ends: a CharacterSet that code gave, or a text of its characters.
+    /// Returns a text without the characters of a set at its ends. The set is a CharacterSet given by code, or a text of its
+    /// characters.
     private static func trimmed(_ text: String, _ set: EvaluatedValue, _ selector: String) throws -> EvaluatedValue {
         switch set {
         case .null: return .text(text.trimmingCharacters(in: .whitespacesAndNewlines))

@@ -1,6 +1,6 @@
-/// Comparing and searching texts with case or diacritics overlooked, by bytes as compiled programs do.
+/// Compares and searches texts with case or diacritics ignored, by bytes as compiled programs do.
 enum TextSearch {
-    /// -1, 0 or 1, by the order of the code points.
+    /// Returns -1, 0 or 1, by the order of the code points.
     static func order(_ left: String, _ right: String, _ folding: TextFolding) -> Int {
         if folding.isExact {
             var (one, other) = (left.utf8.makeIterator(), right.utf8.makeIterator())
@@ -17,7 +17,7 @@ enum TextSearch {
         return one == other ? 0 : one.lexicographicallyPrecedes(other) ? -1 : 1
     }
 
-    /// Whether a text begins with, ends with or contains another.
+    /// Tells whether a text begins with, ends with or contains another.
     static func finds(_ text: String, _ comparison: ComparisonOperator, _ part: String, _ folding: TextFolding) -> Bool
     {
         let (text, part) = (folding.folded(Array(text.utf8)), folding.folded(Array(part.utf8)))
@@ -29,7 +29,7 @@ enum TextSearch {
         }
     }
 
-    /// Knuth, Morris and Pratt, so that no text makes it quadratic.
+    /// Tells whether a text contains another. Uses Knuth-Morris-Pratt, so that no text makes the search quadratic.
     private static func contains(_ text: [UInt8], _ part: [UInt8]) -> Bool {
         guard let first = part.first else { return true }
         guard part.count > 1 else { return text.contains(first) }

@@ -2,25 +2,26 @@ import Diagnostics
 import Foundation
 
 extension ValueExpression {
-    /// The value for an object, without compiling: for what compiled programs cannot do and for policies.
+    /// Returns the value for an object without compiling, for policies and for expressions that compiled programs do not
+    /// support.
     ///
     /// - Parameters:
-    ///   - object: what SELF and bare key paths mean; any value a policy sees.
-    ///   - variables: values of `$name`, by name.
-    /// - Returns: a value as policies see it: NSNumber, NSDecimalNumber, String, Date, Data, UUID, URL, an object, an
-    ///   NSSet, NSOrderedSet or array; nil.
+    ///   - object: the value of SELF and the start of bare key paths; any value a policy sees.
+    ///   - variables: the values of `$name`, by name.
+    /// - Returns: a value as policies see it: NSNumber, NSDecimalNumber, String, Date, Data, UUID, URL, an object, an NSSet,
+    ///   NSOrderedSet or array; or nil.
     /// - Throws: `value.type`, `value.outOfRange`, `value.divisionByZero`, `value.key`, `expression.variable`,
-    ///   `expression.unsupported`, `expression.limit` with the expression's text, and what objects and functions throw.
+    ///   `expression.unsupported`, `expression.limit` with the expression's text, and the errors of objects and functions.
     package func evaluate(with object: Any?, variables: [String: Any?] = [:]) throws -> Any? {
         try ExpressionEvaluator(object: object, variables: variables).value(of: self).object
     }
 }
 
 extension SourcePredicate {
-    /// Whether the predicate holds for an object, without compiling. `$source` is the object where it is not given.
+    /// Tells whether the predicate holds for an object, without compiling. `$source` is the object unless it is given.
     ///
-    /// It has two truth values, as NSPredicate has them: a comparison with nil is false, and NOT makes it true. A
-    /// compiled filter follows SQL, where it stays unknown.
+    /// There are two truth values, as in NSPredicate: a comparison with nil is false, and NOT makes it true. A compiled filter
+    /// follows SQL, where NOT leaves it unknown.
     ///
     /// - Throws: as ``ValueExpression/evaluate(with:variables:)``.
     package func evaluate(with object: Any?, variables: [String: Any?] = [:]) throws -> Bool {
@@ -29,8 +30,8 @@ extension SourcePredicate {
         return try ExpressionEvaluator(object: object, variables: variables).holds(self)
     }
 
-    /// Whether the predicate holds for a source object as a filter has it, without compiling: three truth values, as a
-    /// compiled filter follows SQL.
+    /// Returns the truth of the predicate for a source object as in a filter, without compiling. There are three truth values,
+    /// as in SQL and compiled filters.
     ///
     /// - Returns: nil for unknown.
     /// - Throws: as ``ValueExpression/evaluate(with:variables:)``.

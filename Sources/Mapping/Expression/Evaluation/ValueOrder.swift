@@ -2,7 +2,7 @@ import Foundation
 
 /// Equality and order of values.
 enum ValueOrder {
-    /// Whether two values are equal; values of unlike types are not, nil equals nil.
+    /// Tells whether two values are equal. Values of different types are not equal; nil equals nil.
     static func areEqual(_ left: EvaluatedValue, _ right: EvaluatedValue, _ folding: TextFolding) -> Bool {
         switch (left, right) {
         case (.null, .null): return true
@@ -38,12 +38,12 @@ enum ValueOrder {
         return false
     }
 
-    /// -1, 0 or 1 for two numbers; nil where one is not a number.
+    /// Returns -1, 0 or 1 for two numbers; nil if either is not a number.
     static func order(_ left: EvaluatedValue, _ right: EvaluatedValue) -> Int? {
         switch (left.widened, right.widened) {
         case (.real(let one), .real(let other)): return order(one, other)
         case (.decimal, _), (_, .decimal):
-            // Beside a decimal everything is compared exactly in base ten.
+            // If either number is a decimal, both are compared exactly in base ten.
             guard let one = base10(left), let other = base10(right) else {
                 return order(left.real ?? .nan, right.real ?? .nan)
             }
@@ -66,7 +66,7 @@ enum ValueOrder {
 
     private static func order(_ a: Double, _ b: Double) -> Int? { a < b ? -1 : a == b ? 0 : a > b ? 1 : nil }
 
-    /// An integer against a floating number, without rounding the integer.
+    /// Compares an integer with a floating-point number, without rounding the integer.
     private static func order(_ a: Int64, _ b: Double) -> Int? {
         if b.isNaN { return nil }
         if b >= 9_223_372_036_854_775_808 { return -1 }
@@ -76,9 +76,9 @@ enum ValueOrder {
         return order(0.0 as Double, b - Double(whole))
     }
 
-    /// -1, 0 or 1 for two values that are not nil; nil where one is not a number.
+    /// Returns -1, 0 or 1 for two values that are not nil; nil if either is not a number.
     ///
-    /// - Throws: `expression.type` for values of unlike types and for those without an order.
+    /// - Throws: `expression.type` for values of different types and for types without an order.
     static func order(
         _ left: EvaluatedValue, _ right: EvaluatedValue, _ folding: TextFolding
     ) throws(ProgramFault) -> Int? {
@@ -97,9 +97,9 @@ enum ValueOrder {
             remedy: isDate ? "Use CAST(…, 'NSDate') for seconds since 2001" : nil)
     }
 
-    /// The order of two values in a sort: nil first.
+    /// Returns the order of two values in a sort, with nil first.
     ///
-    /// - Parameter selector: how texts compare, by Core Data's selectors; nil is `compare:`.
+    /// - Parameter selector: the comparison of texts, by Core Data's selectors; nil is `compare:`.
     static func sorted(
         _ left: EvaluatedValue, _ right: EvaluatedValue, by selector: String?
     ) throws(ProgramFault) -> ComparisonResult {
@@ -130,7 +130,7 @@ enum ValueOrder {
     }
 }
 
-/// Equal values of one type are equal; numbers of all types are one type.
+/// Equality and hashing by value. Numbers of all types count as one type.
 extension EvaluatedValue: Hashable {
     static func == (left: EvaluatedValue, right: EvaluatedValue) -> Bool {
         ValueOrder.areEqual(left, right, TextFolding([]))
@@ -140,7 +140,7 @@ extension EvaluatedValue: Hashable {
         switch self {
         case .null: hasher.combine(0)
         case .boolean, .integer, .float, .real, .decimal: hasher.combine(real ?? 0)
-        // Not the String's own hash: equality is by bytes.
+        // Do not use String's own hash: equality here is by bytes.
         case .text(let text): for byte in text.utf8 { hasher.combine(byte) }
         case .date(let seconds): hasher.combine(seconds)
         case .uuid(let uuid): hasher.combine(uuid)
