@@ -1,4 +1,4 @@
-/// The one error type of all layers: the problem, its place, and the remedy.
+/// The error type of all layers: the problem, its place, and the remedy.
 ///
 /// The struct carries data; ``description`` and the command make the text for people from it.
 public struct MigrationError: Error, Sendable {

@@ -68,7 +68,7 @@ public struct CheckReport: Sendable, Codable {
     public var excuse: String?
     /// Rules and expressions that nothing evaluates, a sentence each; nil where there are none.
     public var unevaluated: [String]?
-    /// What the source lacks and is read as empty or nil; nil where it lacks nothing.
+    /// Tables and columns that the source lacks, read as empty or nil; nil where it lacks nothing.
     public var repairs: [MigrationPlan.Repair]?
     /// Data of the source that no entity mapping would carry over; nil if there is none. For a chain: the data of the
     /// steps that were checked.

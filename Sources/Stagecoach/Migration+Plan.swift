@@ -47,7 +47,7 @@ extension Migration {
         let mappings: [PlannedMapping]
         let census: SourceCensus
         let left: LeftBehindPlan
-        /// What a fresh destination takes over of the source's schema: fetch indexes, and what is beside the model.
+        /// Parts of the source's schema that a fresh destination takes over: fetch indexes, and objects beside the model.
         let carriedIndexes: [CarriedIndex]
         let carried: CarriedObjects
         let plan: MigrationPlan

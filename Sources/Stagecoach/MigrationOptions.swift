@@ -56,7 +56,7 @@ public struct MigrationOptions: Sendable {
     public var fullCheck = false
     /// The size in bytes above which a value of an attribute that allows external storage becomes a file of its own.
     public var externalThreshold = ExternalFiles.defaultThreshold
-    /// What becomes of the source's persistent history.
+    /// The treatment of the source's persistent history.
     public var history: PersistentHistory = .auto
     /// The choice for a source that CloudKit mirrors.
     public var cloudKit: CloudKitMirroring = .refuse
@@ -117,8 +117,8 @@ public enum CloudKitMirroring: String, Sendable, CaseIterable {
     case drop
 }
 
-/// What becomes of a fresh store's version hashes that only Core Data can compute: those of entities with derived or composite
-/// attributes, where no compiled model states them.
+/// The treatment of version hashes that only Core Data can compute: those of entities with attributes derived in an unknown
+/// form, or with composites in composites, where neither a compiled model nor a store states them.
 public enum UnknownHashes: String, Sendable, CaseIterable {
     /// The migration is refused and no store is written.
     case refuse

@@ -83,7 +83,7 @@ extension AttributeDescription {
         name.lastIndex(of: ".").map { name[name.index(after: $0)...] } ?? name[...]
     }
 
-    /// Whether an object may lack a value only where it lacks the whole composite around it, or never.
+    /// Tells where an object may lack a value: only where it lacks the whole composite around it, or never.
     package var isRequired: Bool { !isOptional || requiringComposite != nil }
 
     /// The composite attribute's elements in declared order, as the model declares them; empty for other attributes.
@@ -134,7 +134,7 @@ extension EntityDescription {
         return joined
     }
 
-    /// Whether the entity has a property of a name, inherited or own; a composite attribute and its elements count as such.
+    /// Tells whether the entity has a property of a name, inherited or own. A composite attribute and its elements count too.
     package func hasProperty(named name: String) -> Bool {
         attribute(named: name) != nil || composite(named: name) != nil || relationship(named: name) != nil
     }
@@ -158,7 +158,7 @@ extension EntityDescription {
         }
     }
 
-    /// Whether the entity itself declares a composite attribute: neither an ancestor does, nor is it inside another.
+    /// Tells whether the entity itself declares a composite attribute: neither an ancestor does, nor is it inside another.
     package func declares(_ composite: CompositeDescription) -> Bool {
         definition.attributes.contains { $0.name == composite.path }
     }

@@ -294,7 +294,7 @@ public struct FetchedPropertyDefinition: Sendable, Equatable {
     public var renamingIdentifier: String?
     /// A text of the model's author.
     public var versionHashModifier: String?
-    /// What the model's author noted.
+    /// Notes of the model's author.
     public var userInfo: [String: String] = [:]
     /// Parts of an archive that have no place above.
     package var archived = ArchivedParts()

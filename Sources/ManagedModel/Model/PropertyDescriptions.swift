@@ -2,7 +2,7 @@ import Foundation
 
 /// An attribute of an entity, own or inherited; an element of a composite attribute has a dotted name (`author.person`).
 public struct AttributeDescription: Sendable, Equatable {
-    /// What the model's file says. An element of a composite that may be nil counts as optional here.
+    /// The attribute as the model's file declares it. An element of a composite that may be nil counts as optional here.
     public let definition: AttributeDefinition
     /// The index of the entity that declares it.
     package let declaringEntityIndex: Int

@@ -14,7 +14,7 @@ enum CompositePairing {
         let optional: (new: CompositeDescription, old: CompositeDescription)?
         /// The property that was matched as a whole: the composite around an element that has no counterpart of its own.
         let matched: String
-        /// Whether the property was matched as a part of a composite whose counterpart, if any, is none.
+        /// True if the property was matched as a part of a composite that has no counterpart of its kind.
         var isPart: Bool { matched != new.name }
     }
 

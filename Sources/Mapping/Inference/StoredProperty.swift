@@ -49,7 +49,7 @@ enum StoredProperty {
         }
     }
 
-    /// What it is matched by: an element by its own name and identifier within its composite.
+    /// The names that it is matched by: an element has its own name and identifier within its composite.
     var renamable: RenamableName {
         switch self {
         case .attribute(let attribute):
@@ -84,7 +84,7 @@ enum StoredProperty {
 }
 
 extension AttributeDescription {
-    /// Whether it is an element of a composite.
+    /// True for an element of a composite.
     var isElement: Bool { name.contains(".") }
 }
 

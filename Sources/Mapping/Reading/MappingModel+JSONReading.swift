@@ -418,7 +418,7 @@ private struct MappingModelReader {
         return model
     }
 
-    /// What is listed for composite attributes as a whole, listed for each of their elements.
+    /// Replaces the entries of composite attributes as a whole by entries of their elements.
     private static func expandingComposites(
         _ listed: [String: Listed], source: EntityDescription?, destination: EntityDescription
     ) -> [String: Listed] {
@@ -431,7 +431,7 @@ private struct MappingModelReader {
         return expanded
     }
 
-    /// What a converted mapping lists, as its form would say it.
+    /// The entries of a converted mapping, as its form would list them.
     private func contents(_ listed: [String: Listed], isRelationship: Bool) -> [PropertyCompletion.Listed] {
         listed.sorted { $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars) }.map { name, entry in
             let content: XcodeMapping.Content =

@@ -52,7 +52,7 @@ struct PropertyCompletion {
         mapping.relationshipMappings = Self.sorted(relationships)
     }
 
-    /// What is listed for composite attributes as a whole, listed for each of their elements.
+    /// Replaces the entries of composite attributes as a whole by entries of their elements.
     private func expandingComposites(
         _ listed: [Listed], source: EntityDescription?, destination: EntityDescription
     ) -> [Listed] {

@@ -12,7 +12,7 @@ package struct CarriedObjects: Sendable {
         let name: String
         /// The CREATE statement, as in the source.
         let sql: String
-        /// What fills a virtual table from the rows; nil for everything else.
+        /// The statement that fills a virtual table from the rows; nil for everything else.
         var fill: [String] = []
         /// A query that gives a row where the destination's rows break a unique index; nil for everything else.
         var breaks: String?
@@ -148,7 +148,7 @@ struct CarriedRefusal: Error {
     let reason: String
 }
 
-/// What the names of a source's schema mean in a destination's.
+/// The meaning that names of a source's schema have in a destination's.
 struct CarriedMeaning {
     private let counterparts: ModelCounterparts
     /// Columns of the source's tables that mean the same in the destination, by table; nil where the table does not. In upper

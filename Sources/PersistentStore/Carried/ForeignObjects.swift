@@ -16,7 +16,7 @@ struct ForeignObject {
     let sql: String
 }
 
-/// What stands in a store's schema beside the tables of its model.
+/// Objects in a store's schema beside the tables of its model.
 struct ForeignObjects {
     /// Objects that are looked at.
     static let most = 10_000

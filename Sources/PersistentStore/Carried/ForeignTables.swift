@@ -21,7 +21,7 @@ enum CoreDataTables {
     /// Tells whether a table belongs to CloudKit mirroring.
     static func isMirroring(_ name: String) -> Bool { name.uppercased().hasPrefix("ANSCK") }
 
-    /// Whether a table is SQLite's own, or of persistent history.
+    /// Tells whether a table is SQLite's own, or of persistent history.
     static func isBookkeeping(_ name: String) -> Bool {
         let name = name.uppercased()
         return history.contains(name) || name.hasPrefix("SQLITE_")

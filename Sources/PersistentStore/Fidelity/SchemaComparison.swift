@@ -13,7 +13,7 @@ struct StoredObjects {
     var all: [String: String] {
         tables.merging(indexes) { first, _ in first }.merging(triggers) { first, _ in first }
     }
-    /// Whether the file has more than are read.
+    /// True if the file has more than are read.
     private(set) var isTruncated = false
 
     init(_ connection: Connection) throws(MigrationError) {

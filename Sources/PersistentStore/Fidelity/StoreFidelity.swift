@@ -36,7 +36,7 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
         package var versionHashes = 0
     }
 
-    /// What the names of tables and join tables rest on.
+    /// The evidence for the names of tables and join tables.
     package struct Names: Sendable, Codable, Equatable {
         /// Names that a source has for the same entity or relationship.
         package var asInSource: [String] = []

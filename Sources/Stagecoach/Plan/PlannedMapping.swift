@@ -166,7 +166,7 @@ extension RelationshipDescription {
     }
 }
 
-/// What a relationship mapping's expression says.
+/// The meaning of a relationship mapping's expression.
 enum RelationshipValue {
     /// A constant nil.
     case none

@@ -87,7 +87,7 @@ extension Migration {
         let reason = destinationModel.unknownHashReason(ofEntity: first).map { " (\($0))" } ?? ""
         throw MigrationError(
             "metadata.missingHash", .configuration,
-            "The version hash of an entity with derived or composite attributes is known to Core Data only" + reason,
+            "The version hash of this entity is known to Core Data only" + reason,
             remedy:
                 "Give the destination model as a compiled .momd, whose VersionInfo.plist holds the hashes, or as a store "
                 + "of that version, whose metadata hold them, or leave them out with --unknown-hashes omit",

@@ -54,7 +54,7 @@ public struct OneSidedLinks: Sendable, Codable, Equatable {
     public var inverse: String
     /// How many there are in the source.
     public var count: Int
-    /// Whether the other side was completed; else both columns are as they stand.
+    /// True if the other side was completed; otherwise both columns are as they stand.
     public var isCompleted: Bool
     /// Some of the objects that are not named back.
     public var samples: [String]

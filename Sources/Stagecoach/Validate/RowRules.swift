@@ -175,7 +175,7 @@ struct RowRules {
         return nil
     }
 
-    /// Whether a value is missing with the whole composite that it is required in.
+    /// Tells whether a value is missing together with the whole composite that it is required in.
     @inline(__always)
     private func isInNilComposite(_ glance: Glance, _ batch: borrowing RowBatch, row: Int) -> Bool {
         guard !glance.composite.isEmpty else { return false }

@@ -66,7 +66,7 @@ final class VerificationPlan {
     private(set) lazy var linkPairs = LinkPair.all(
         in: destination.schema.model, schema: destination.schema, keepsColumns: keepsColumns)
 
-    /// Whether both columns of a one-to-one relationship are copied as they stand in every turn; nil where in some only.
+    /// True if both columns of a one-to-one relationship are copied as they stand in every turn; nil if in some turns only.
     func keepsColumns(_ relationship: RelationshipDescription) -> Bool? {
         guard let inverse = relationship.inverseRelationship else { return false }
         var answers: Set<Bool> = []
@@ -106,7 +106,7 @@ final class VerificationPlan {
         return found.count == 1 ? original : nil
     }
 
-    /// Whether a derived attribute is computed from the destination's own rows and not copied.
+    /// Tells whether a derived attribute is computed from the destination's own rows and not copied.
     func isDerived(_ attribute: AttributeDescription, of mapping: VerifiedMapping) -> Bool {
         guard let form = attribute.definition.derivationExpression.flatMap(DerivationForm.init),
             let entity = mapping.destination

@@ -32,7 +32,7 @@ final class VerificationScene {
     /// True if objects were rejected, according to a reject file or to the rows compared so far.
     var hasRejects: Bool { rejects.count > 0 || findings.report.compared.takenForRejected > 0 }
 
-    /// Whether the way leads through private stores of other versions.
+    /// True if the way leads through private stores of other versions.
     var takesSteps: Bool { obstacle != nil }
     var isAppended: Bool { options.appendsToExisting }
     var hasPolicies: Bool { plan.mappings.contains { $0.obstacle != nil } }

@@ -116,7 +116,7 @@ package enum CommandCatalog {
         .init(
             "unknown-hashes", .choice(["refuse", "omit"]), "CHOICE",
             help:
-                "What becomes of version hashes that only Core Data can compute, those of entities with derived or composite attributes: refuse (the default; a compiled .momd states them, and so does a store given with --to), or omit (the store lacks them, and Core Data takes it for one of another version)."
+                "What becomes of version hashes that only Core Data can compute, those of entities with attributes derived in an unknown form, or with composites in composites: refuse (the default; a compiled .momd states them, and so does a store given with --to), or omit (the store lacks them, and Core Data takes it for one of another version)."
         ),
         repair,
         .init("new-uuid", .flag, help: "Give the destination a UUID of its own."),

@@ -35,7 +35,7 @@ enum FidelityCommand {
             "fidelity.differences", .data, FidelityWording.verdict(outline.fidelity), context: .init(path: path))
     }
 
-    /// What the source of a store says, by its cached model.
+    /// The evidence that a source store gives, by its cached model.
     private static func witness(_ path: String, for model: ManagedObjectModel) throws -> StoreFidelity.Witness {
         let source = try ModelArgument.open(path)
         guard let cached = try source.cachedModel() else {
