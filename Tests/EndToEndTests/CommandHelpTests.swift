@@ -170,11 +170,12 @@ struct CommandHelpTests {
                                             duplicate what is in the cloud).
                       --unknown-hashes CHOICE
                                             What becomes of version hashes that only Core Data
-                                            can compute, those of entities with derived or
-                                            composite attributes: refuse (the default; a
-                                            compiled .momd states them, and so does a store
-                                            given with --to), or omit (the store lacks them, and
-                                            Core Data takes it for one of another version).
+                                            can compute, those of entities with attributes
+                                            derived in an unknown form, or with composites in
+                                            composites: refuse (the default; a compiled .momd
+                                            states them, and so does a store given with --to),
+                                            or omit (the store lacks them, and Core Data takes
+                                            it for one of another version).
                       --repair              Read what a damaged store lacks as empty (a table)
                                             or nil (a column), where its metadata say which
                                             version wrote it; each is named and counted, and the
