@@ -214,7 +214,7 @@ extension Migration {
         let carried =
             try appends
             ? source.leftObjects(beside: layout) : source.carriedObjects(for: schema, from: layout)
-        // What a store that stands has of names and indexes is its own.
+        // An existing store keeps its own names and indexes.
         let taken = Set(carriedIndexes.map(\.index.note))
         let layoutNotes = (appends ? [] : schema.notes.filter { !taken.contains($0) }) + carried.notes
         plan.layout = layoutNotes.isEmpty ? nil : layoutNotes

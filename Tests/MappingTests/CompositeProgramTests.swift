@@ -24,8 +24,10 @@ struct CompositeProgramTests {
         arguments: ["author == nil", "sequel.author.home != nil", "nil == author.home", "author.home.zip > 5"])
     func filters(format: String) throws {
         var resolver = EntityKeyPathResolver(try Self.book())
-        _ = try PredicateProgram(
-            compiling: try SourcePredicate(format: format), resolver: &resolver, context: .init())
+        let predicate = try SourcePredicate(format: format)
+        #expect(throws: Never.self) {
+            try PredicateProgram(compiling: predicate, resolver: &resolver, context: .init())
+        }
     }
 
     @Test("An element is copied as an attribute is; a composite as a whole is no value of a row")

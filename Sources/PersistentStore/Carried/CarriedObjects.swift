@@ -113,7 +113,7 @@ extension SourceStore {
         let meaning = CarriedMeaning(schema: schema, layout: layout)
         var candidates: [CarriedCandidate] = []
         for object in foreign.objects {
-            // What the destination makes under the name is its own.
+            // An object that the destination makes under the name is its own.
             if meaning.isMade(object.name) { continue }
             switch meaning.candidate(object) {
             case .success(let candidate): candidates.append(candidate)

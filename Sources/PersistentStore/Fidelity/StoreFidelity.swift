@@ -350,7 +350,7 @@ extension SourceStore {
         }.min { $0.differences.count < $1.differences.count }
         var lines: [String] = []
         for difference in comparison?.differences ?? [] {
-            // What the source alone has is beside its model.
+            // An object that only the source has is beside its model.
             guard let expected = difference.expected,
                 let words = SQLTokens(expected)?.words, !words.isDisjoint(with: Set(same.map { $0.uppercased() }))
             else { continue }

@@ -53,7 +53,7 @@ extension SourceStore {
 /// A reader of the members of a to-many relationship, streamed: ascending by owner, then by order if requested (NULL first),
 /// then by key.
 ///
-/// The one slot holds the member's ordering key, or null. A batch's keys are those of the members; ``owners`` has an element
+/// Its only slot holds the member's ordering key, or null. A batch's keys are those of the members; ``owners`` has an element
 /// for each row.
 package final class OwnerReader: RowReader {
     /// The owner of each row of the batch that was filled last.

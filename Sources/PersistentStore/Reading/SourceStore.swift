@@ -261,7 +261,7 @@ extension Connection {
         guard let handle else { return false }
         _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0)
         defer { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1) }
-        // What cannot be understood is left out then; nothing is written.
+        // A part that cannot be understood is left out then; nothing is written.
         try execute("PRAGMA writable_schema=ON")
         let missing = try integer(
             """

@@ -119,7 +119,7 @@ package final class DestinationStore {
         let virtual = try connection.prepare(
             "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%'")
         while try virtual.step() {
-            // Those of the model are filled anew.
+            // R-trees of the model are filled anew.
             if schema.trees.contains(where: { $0.index.treeName == virtual.text(0) }) { continue }
             throw MigrationError(
                 "destination.virtualTable", .configuration,

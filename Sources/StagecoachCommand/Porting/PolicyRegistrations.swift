@@ -88,7 +88,7 @@ struct PolicyRegistration: Encodable {
     static func registrationSource(_ registrations: [PolicyRegistration]) -> String {
         var lines = [
             "import Stagecoach", "",
-            "/// What stagecoach calls when the library is given with --policies.",
+            "/// Called by stagecoach when the library is given with --policies.",
             "@_cdecl(\"stagecoach_register_policies\")", "public func registerPolicies() {",
         ]
         for registration in registrations where !registration.isPrivate {
