@@ -92,6 +92,27 @@ struct CarriedObjectTests {
         #expect(try result.connection.integer("SELECT count(*) FROM ZNOTE WHERE ZSEEN IS NOT NULL") == 0)
     }
 
+    @Test("An index beside that of one to-one relationship, which Core Data does not make, does not come along")
+    func relationshipIndex() throws {
+        let folder = try TemporaryFolder()
+        let both = try Self.version { note in
+            var index = FetchIndexDefinition(name: "byFolder")
+            index.elements = [FetchIndexElement(propertyName: "folder")]
+            note.indexes = [index]
+        }
+        let path = try Self.source(
+            both, folder, ["CREATE INDEX Z_Note_byFolder ON ZNOTE (ZFOLDER COLLATE BINARY ASC)"])
+        let migration = Migration(
+            from: path, model: both, mapping: try .inferred(from: both, to: both), to: folder.file("new.sqlite"),
+            model: both)
+        #expect(try migration.run().notes == [])
+        let connection = try Connection(path: folder.file("new.sqlite"), flags: SQLITE_OPEN_READONLY)
+        #expect(try connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'Z_Note_byFolder'") == 0)
+        #expect(try connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'ZNOTE_ZFOLDER_INDEX'") == 1)
+        try connection.close()
+        #expect(try StoreVerification(migration).run().differences.isEmpty)
+    }
+
     @Test("Another attribute changes nothing; a column that is another now keeps what names it away, with the reason")
     func changed() throws {
         let grown = try TemporaryFolder()

@@ -115,6 +115,12 @@ extension SourceStore {
         for table in layout.joinTables {
             for side in table.sides { known.insert("\(table.name)_\(side.column)_INDEX") }
         }
+        // An index that Core Data does not make is no evidence for one.
+        for entity in schema.model.entities {
+            for index in entity.definition.indexes where index.repeatsRelationshipIndex(of: entity) {
+                known.insert("Z_\(entity.definition.name)_\(index.name)")
+            }
+        }
         var trees: Set<String> = []
         for index in schema.leftOutIndexes + schema.trees.map(\.index) {
             if index.isTree { trees.insert(index.treeName.uppercased()) } else { known.insert(index.name) }
