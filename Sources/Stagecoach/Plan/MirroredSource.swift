@@ -13,7 +13,7 @@ enum MirroredSource {
         guard count > 0, options.cloudKit == .refuse else { return count }
         throw MigrationError(
             "store.mirrored", .data,
-            "The store is mirrored by CloudKit (\(count) tables ANSCK…), and a copy cannot go on with its sync",
+            "The store is mirrored by CloudKit (\(count) ANSCK… \(count == 1 ? "table" : "tables")), and a copy cannot go on with its sync",
             remedy:
                 "Migrate it in the app, where Core Data's lightweight migration keeps the sync; or give --cloudkit drop "
                 + "(MigrationOptions.cloudKit) for a copy without the sync's state: the app's next start then uploads every "
@@ -27,7 +27,8 @@ enum MirroredSource {
         let path = source.file.path
         let folders = [path, (path as NSString).deletingPathExtension].map { $0 + "_ckAssets" }
         let assets = folders.first { FileManager.default.fileExists(atPath: $0) }
-        return "The state of CloudKit's sync (\(tables) tables) and the history were left behind: "
+        return
+            "The state of CloudKit's sync (\(tables) \(tables == 1 ? "table" : "tables")) and the history were left behind: "
             + (isAppended
                 ? "the objects are new to the destination"
                 : "at the app's next start with this store the sync begins anew: every object is uploaded under a new record "

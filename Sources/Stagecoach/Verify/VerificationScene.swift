@@ -149,8 +149,10 @@ final class VerificationScene {
         let missing = findings.report.compared.takenForRejected
         if missing > 0 {
             findings.note(
-                "\(missing) objects that the mapping model makes are not there: without --reject-file they count as rejected"
-            )
+                (missing == 1
+                    ? "1 object that the mapping model makes is not there: without --reject-file it counts"
+                    : "\(missing) objects that the mapping model makes are not there: without --reject-file they count")
+                    + " as rejected")
         }
         for line in coverage.entities where line.checked > 0 && line.mappings.isEmpty {
             findings.note(
