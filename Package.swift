@@ -10,8 +10,8 @@ let strict: [SwiftSetting] = [
         .when(platforms: [.linux], configuration: .release)),
 ]
 
-// Tests are compiled without optimisation even where `-Xswiftc -O` asks for it: what they test is optimised, and their own code
-// would take half of the build.
+// Most tests are compiled without optimisation even where `-Xswiftc -O` asks for it: what they test is optimised, and their own
+// code would take half of the build. Three targets whose tests compute much themselves are not among them.
 let tests = strict + [.unsafeFlags(["-Xfrontend", "-Onone"], .when(configuration: .debug))]
 
 // Swift's libraries linked into a program, and C++'s (Sources/Linking): it starts in two thirds of the time and needs no Swift
@@ -125,14 +125,14 @@ let package = Package(
             dependencies: [
                 "PersistentStore", "ManagedModel", "Rows", "Archives", "Diagnostics", "TestSupport", "CSQLite",
             ],
-            swiftSettings: tests),
+            swiftSettings: strict),
         .testTarget(
             name: "SpillStorageTests", dependencies: ["SpillStorage", "Rows", "Diagnostics", "TestSupport"],
-            swiftSettings: tests),
+            swiftSettings: strict),
         .testTarget(
             name: "DatabasePagesTests",
             dependencies: ["DatabasePages", "SpillStorage", "Rows", "Diagnostics", "TestSupport", "CSQLite"],
-            swiftSettings: tests),
+            swiftSettings: strict),
         .testTarget(
             name: "StagecoachTests",
             dependencies: [
