@@ -46,13 +46,28 @@ package enum ExpressionConstant: Hashable, Sendable {
     case data(Data)
 }
 
-package enum ArithmeticOperator: String, Sendable {
+package enum ArithmeticOperator: String, Sendable, CaseIterable {
     case add = "+"
     case subtract = "-"
     case multiply = "*"
     case divide = "/"
     case power = "**"
     case modulus = "%"
+
+    /// The selector by which archives and function calls name the operator.
+    var selector: String {
+        switch self {
+        case .add: "add:to:"
+        case .subtract: "from:subtract:"
+        case .multiply: "multiply:by:"
+        case .divide: "divide:by:"
+        case .power: "raise:toPower:"
+        case .modulus: "modulus:by:"
+        }
+    }
+
+    /// The operators by selector.
+    static let bySelector = Dictionary(uniqueKeysWithValues: allCases.map { ($0.selector, $0) })
 }
 
 package enum SetOperator: String, Sendable {

@@ -72,15 +72,7 @@ extension ValueExpression {
     public var function: String {
         switch node {
         case .function(_, let selector, _): selector
-        case .arithmetic(let sign, _, _):
-            switch sign {
-            case .add: "add:to:"
-            case .subtract: "from:subtract:"
-            case .multiply: "multiply:by:"
-            case .divide: "divide:by:"
-            case .modulus: "modulus:by:"
-            case .power: "raise:toPower:"
-            }
+        case .arithmetic(let sign, _, _): sign.selector
         case .negation: "negate:"
         case .cast: "castObject:toType:"
         case .element: "objectFrom:withIndex:"

@@ -250,11 +250,6 @@ enum ArchivedExpression {
         return try components(text, in: argument, &tree)
     }
 
-    private static let arithmetic: [String: ArithmeticOperator] = [
-        "add:to:": .add, "from:subtract:": .subtract, "multiply:by:": .multiply, "divide:by:": .divide,
-        "raise:toPower:": .power, "modulus:by:": .modulus,
-    ]
-
     private static func builtIn(
         _ selector: String, _ values: [ArchivedValue], in object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> ExpressionNode {
@@ -265,7 +260,9 @@ enum ArchivedExpression {
         let arguments = try nodes(values, in: object, &tree)
         switch (selector, arguments.count) {
         case (_, 2):
-            if let sign = arithmetic[selector] { return .arithmetic(sign, arguments[0], arguments[1]) }
+            if let sign = ArithmeticOperator.bySelector[selector] {
+                return .arithmetic(sign, arguments[0], arguments[1])
+            }
             guard selector == "castObject:toType:", case .constant(.string(let type)) = arguments[1], !type.isEmpty
             else { break }
             if let constant = ExpressionConstant(cast: arguments[0], to: type) { return .constant(constant) }

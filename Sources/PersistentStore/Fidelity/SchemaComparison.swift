@@ -79,7 +79,7 @@ struct SchemaComparison {
             joins.insert(alternative)
             notes.append("The join table \(join.name) has its other name, \(alternative)")
         }
-        // What Core Data made of an index whose form is not predicted, or of an R-tree in an older form, is no difference.
+        // An index whose form is not predicted, and an R-tree in an older form, are no difference: Core Data made them.
         for left in form.schema.leftOutIndexes where indexes[left.name] == nil && stored.indexes[left.name] != nil {
             indexes[left.name] = stored.indexes[left.name]
             notes.append("The index \(left.name) is there, in a form that is not predicted")

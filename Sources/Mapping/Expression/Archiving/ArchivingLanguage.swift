@@ -72,7 +72,7 @@ struct ExpressionArchiveWriter {
         case .function(nil, let selector, let arguments): return try builtIn(selector, arguments)
         case .function(let target?, let selector, let arguments):
             return function(try write(target), selector, try list(arguments))
-        case .arithmetic(let sign, let left, let right): return try builtIn(Self.selector(sign), [left, right])
+        case .arithmetic(let sign, let left, let right): return try builtIn(sign.selector, [left, right])
         case .negation(let inner): return try builtIn("negate:", [inner])
         case .cast(let value, let type):
             return try builtIn("castObject:toType:", [value, .constant(.string(type))])
@@ -176,17 +176,6 @@ struct ExpressionArchiveWriter {
                 "NSOperand": operand.field, "NSSelectorName": builder.string(selector).field,
                 "NSArguments": builder.array(arguments, isMutable: true).field,
             ])
-    }
-
-    private static func selector(_ sign: ArithmeticOperator) -> String {
-        switch sign {
-        case .add: "add:to:"
-        case .subtract: "from:subtract:"
-        case .multiply: "multiply:by:"
-        case .divide: "divide:by:"
-        case .power: "raise:toPower:"
-        case .modulus: "modulus:by:"
-        }
     }
 
     // MARK: Predicates

@@ -9,7 +9,7 @@ extension ExpressionEvaluator {
         if let function = Self.numberFunctions[selector], nodes.count == 1 {
             return try EvaluatedNumbers.apply(function, evaluate(nodes[0]), name: shown)
         }
-        if let sign = Self.operators[selector], nodes.count == 2 {
+        if let sign = ArithmeticOperator.bySelector[selector], nodes.count == 2 {
             return try EvaluatedNumbers.apply(sign, evaluate(nodes[0]), evaluate(nodes[1]))
         }
         if let operation = Self.bitOperations[selector], nodes.count == (operation == .complement ? 1 : 2) {
@@ -51,11 +51,6 @@ extension ExpressionEvaluator {
     private static let numberFunctions: [String: NumberFunction] = [
         "abs:": .absolute, "ceiling:": .ceiling, "floor:": .floor, "trunc:": .truncate, "sqrt:": .squareRoot,
         "ln:": .naturalLogarithm, "log:": .decimalLogarithm, "exp:": .exponential, "negate:": .negate,
-    ]
-
-    private static let operators: [String: ArithmeticOperator] = [
-        "add:to:": .add, "from:subtract:": .subtract, "multiply:by:": .multiply, "divide:by:": .divide,
-        "modulus:by:": .modulus, "raise:toPower:": .power,
     ]
 
     private static let bitOperations: [String: BitOperation] = [
