@@ -69,7 +69,7 @@ let package = Package(
             swiftSettings: strict),
         // Core Data's SQLite layout: schema, metadata, row reader, table writer.
         .target(
-            name: "PersistentStore",
+            name: "CoreDataStore",
             dependencies: [
                 "Diagnostics", "Rows", "Archives", "ManagedModel", "SpillStorage", "DatabasePages", "CSQLite",
             ],
@@ -78,7 +78,7 @@ let package = Package(
         .target(
             name: "Stagecoach",
             dependencies: [
-                "Diagnostics", "Rows", "Archives", "ManagedModel", "Mapping", "PersistentStore", "SpillStorage",
+                "Diagnostics", "Rows", "Archives", "ManagedModel", "Mapping", "CoreDataStore", "SpillStorage",
                 "CSQLite",
             ],
             swiftSettings: strict),
@@ -86,7 +86,7 @@ let package = Package(
         .target(
             name: "StagecoachCommand",
             dependencies: [
-                "Diagnostics", "Rows", "ManagedModel", "Mapping", "PersistentStore", "SpillStorage", "Stagecoach",
+                "Diagnostics", "Rows", "ManagedModel", "Mapping", "CoreDataStore", "SpillStorage", "Stagecoach",
                 "CLinux",
             ],
             swiftSettings: strict),
@@ -104,7 +104,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Diagnostics", "Rows", "Archives", "ManagedModel", "Mapping", "PersistentStore",
+                "Diagnostics", "Rows", "Archives", "ManagedModel", "Mapping", "CoreDataStore",
                 "SpillStorage", "Stagecoach", "CSQLite",
             ],
             path: "Tests/TestSupport", swiftSettings: strict),
@@ -121,9 +121,9 @@ let package = Package(
             dependencies: ["Mapping", "Archives", "ManagedModel", "Rows", "Diagnostics", "TestSupport"],
             swiftSettings: tests),
         .testTarget(
-            name: "PersistentStoreTests",
+            name: "CoreDataStoreTests",
             dependencies: [
-                "PersistentStore", "ManagedModel", "Rows", "Archives", "Diagnostics", "TestSupport", "CSQLite",
+                "CoreDataStore", "ManagedModel", "Rows", "Archives", "Diagnostics", "TestSupport", "CSQLite",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -136,21 +136,21 @@ let package = Package(
         .testTarget(
             name: "StagecoachTests",
             dependencies: [
-                "Stagecoach", "Mapping", "ManagedModel", "PersistentStore", "SpillStorage", "Rows",
+                "Stagecoach", "Mapping", "ManagedModel", "CoreDataStore", "SpillStorage", "Rows",
                 "Diagnostics", "TestSupport", "CSQLite",
             ],
             swiftSettings: tests),
         .testTarget(
             name: "StagecoachCommandTests",
             dependencies: [
-                "StagecoachCommand", "Stagecoach", "ManagedModel", "Mapping", "PersistentStore", "SpillStorage",
+                "StagecoachCommand", "Stagecoach", "ManagedModel", "Mapping", "CoreDataStore", "SpillStorage",
                 "Diagnostics", "TestSupport",
             ],
             swiftSettings: tests),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "TestSupport", "ManagedModel", "Mapping", "PersistentStore", "Stagecoach",
+                "TestSupport", "ManagedModel", "Mapping", "CoreDataStore", "Stagecoach",
                 "Diagnostics", "SpillStorage", "CSQLite",
             ],
             swiftSettings: tests),
@@ -159,7 +159,7 @@ let package = Package(
         .executableTarget(
             name: "MigrationBenchmarks",
             dependencies: [
-                "Stagecoach", "Mapping", "ManagedModel", "PersistentStore", "SpillStorage", "Rows", "Diagnostics",
+                "Stagecoach", "Mapping", "ManagedModel", "CoreDataStore", "SpillStorage", "Rows", "Diagnostics",
                 "CSQLite",
             ],
             path: "Benchmarks/MigrationBenchmarks", swiftSettings: strict, linkerSettings: ownSwift),
@@ -173,7 +173,7 @@ if Context.environment["STAGECOACH_FUZZING"] != nil {
         .executableTarget(
             name: "Fuzzing",
             dependencies: [
-                "Archives", "ManagedModel", "Mapping", "PersistentStore", "DatabasePages", "SpillStorage", "Stagecoach",
+                "Archives", "ManagedModel", "Mapping", "CoreDataStore", "DatabasePages", "SpillStorage", "Stagecoach",
                 "Rows", "Diagnostics", "CSQLite",
             ],
             path: "Tests/Fuzzing", exclude: ["run"], swiftSettings: strict,

@@ -1,6 +1,6 @@
+import CoreDataStore
 import Diagnostics
 import ManagedModel
-import PersistentStore
 
 /// Makes a version 1 store of any size, the same for the same seed: about 1.1 KB a book.
 ///

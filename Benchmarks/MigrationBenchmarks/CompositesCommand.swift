@@ -1,8 +1,8 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
 import Glibc
 import ManagedModel
-import PersistentStore
 import Stagecoach
 
 /// `composites [--rows 1000000] [--rounds 3] [--nil 30] [--required] [--folder FOLDER] [--keep]`: makes two stores of the same rows, one with

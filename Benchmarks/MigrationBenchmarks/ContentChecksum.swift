@@ -1,7 +1,7 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import ManagedModel
-import PersistentStore
 
 /// What a store holds, as numbers that depend neither on the order of its rows nor on the keys they were given.
 ///

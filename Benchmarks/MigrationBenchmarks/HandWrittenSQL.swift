@@ -1,4 +1,4 @@
-import PersistentStore
+import CoreDataStore
 
 /// What a user would do without us: the yardstick (a), for the sqlite3 shell.
 ///

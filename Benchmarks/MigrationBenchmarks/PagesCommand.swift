@@ -1,8 +1,8 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
 import Glibc
 import ManagedModel
-import PersistentStore
 import Rows
 
 /// `pages [--rows 1000000] [--folder FOLDER]`: writes one table of a fresh store by pages and through SQLite, and reads it

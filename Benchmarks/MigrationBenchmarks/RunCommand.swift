@@ -1,7 +1,7 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
 import Glibc
-import PersistentStore
 
 /// `run --store FILE [--rounds N] [--memory-limit 64M] [--json FILE] [--ways a,b,d] [--rivals-up-to 200M]`: all ways in turn,
 /// round by round, each in a process of its own; medians and ratios to the sqlite3 shell. Python, sqlite-utils and

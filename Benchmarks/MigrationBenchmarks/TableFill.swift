@@ -1,6 +1,6 @@
+import CoreDataStore
 import Diagnostics
 import ManagedModel
-import PersistentStore
 import Rows
 
 /// Rows of one table on their way into a store that is being made: a batch that is handed on when it is full.

@@ -1,7 +1,7 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
 import Glibc
-import PersistentStore
 
 /// One way of doing the work, run as a child process.
 struct Way {

@@ -18,7 +18,7 @@ public enum CellKind: UInt8, Sendable {
     case huge = 7
     /// The values of this slot and of some slots behind it, encoded as in a record, in lent pages. The cells of the other slots
     /// are meaningless. Only code that copies rows from page to page asks for such cells.
-    case encoded = 8
+    case rawRecord = 8
 }
 
 /// One value of a row: 16 bytes; the bytes of a text or blob are in the arena of its batch.
@@ -67,18 +67,18 @@ public struct Cell: Sendable, Equatable {
     ///   - slots: the number of slots.
     /// - Precondition: the offsets are below 1 MiB, and the serial types take less than 1 KiB.
     @inlinable
-    package static func encoded(
+    package static func rawRecord(
         header: Int, headerLength: Int, body: Int, bodyLength: Int, slots: Int
     ) -> Cell {
         let offsets = UInt64(truncatingIfNeeded: body) | UInt64(truncatingIfNeeded: header) &<< 20
         let counts = UInt64(truncatingIfNeeded: headerLength) &<< 40 | UInt64(truncatingIfNeeded: slots) &<< 50
-        return Cell(bits: offsets | counts | lent, length: UInt32(truncatingIfNeeded: bodyLength), kind: .encoded)
+        return Cell(bits: offsets | counts | lent, length: UInt32(truncatingIfNeeded: bodyLength), kind: .rawRecord)
     }
 
     /// The most slots of an encoded cell.
     @inlinable package static var mostEncoded: Int { 255 }
     /// The number of slots whose values an encoded cell has.
-    @inlinable package var encodedSlots: Int { Int(truncatingIfNeeded: bits &>> 50 & 0xFF) }
+    @inlinable package var rawRecordSlots: Int { Int(truncatingIfNeeded: bits &>> 50 & 0xFF) }
     @inlinable var encodedHeader: Int { Int(truncatingIfNeeded: bits &>> 20 & 0xFFFFF) }
     @inlinable var encodedHeaderLength: Int { Int(truncatingIfNeeded: bits &>> 40 & 0x3FF) }
     @inlinable package var encodedBody: Int { Int(truncatingIfNeeded: bits & 0xFFFFF) }

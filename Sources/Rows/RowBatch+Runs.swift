@@ -64,7 +64,7 @@ extension RowBatch {
     ///   - moves: the source and target slots. Slots whose values may come encoded must be together, in the order of their
     ///     fields, and must go to consecutive slots.
     ///   - sourceRow: the row of the other batch.
-    package mutating func borrow(_ moves: CellMoves, from source: borrowing RowBatch, sourceRow: Int, row: Int) {
+    package mutating func borrow(_ moves: ColumnCopies, from source: borrowing RowBatch, sourceRow: Int, row: Int) {
         borrow(moves, from: source, sourceRows: sourceRow..<sourceRow + 1, firstRow: row)
     }
 
@@ -72,7 +72,7 @@ extension RowBatch {
     ///
     /// - Parameter first: the row that receives the cells of the first of them.
     package mutating func borrow(
-        _ moves: CellMoves, from source: borrowing RowBatch, sourceRows: Range<Int>, firstRow first: Int
+        _ moves: ColumnCopies, from source: borrowing RowBatch, sourceRows: Range<Int>, firstRow first: Int
     ) {
         precondition(moves.lastFrom < source.slots && moves.lastTo < slots)
         precondition(sourceRows.lowerBound >= 0 && sourceRows.upperBound <= source.rowCount)
@@ -93,7 +93,7 @@ extension RowBatch {
                         cell = store(source.huge(cell))
                     } else {
                         _ = borrowedBits(cell.bits, from: source)
-                        next &+= cell.encodedSlots &- 1
+                        next &+= cell.rawRecordSlots &- 1
                     }
                 }
                 to[move.to] = cell
@@ -105,7 +105,7 @@ extension RowBatch {
 }
 
 /// The slots of one batch and the slots of another that receive their cells. Loops over rows use it without reference counting.
-package final class CellMoves {
+package final class ColumnCopies {
     let moves: UnsafeMutableBufferPointer<(from: Int, to: Int)>
     let lastFrom: Int
     let lastTo: Int

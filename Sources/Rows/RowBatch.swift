@@ -233,12 +233,13 @@ public struct RowBatch: ~Copyable {
     ///
     /// - Precondition: the cell is encoded.
     @inlinable
-    package func encoded(
+    package func rawRecord(
         _ cell: Cell
     ) -> (types: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, readable: (types: Int, body: Int)) {
         let (header, body) = (cell.encodedHeader, cell.encodedBody)
         let (typesCount, bodyCount) = (cell.encodedHeaderLength, Int(cell.length))
-        guard cell.kind == .encoded, let pages, header + typesCount <= pagesCount, body + bodyCount <= pagesCount else {
+        guard cell.kind == .rawRecord, let pages, header + typesCount <= pagesCount, body + bodyCount <= pagesCount
+        else {
             preconditionFailure("a cell has values that are gone")
         }
         return (

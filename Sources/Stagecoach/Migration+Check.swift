@@ -1,8 +1,8 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
-import PersistentStore
 import SpillStorage
 
 /// The result of checking a source against a migration's rules without migrating it; can be encoded.
@@ -154,7 +154,8 @@ extension Migration {
         defer { archive.goBack(to: known) }
         let session = session(prepared, existing, area, archive)
         session.external = try externalFiles(session, existing, area, carries: false)
-        session.earlierObjects = try link?.idMap.map { path throws(MigrationError) in try EarlierIDMap(path: path) }
+        session.earlierObjects = try link?.idMap.map { path throws(MigrationError) in try PreviousStepIDMap(path: path)
+        }
         progress.expect(rows: try prepared.expectedRows())
         let count = CheckCount(source: sourcePath)
         count.report.repairs = prepared.plan.repairs
@@ -206,7 +207,7 @@ final class CheckCount {
                 entity: line.entity, property: line.property, rule: line.rule, count: found.count, samples: samples)
             CheckCount.add(counted, to: line.isWarning ? \.warnings : \.violations, of: &report)
         }
-        let own = mappings.filter { !$0.isEarlier }
+        let own = mappings.filter { !$0.belongsToPreviousModel }
         for line in try DanglingReferences(session: session, mappings: own).lines() {
             let isKnown = report.danglingReferences.contains {
                 $0.entity == line.entity && $0.property == line.property

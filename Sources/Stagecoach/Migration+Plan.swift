@@ -1,7 +1,7 @@
+import CoreDataStore
 import Diagnostics
 import ManagedModel
 import Mapping
-import PersistentStore
 import SpillStorage
 
 extension Migration {
@@ -84,7 +84,7 @@ extension Migration {
     ///     no sampled sizes for a small store.
     /// - Throws: `plan.outdated`, `plan.edited` (78) if the given plan does not fit; the errors of the inputs.
     func prepare(
-        _ place: DestinationPath, appends: Bool, earlier: EarlierRun? = nil, temporaryDirectory: String? = nil,
+        _ place: DestinationPath, appends: Bool, earlier: InterruptedRun? = nil, temporaryDirectory: String? = nil,
         describes: Bool = false
     ) throws -> Prepared {
         let describes = describes || options.plan != nil
@@ -172,7 +172,7 @@ extension Migration {
             let description = PlanDescription(
                 work: work, mappings: mappings, firstOwn: earlier, source: layout.schema, destination: schema,
                 census: census, usesRowPath: options.usesStoreSpecificMigrationManager,
-                changesEarlierRows: EarlierLookups(mappings: mappings, earlier: earlier).needObjects,
+                changesEarlierRows: PreviousModelLookups(mappings: mappings, earlier: earlier).needObjects,
                 rowBytes: rowBytes,
                 scale: scale, budget: budget)
             descriptions.append(description)
@@ -233,7 +233,7 @@ extension Migration {
     /// Returns the number of rows to sample at either end of each table to estimate the destination's size: fewer if
     /// the plan itself is not wanted, none if the file is small or an interrupted run has found enough room on the
     /// disk.
-    private func sampledRows(of source: SourceStore, _ earlier: EarlierRun?, describes: Bool) -> Int {
+    private func sampledRows(of source: SourceStore, _ earlier: InterruptedRun?, describes: Bool) -> Int {
         if describes { return RowSizes.describedSample }
         guard source.file.size > RowSizes.smallStore, earlier?.states.isEmpty ?? true else { return 0 }
         return RowSizes.sample

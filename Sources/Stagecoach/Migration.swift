@@ -1,8 +1,8 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
-import PersistentStore
 import Rows
 import SpillStorage
 
@@ -11,8 +11,8 @@ import SpillStorage
 ///     open → resolve the mapping models → plan
 ///       → a fresh store, or a locked store's copy to append to
 ///       → for each mapping model, in turn
-///            no user code: keys first, then each table's rows once     (``FusedMigration``)
-///            user code:    create, relate, validate over all mappings  (``StagedMigration``)
+///            no user code: keys first, then each table's rows once     (``RowPath``)
+///            user code:    create, relate, validate over all mappings  (``PolicyPath``)
 ///            indexes, counts of relationships
 ///     → metadata → publish
 public final class Migration {
@@ -48,7 +48,7 @@ public final class Migration {
     /// The steps of a chain that run as this migration; empty if it is not part of a chain.
     var steps: [MigrationStep] = []
     /// The migration's place in a chain of versions; nil if it is not part of a chain.
-    var link: ChainLink?
+    var link: ChainPosition?
 
     /// Creates a migration by one mapping model. Nothing is read yet.
     public convenience init(
@@ -144,15 +144,15 @@ public final class Migration {
     }
 
     /// Returns the work of a run to the same destination that did not end; nil if there is none.
-    private func earlierRun(_ passed: PassedOver) throws(MigrationError) -> EarlierRun? {
+    private func earlierRun(_ passed: PassedOver) throws(MigrationError) -> InterruptedRun? {
         if options.restarts || passed.isAll { return nil }
         let place = DestinationPath(path: destinationPath)
         let isThere = try place.exists()
-        return try EarlierRun.read(
+        return try InterruptedRun.read(
             beside: options.appendsToExisting && isThere ? place.resolved : place, last: passed.statesRead)
     }
 
-    private func migrate(_ seen: EarlierRun?, _ passed: PassedOver) throws -> MigrationReport {
+    private func migrate(_ seen: InterruptedRun?, _ passed: PassedOver) throws -> MigrationReport {
         let clock = RunClock()
         guard try !DestinationPath.isSameFile(sourcePath, destinationPath) else {
             throw MigrationError(
@@ -230,7 +230,7 @@ public final class Migration {
 
     private func migrate(
         _ prepared: Prepared, to place: DestinationPath, in area: WorkArea, appends: Bool, _ clock: RunClock,
-        _ checkpoints: RunCheckpoints, _ state: RunRecord.State?
+        _ checkpoints: CheckpointScheduler, _ state: JournalRecord.State?
     ) throws -> MigrationReport {
         let old = try appends ? ExistingDestination(locking: place.path, vfs: area.vfsName) : nil
         defer { old?.release() }
@@ -256,12 +256,13 @@ public final class Migration {
         session.checkpoints = checkpoints
         checkpoints.attach(session)
         if let state {
-            try external.goOn(noted: state.stagedFiles)
+            try external.resume(noted: state.stagedFiles)
             progress.resume(at: state.progress.rows)
         }
-        session.earlierObjects = try link?.idMap.map { path throws(MigrationError) in try EarlierIDMap(path: path) }
+        session.earlierObjects = try link?.idMap.map { path throws(MigrationError) in try PreviousStepIDMap(path: path)
+        }
         let publication = ExternalPublication(files: external, area: area)
-        if appends { try publication.noteEarlier(area.storePath, goesOn: state != nil) }
+        if appends { try publication.noteExisting(area.storePath, resumes: state != nil) }
         let permissions = FilePermissions(ofSource: prepared.source.path)
         let rejectFile = try options.rejectFile.map { path throws(MigrationError) in
             try RejectFile(
@@ -369,7 +370,7 @@ public final class Migration {
     ///
     /// - Throws: `journal.damaged` if the file is not as it was written, also if the killed run had no reject file. The
     ///   run then begins anew.
-    private func keptRejects(_ state: RunRecord.State?, _ area: WorkArea) throws(MigrationError) -> String? {
+    private func keptRejects(_ state: JournalRecord.State?, _ area: WorkArea) throws(MigrationError) -> String? {
         guard let turns = state?.turns, turns.rejects != nil else { return nil }
         let path = area.rejectLinesPath(after: turns.done)
         try FileSums.check(path, isWhole: true)
@@ -482,7 +483,7 @@ public final class Migration {
             // Later mapping models read and change rows through SQLite while they write, so only the first may write
             // pages.
             store.destination.writesPages = options.writer == .pages && number == 0 && !session.hasRows.contains(true)
-            if let resumed, number == done { try goOn(session, from: resumed, prepared) }
+            if let resumed, number == done { try resume(session, from: resumed, prepared) }
             let hasRows = number < done ? resumed?.turns.hasRows[number] ?? [] : session.hasRows
             store.destination.indexSorts = IndexSorts(directory: area.spills, memory: session.budget.destinationCache)
             // The tables filled by previous mapping models are known only now.
@@ -500,7 +501,7 @@ public final class Migration {
             // model says so. Inferred mapping models do.
             let excuses = turn.model.rulesOfTheSource == .warn && !options.strictValidation
             session.validation.excuse = turn.model.excuse(options)
-            let lookups = EarlierLookups(mappings: turn.mappings, earlier: turn.earlier)
+            let lookups = PreviousModelLookups(mappings: turn.mappings, earlier: turn.earlier)
             let isStaged = turn.isStaged || lookups.needObjects(in: session.associations)
             let optimistic = OptimisticLoad(
                 session: session, mappings: turn.mappings, excuses: excuses, turn: number, store: store,
@@ -510,26 +511,26 @@ public final class Migration {
             case .publish(let file): purpose = .publish(file)
             case .check: purpose = isLast ? .countLast : .count
             }
-            func fill(_ filling: TurnFilling) throws -> [Int64] {
+            func fill(_ filling: LoadRequest) throws -> [Int64] {
                 let highest = try optimistic.run(filling, for: purpose)
                 // The origins of objects are known only as long as the stages exist.
                 if case .check(let count) = mode { try count.add(optimistic, session, turn.mappings) }
                 return highest
             }
-            var outcome: FusedMigration.Outcome
+            var outcome: RowPath.Outcome
             if isStaged {
-                outcome = try StagedMigration(
+                outcome = try PolicyPath(
                     session: session, mappings: turn.mappings, work: work, policies: turn.policies,
                     manager: manager, excuses: excuses, storeUUID: uuid
                 ).run(into: store.destination, load: fill)
             } else {
-                let fused = FusedMigration(
+                let path = RowPath(
                     session: session, mappings: turn.mappings, work: work, excuses: excuses, manager: manager)
                 outcome = ([], [])
                 let highest = try fill(
-                    TurnFilling(
+                    LoadRequest(
                         fill: { destination in
-                            outcome = try fused.run(into: destination)
+                            outcome = try path.run(into: destination)
                             return outcome.highest
                         }, release: {}, resume: { _, _ in }))
                 outcome.highest = highest
@@ -560,7 +561,7 @@ public final class Migration {
     }
 
     /// Restores the results of the mapping models that a killed run completed.
-    private func goOn(_ session: MigrationSession, from state: RunRecord.State, _ prepared: Prepared) throws {
+    private func resume(_ session: MigrationSession, from state: JournalRecord.State, _ prepared: Prepared) throws {
         if let models = state.models {
             try FinishedModels.restore(models, state.turns, in: session, mappings: prepared.mappings)
         }
@@ -592,7 +593,7 @@ public final class Migration {
         let ledger = try RejectLedger(
             path: keeps ? area.ledgerPath : area.spills.file(named: "rejects-\(turn)"),
             schema: session.destinationSchema, cacheBytes: session.budget.sourceCache, vfs: area.vfsName, keeps: keeps,
-            goesOn: resumed != nil)
+            resumes: resumed != nil)
         if let resumed, resumed.rejects == nil { try ledger.forgetRounds() }
         let cancellation = cancellation
         ledger.connection.interrupt { cancellation.error != nil }

@@ -138,10 +138,10 @@ import Testing
             guard !source.isEmpty else { break }
             let rows = 0..<source.count
             let first = destination.appendRows(keys: source.keys(rows), clearing: [])
-            destination.borrow(CellMoves(moves), from: source, sourceRows: rows, firstRow: first)
+            destination.borrow(ColumnCopies(moves), from: source, sourceRows: rows, firstRow: first)
             destination.fill(first..<first + rows.count, slot: seven, with: .integer(7))
             for run in request.runs {
-                for row in rows where source[row, run.first - 1].kind == .encoded { encoded += 1 }
+                for row in rows where source[row, run.first - 1].kind == .rawRecord { encoded += 1 }
             }
             try loader.append(destination)
             destination.removeAll()
@@ -191,7 +191,7 @@ import Testing
         batch.borrowsPages = true
         try TableScan(file: file, root: try database.root(of: "t"), request: request).fill(&batch)
         #expect(batch.count == 8)
-        let kinds = (0..<batch.count).map { batch[$0, 0].kind == .encoded }
+        let kinds = (0..<batch.count).map { batch[$0, 0].kind == .rawRecord }
         #expect(kinds == [true, false, false, false, true, false, false, false])
     }
 }

@@ -12,7 +12,7 @@ import Testing
     private static let types = ["INTEGER", "VARCHAR", "FLOAT", "TIMESTAMP", "DECIMAL", "BLOB", "BIGINT"]
 
     /// A database in some state, opened once more for its pages.
-    private final class Scene {
+    private final class Fixture {
         let path: String
         let handle: OpaquePointer
         let pageSize: Int
@@ -181,18 +181,18 @@ import Testing
         let folder = try TemporaryFolder()
         for round in 0..<8 {
             let seed = UInt64(round * 65537 + pageSize)
-            let scene = try Scene(
+            let fixture = try Fixture(
                 folder.file("t\(round).sqlite"), seed: seed, pageSize: pageSize,
                 reserved: round % 3 == 2 ? 32 : 0, isLogged: isLogged)
-            let file = try scene.file()
-            #expect(try TableScan.isTable(file, root: scene.root()))
+            let file = try fixture.file()
+            #expect(try TableScan.isTable(file, root: fixture.root()))
             var random = SeededGenerator(seed: seed &+ 1)
             for _ in 0..<6 {
                 var request = ScanRequest(large: Self.limits)
-                let chosen = (0..<random.below(8)).map { _ in random.below(scene.columns.count) }
+                let chosen = (0..<random.below(8)).map { _ in random.below(fixture.columns.count) }
                 for (slot, column) in chosen.enumerated() {
                     request.fields.append(
-                        .init(field: column + 1, slot: slot, affinity: try scene.affinity(scene.columns[column])))
+                        .init(field: column + 1, slot: slot, affinity: try fixture.affinity(fixture.columns[column])))
                 }
                 request.keySlots = [chosen.count]
                 var conditions = ["1"]
@@ -200,7 +200,7 @@ import Testing
                     request.filter = .init(field: 1, numbers: [1, 3])
                     conditions.append("+Z_ENT IN (1, 3)")
                 }
-                let keys = try scene.lines("SELECT Z_PK FROM t").compactMap { Int64($0.dropFirst()) }
+                let keys = try fixture.lines("SELECT Z_PK FROM t").compactMap { Int64($0.dropFirst()) }
                 if random.chance(2), let key = keys.randomElement(using: &random) {
                     request.after = key
                     conditions.append("Z_PK > \(key)")
@@ -209,10 +209,10 @@ import Testing
                     request.through = key
                     conditions.append("Z_PK <= \(key)")
                 }
-                let columns = (["Z_PK"] + chosen.map { scene.columns[$0] } + ["Z_PK"]).joined(separator: ", ")
-                let expected = try scene.lines(
+                let columns = (["Z_PK"] + chosen.map { fixture.columns[$0] } + ["Z_PK"]).joined(separator: ", ")
+                let expected = try fixture.lines(
                     "SELECT \(columns) FROM t WHERE \(conditions.joined(separator: " AND ")) ORDER BY Z_PK")
-                let scan = TableScan(file: file, root: try scene.root(), request: request)
+                let scan = TableScan(file: file, root: try fixture.root(), request: request)
                 let actual = try Self.lines(
                     scan, slots: chosen.count + 1, capacity: 1 + random.below(50), borrows: random.chance(2))
                 #expect(actual == expected, "seed \(seed): \(conditions)")

@@ -62,7 +62,7 @@ final class TestDatabase {
                         nil,
                         UInt8(SQLITE_UTF8))
                 case .blob: sqlite3_bind_blob64(statement, place, bytes.baseAddress, UInt64(bytes.count), nil)
-                case .null, .absent, .encoded, .huge: sqlite3_bind_null(statement, place)
+                case .null, .absent, .rawRecord, .huge: sqlite3_bind_null(statement, place)
                 }
                 place += 1
             }

@@ -1,7 +1,7 @@
+import CoreDataStore
 import Foundation
 import FoundationXML
 import ManagedModel
-import PersistentStore
 import TestSupport
 import Testing
 

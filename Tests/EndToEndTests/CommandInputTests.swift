@@ -1,5 +1,5 @@
+import CoreDataStore
 import Foundation
-import PersistentStore
 import TestSupport
 import Testing
 

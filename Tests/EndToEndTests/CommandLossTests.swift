@@ -8,7 +8,7 @@ import Testing
 @Suite("What the command says of data that stays behind")
 struct CommandLossTests {
     /// Fifty authors, of whom forty have a name, and the next version without that name's identifier.
-    private struct Scene {
+    private struct Fixture {
         let folder: TemporaryFolder
         let store: String
         let old: String
@@ -45,9 +45,9 @@ struct CommandLossTests {
 
     @Test("migrate: summary, page and JSON name the values and how to keep them")
     func migrate() throws {
-        let scene = try Scene()
-        let page = scene.folder.file("report.html")
-        let done = try scene.run("migrate", "--report", page, "--report", scene.folder.file("report.json"))
+        let fixture = try Fixture()
+        let page = fixture.folder.file("report.html")
+        let done = try fixture.run("migrate", "--report", page, "--report", fixture.folder.file("report.json"))
         #expect(done.code == 0)
         #expect(done.output.contains("Left behind, 40 values"))
         #expect(done.output.contains("40 values  Author.name  is read by no entity mapping"))
@@ -57,33 +57,33 @@ struct CommandLossTests {
         #expect(text.contains("in all, of 50 objects of the store"))
         let json = try #require(
             try JSONSerialization.jsonObject(
-                with: Data(contentsOf: URL(fileURLWithPath: scene.folder.file("report.json")))) as? [String: Any])
+                with: Data(contentsOf: URL(fileURLWithPath: fixture.folder.file("report.json")))) as? [String: Any])
         let left = try #require(json["leftBehind"] as? [String: Any])
         #expect(left["values"] as? Int == 40 && json["sourceObjects"] as? Int == 50)
     }
 
     @Test("allow gives no warning")
     func allowed() throws {
-        let scene = try Scene()
-        let page = scene.folder.file("report.html")
-        #expect(try scene.run("migrate", "--on-loss", "allow", "--report", page).code == 0)
+        let fixture = try Fixture()
+        let page = fixture.folder.file("report.html")
+        #expect(try fixture.run("migrate", "--on-loss", "allow", "--report", page).code == 0)
         #expect(
             try String(contentsOfFile: page, encoding: .utf8).contains(#"<div class="verdict good">Migrated</div>"#))
     }
 
     @Test("plan, check and migrate refuse what they are told to refuse", arguments: ["plan", "check", "migrate"])
     func refused(command: String) throws {
-        let scene = try Scene()
-        let refused = try scene.run(command, "--on-loss", "refuse")
+        let fixture = try Fixture()
+        let refused = try fixture.run(command, "--on-loss", "refuse")
         #expect(refused.code == 65)
         #expect(refused.messages.contains("Author.name, 40 values, is read by no entity mapping"))
         #expect(refused.messages.contains("--on-loss warn"))
-        #expect(!FileManager.default.fileExists(atPath: scene.folder.file("new.sqlite")))
+        #expect(!FileManager.default.fileExists(atPath: fixture.folder.file("new.sqlite")))
     }
 
     @Test("check does not say that all is well alone")
     func check() throws {
-        let checked = try Scene().run("check")
+        let checked = try Fixture().run("check")
         #expect(checked.code == 0)
         #expect(
             checked.output.contains("No object breaks a rule, and the migration would leave 40 values behind."))
@@ -91,11 +91,11 @@ struct CommandLossTests {
 
     @Test("batch: lines, columns, and the stores with losses", arguments: [1, 2])
     func batch(jobs: Int) throws {
-        let scene = try Scene()
-        let results = scene.folder.file("results.jsonl")
-        let table = scene.folder.file("batch.csv")
+        let fixture = try Fixture()
+        let results = fixture.folder.file("results.jsonl")
+        let table = fixture.folder.file("batch.csv")
         let arguments = [
-            "batch", scene.store, "--into", scene.folder.file("out"), "--from", scene.old, "--to", scene.model,
+            "batch", fixture.store, "--into", fixture.folder.file("out"), "--from", fixture.old, "--to", fixture.model,
             "--results", results, "--jobs", "\(jobs)", "--memory-limit", "400M",
         ]
         let done = try CommandBinary.run(arguments + ["--report", table])

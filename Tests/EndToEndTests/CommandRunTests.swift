@@ -1,7 +1,7 @@
 import CSQLite
+import CoreDataStore
 import Foundation
 import Glibc
-import PersistentStore
 import TestSupport
 import Testing
 

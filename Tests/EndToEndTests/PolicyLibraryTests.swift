@@ -1,7 +1,7 @@
 import CSQLite
+import CoreDataStore
 import Foundation
 import ManagedModel
-import PersistentStore
 import Synchronization
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
+import CoreDataStore
 import DatabasePages
 import Diagnostics
 import Foundation
-import PersistentStore
 import Rows
 
 @testable import SpillStorage
@@ -25,10 +25,10 @@ enum FuzzJournals {
         precondition(found.records == expected.records && found.places == expected.places, "two readings differ")
         precondition(found.size == expected.size && found.size <= bytes.count, "two sizes")
         precondition(found.isTorn == expected.isTorn && found.isDamaged == expected.isDamaged, "two judgements")
-        _ = try EarlierRun.read(path)
+        _ = try InterruptedRun.read(path)
         guard !found.isDamaged, found.size > 0 else { return }
         let added = RunJournal.Record(kind: 2, body: [1, 2, 3])
-        try RunJournal(goingOn: path, after: found).append(added)
+        try RunJournal(continuing: path, after: found).append(added)
         let later = try RunJournal.read(path)
         precondition(later?.records == found.records + [added], "what was appended is not read")
         precondition(later?.isTorn == false && later?.isDamaged == false, "a journal that was gone on with is unsound")
@@ -39,16 +39,17 @@ enum FuzzJournals {
         guard let kind = bytes.first else { return }
         let body = Array(bytes.dropFirst())
         let record = RunJournal.Record(kind: UInt32(kind & 7), body: body)
-        if let header = RunRecord.header(record) {
+        if let header = JournalRecord.header(record) {
             _ = header.differences(from: header)
-            let written = RunRecord.record(header)
-            precondition(RunRecord.header(written).map(RunRecord.record) == written, "a header reads as another")
+            let written = JournalRecord.record(header)
+            precondition(
+                JournalRecord.header(written).map(JournalRecord.record) == written, "a header reads as another")
         }
-        if let state = RunRecord.state(record) {
-            let written = RunRecord.record(state)
-            precondition(RunRecord.state(written).map(RunRecord.record) == written, "a state reads as another")
+        if let state = JournalRecord.state(record) {
+            let written = JournalRecord.record(state)
+            precondition(JournalRecord.state(written).map(JournalRecord.record) == written, "a state reads as another")
         }
-        _ = RunRecord.publication(record)
+        _ = JournalRecord.publication(record)
         if kind & 7 == 5 { _ = try RecentState(from: body) }
         if kind & 7 == 6 { _ = try DatabaseFileWriter.isWritten(body, in: "/dev/null") }
         if kind & 7 == 0 { _ = try UserInfoArchive.info(body) }
@@ -62,13 +63,13 @@ enum FuzzJournals {
             destination: nil, sourceModel: ["Author": "00"], destinationModel: ["Author": "AA=="],
             mappingModels: [[MigrationPlan.MappingDigest(name: "AuthorToAuthor", digest: "1f")]],
             options: ["keys": "kept"])
-        let header = RunRecord.Header(
+        let header = JournalRecord.Header(
             inputs: inputs, options: ["strict": "yes"], policies: ["AuthorToAuthor": "P"], models: ["a", "b"],
             work: "w", sourceRows: [[0: 3], [1: 4, 2: 5]], strays: 1, started: 7.5, uuid: "B")
-        let progress = RunRecord.Progress(
+        let progress = JournalRecord.Progress(
             counts: MigrationCounts(), rowsWritten: [1, 2], linksWritten: [3], highest: [4, 5], missing: [:], rows: 3)
-        var state = RunRecord.State(
-            stamp: 5, unit: 1, position: RunRecord.LoadPosition(), progress: progress,
+        var state = JournalRecord.State(
+            stamp: 5, unit: 1, position: JournalRecord.LoadPosition(), progress: progress,
             knowledge: DestinationStore.Knowledge(indexed: [0], indexedJoins: []))
         state.fill = [1, 2, 3]
         state.stages = Array(repeating: 9, count: 40)
@@ -77,7 +78,7 @@ enum FuzzJournals {
             "d": ["e": Date(timeIntervalSinceReferenceDate: 1), "f": Data([1])],
         ]
         return [
-            ("header", [2] + RunRecord.record(header).body), ("state", [4] + RunRecord.record(state).body),
+            ("header", [2] + JournalRecord.record(header).body), ("state", [4] + JournalRecord.record(state).body),
             ("recent", [5] + RecentState(run: "B", base: 1, written: [1, 2, 3, 4, 0], state: state).bytes),
             ("written", [6, 1, 2, 9, 7, 1, 5, 3]),
             ("info", [0] + (UserInfoArchive.bytes(of: info) ?? [])),

@@ -1,10 +1,10 @@
 import Archives
 import CSQLite
+import CoreDataStore
 import DatabasePages
 import Diagnostics
 import Foundation
 import ManagedModel
-import PersistentStore
 import Rows
 import SpillStorage
 
@@ -66,8 +66,8 @@ enum FuzzStores {
                 for row in 0..<batch.count {
                     var text = "\(batch.key(row))"
                     for slot in 0..<batch.slots {
-                        if batch[row, slot].kind == .encoded {
-                            let count = batch[row, slot].encodedSlots
+                        if batch[row, slot].kind == .rawRecord {
+                            let count = batch[row, slot].rawRecordSlots
                             EncodedValues.decode(batch.cells(ofRow: row) + slot, of: batch)
                             // A column of reals has some of them as integers.
                             for slot in slot..<slot + count where areReal[slot] && batch[row, slot].kind == .integer {

@@ -74,7 +74,7 @@ struct ExpressionRow: KeyPathResolver {
     static func value(_ batch: borrowing RowBatch, row: Int, slot: Int) -> Value {
         let cell = batch[row, slot]
         switch cell.kind {
-        case .null, .absent, .encoded, .huge: return .null
+        case .null, .absent, .rawRecord, .huge: return .null
         case .integer: return .integer(cell.integerValue)
         case .real: return .real(cell.realValue)
         case .reference: return .reference(cell.integerValue)

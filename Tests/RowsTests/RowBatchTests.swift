@@ -46,7 +46,7 @@ import Testing
                 }
             }
             let pairs = (0..<slots).filter { _ in !random.chance(4) }.map { (from: $0, to: slots - $0) }
-            let moves = CellMoves(pairs)
+            let moves = ColumnCopies(pairs)
             var together = RowBatch(slots: slots + 2, rowCapacity: rows + 2, byteTarget: 1 << 20)
             var single = RowBatch(slots: slots + 2, rowCapacity: rows + 2, byteTarget: 1 << 20)
             together.appendRow(key: -5)

@@ -44,7 +44,7 @@ private enum PlainCell: Equatable {
         let cell = batch[row, slot]
         switch cell.kind {
         case .null: return .null
-        case .absent, .encoded, .huge: return .absent
+        case .absent, .rawRecord, .huge: return .absent
         case .integer: return .integer(cell.integerValue)
         case .real: return .real(cell.bits)
         case .text: return .text(Array(batch.bytes(cell)))

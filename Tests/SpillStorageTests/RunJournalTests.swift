@@ -30,7 +30,7 @@ struct RunJournalTests {
         _ = try written(Array(all.prefix(12)), to: path)
         let contents = try #require(try RunJournal.read(path))
         #expect(contents.records == Array(all.prefix(12)) && !contents.isTorn && !contents.isDamaged)
-        let journal = try RunJournal(goingOn: path, after: contents)
+        let journal = try RunJournal(continuing: path, after: contents)
         for record in all.dropFirst(12) { try journal.append(record) }
         #expect(try RunJournal.read(path)?.records == all)
     }
@@ -56,7 +56,7 @@ struct RunJournalTests {
         }
         try Data(bytes[..<(ends[2] + 5)]).write(to: URL(fileURLWithPath: path))
         let contents = try #require(try RunJournal.read(path))
-        let journal = try RunJournal(goingOn: path, after: contents)
+        let journal = try RunJournal(continuing: path, after: contents)
         try journal.append(all[5])
         #expect(try RunJournal.read(path)?.records == Array(all.prefix(3)) + [all[5]])
     }

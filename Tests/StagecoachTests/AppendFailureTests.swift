@@ -1,8 +1,8 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
 import Mapping
-import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing
@@ -20,22 +20,22 @@ struct AppendFailureTests {
     }
 
     /// A store of forty books, ten changes of which are in a -wal.
-    private static func scene(_ altering: (inout EntityDefinition) -> Void = { _ in }) throws -> FailureScene {
-        let scene = try FailureScene(altering)
-        try scene.migration(options).run()
-        try scene.leaveInLog(
+    private static func fixture(_ altering: (inout EntityDefinition) -> Void = { _ in }) throws -> FailureFixture {
+        let fixture = try FailureFixture(altering)
+        try fixture.migration(options).run()
+        try fixture.leaveInLog(
             "INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (77, 1, 1, 'In the log'); "
                 + "UPDATE ZBOOK SET ZNOTE = 'changed', ZAUTHOR = 77 WHERE Z_PK <= 10; DELETE FROM ZBOOK WHERE Z_PK = 11; "
                 + "UPDATE Z_PRIMARYKEY SET Z_MAX = 77 WHERE Z_NAME = 'Author'")
-        return scene
+        return fixture
     }
 
     /// Every row of every table, read from a copy.
-    private static func content(_ scene: FailureScene) throws -> [String] {
+    private static func content(_ fixture: FailureFixture) throws -> [String] {
         let folder = try TemporaryFolder()
         let copy = folder.file("copy.sqlite")
-        for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: scene.destinationPath + suffix) {
-            try FileManager.default.copyItem(atPath: scene.destinationPath + suffix, toPath: copy + suffix)
+        for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: fixture.destinationPath + suffix) {
+            try FileManager.default.copyItem(atPath: fixture.destinationPath + suffix, toPath: copy + suffix)
         }
         let connection = try Connection(path: copy, flags: SQLITE_OPEN_READWRITE)
         func strings(_ sql: String) throws -> [String] {
@@ -56,16 +56,16 @@ struct AppendFailureTests {
 
     /// Runs what must fail, and compares.
     private static func differences(
-        _ scene: FailureScene, _ run: (FailureScene) throws -> Void
+        _ fixture: FailureFixture, _ run: (FailureFixture) throws -> Void
     ) throws -> [String] {
-        let before = try content(scene)
+        let before = try content(fixture)
         #expect(before.contains { $0.contains("In the log") } && before.last == "ok")
         do {
-            try run(scene)
+            try run(fixture)
             return ["the run did not fail"]
         } catch {}
-        let after = try content(scene)
-        let names = try FileManager.default.contentsOfDirectory(atPath: scene.outputFolder).filter {
+        let after = try content(fixture)
+        let names = try FileManager.default.contentsOfDirectory(atPath: fixture.outputFolder).filter {
             !$0.hasPrefix("new.sqlite")
         }
         return names + (before == after ? [] : ["the content changed"])
@@ -73,11 +73,11 @@ struct AppendFailureTests {
 
     /// Policies of both mappings that fail in one method, counted by its calls.
     private static func manager(
-        _ scene: FailureScene, failingIn method: String, call: Int, _ act: @escaping () throws -> Void
+        _ fixture: FailureFixture, failingIn method: String, call: Int, _ act: @escaping () throws -> Void
     ) -> MigrationManager {
-        let manager = MigrationManager(sourceModel: scene.source, destinationModel: scene.destination)
+        let manager = MigrationManager(sourceModel: fixture.source, destinationModel: fixture.destination)
         manager.policies = PolicyRegistry()
-        for mapping in scene.mapping.entityMappings {
+        for mapping in fixture.mapping.entityMappings {
             let name = mapping.name ?? ""
             mapping.entityMigrationPolicyClassName = name
             var steps = ClosurePolicy.Steps()
@@ -126,15 +126,15 @@ struct AppendFailureTests {
             ("endRelating", 1), ("validate", 1), ("end", 1),
         ])
     func policies(method: String, call: Int) throws {
-        let scene = try Self.scene()
+        let fixture = try Self.fixture()
         #expect(
-            try Self.differences(scene) { scene in
-                let manager = Self.manager(scene, failingIn: method, call: call) { throw Planned() }
-                try scene.migration(Self.options, manager: manager).run()
+            try Self.differences(fixture) { fixture in
+                let manager = Self.manager(fixture, failingIn: method, call: call) { throw Planned() }
+                try fixture.migration(Self.options, manager: manager).run()
             } == [])
         // The same without the error goes through.
-        let manager = Self.manager(scene, failingIn: "", call: 0) {}
-        let report = try scene.migration(Self.options, manager: manager).run()
+        let manager = Self.manager(fixture, failingIn: "", call: 0) {}
+        let report = try fixture.migration(Self.options, manager: manager).run()
         #expect(report.isAppended && report.counts.created["Author"] == 4)
     }
 
@@ -146,7 +146,7 @@ struct AppendFailureTests {
         staged.usesStoreSpecificMigrationManager = !isStaged
         let options = staged
         // An object that conflicts, found by the index at the end.
-        let unique = try Self.scene { $0.uniquenessConstraints = [["isbn"]] }
+        let unique = try Self.fixture { $0.uniquenessConstraints = [["isbn"]] }
         #expect(try Self.differences(unique) { try $0.migration(options).run() } == [])
         var rejecting = options
         rejecting.onInvalid = .reject
@@ -156,21 +156,21 @@ struct AppendFailureTests {
         #expect(try Self.differences(unique) { try $0.migration(limited).run() } == [])
         #expect(try RejectLine.read(unique.folder.file("rejects")).count == 39)
         // The source is written while it is read.
-        let moved = try Self.scene()
+        let moved = try Self.fixture()
         #expect(
-            try Self.differences(moved) { scene in
-                let manager = Self.manager(scene, failingIn: "endRelating", call: 1) {
-                    try scene.change("UPDATE ZBOOK SET ZPAGES = 0")
+            try Self.differences(moved) { fixture in
+                let manager = Self.manager(fixture, failingIn: "endRelating", call: 1) {
+                    try fixture.change("UPDATE ZBOOK SET ZPAGES = 0")
                 }
-                try scene.migration(options, manager: manager).run()
+                try fixture.migration(options, manager: manager).run()
             } == [])
         // A cancellation near the end.
-        let cancelled = try Self.scene()
+        let cancelled = try Self.fixture()
         #expect(
-            try Self.differences(cancelled) { scene in
+            try Self.differences(cancelled) { fixture in
                 let flag = CancellationFlag()
-                let manager = Self.manager(scene, failingIn: "end", call: 1) { flag.cancel(Planned()) }
-                try scene.migration(options, manager: manager, cancellation: flag).run()
+                let manager = Self.manager(fixture, failingIn: "end", call: 1) { flag.cancel(Planned()) }
+                try fixture.migration(options, manager: manager, cancellation: flag).run()
             } == [])
     }
 
@@ -178,19 +178,19 @@ struct AppendFailureTests {
         "A full work disk leaves the content",
         .enabled(if: SmallDisk.isPossible, "mounting a small disk needs root"), arguments: [1, 4])
     func fullDisk(kilobytes: Int) throws {
-        let scene = try Self.scene()
+        let fixture = try Self.fixture()
         let disk = try #require(SmallDisk(bytes: kilobytes << 10))
         var options = Self.options
         options.usesStoreSpecificMigrationManager = false
         options.workDirectory = disk.path
         let small = options
         // After a full disk the work directory stays: the same run may be tried again.
-        let left = try Self.differences(scene) { try $0.migration(small).run() }
+        let left = try Self.differences(fixture) { try $0.migration(small).run() }
         #expect(left == [".new.sqlite.stagecoach"])
         options.workDirectory = nil
-        try scene.migration(options).run()
+        try fixture.migration(options).run()
         #expect(
-            try FileManager.default.contentsOfDirectory(atPath: scene.outputFolder).allSatisfy {
+            try FileManager.default.contentsOfDirectory(atPath: fixture.outputFolder).allSatisfy {
                 $0.hasPrefix("new.sqlite")
             })
     }

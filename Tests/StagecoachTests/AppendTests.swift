@@ -1,7 +1,7 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
-import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing
@@ -28,17 +28,17 @@ struct AppendTests {
         try Connection(path: path, flags: SQLITE_OPEN_READONLY).integer(sql)
     }
 
-    private static func names(beside scene: FailureScene) throws -> [String] {
-        try FailureScene.contents(of: scene.outputFolder).keys.sorted()
+    private static func names(beside fixture: FailureFixture) throws -> [String] {
+        try FailureFixture.contents(of: fixture.outputFolder).keys.sorted()
     }
 
     @Test("Keys go on from Z_MAX, metadata stays, links are between new objects", arguments: [false, true])
     func goesOn(isStaged: Bool) throws {
-        let scene = try FailureScene()
+        let fixture = try FailureFixture()
         var fresh = Self.options(isStaged: isStaged)
         fresh.newUUID = true
-        try scene.migration(fresh).run()
-        let path = scene.destinationPath
+        try fixture.migration(fresh).run()
+        let path = fixture.destinationPath
         try Self.execute("UPDATE Z_PRIMARYKEY SET Z_MAX = 100 WHERE Z_NAME = 'Author'", on: path)
         let metadata = "SELECT hex(Z_PLIST) || Z_UUID FROM Z_METADATA"
         let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
@@ -47,7 +47,7 @@ struct AppendTests {
         let before = statement.text(0)
         statement.reset()
         chmod(path, 0o600)
-        let report = try scene.migration(Self.options(isStaged: isStaged)).run()
+        let report = try fixture.migration(Self.options(isStaged: isStaged)).run()
         #expect(report.isAppended && report.mappingModels == 1)
         #expect(report.counts.created == ["Author": 4, "Book": 40])
         #expect(report.keys == ["Author": "sequential", "Book": "sequential"])
@@ -63,19 +63,19 @@ struct AppendTests {
         #expect(after.text(0) == before)
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
-        #expect(try Self.names(beside: scene) == ["new.sqlite"])
+        #expect(try Self.names(beside: fixture) == ["new.sqlite"])
     }
 
     @Test("Rows that stand in the destination's -wal are kept, and no -wal is left", arguments: [false, true])
     func writeAheadLog(isStaged: Bool) throws {
-        let scene = try FailureScene()
-        try scene.migration(Self.options()).run()
-        let path = scene.destinationPath
-        try scene.leaveInLog(
+        let fixture = try FailureFixture()
+        try fixture.migration(Self.options()).run()
+        let path = fixture.destinationPath
+        try fixture.leaveInLog(
             "INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (77, 1, 1, 'In the log'); "
                 + "UPDATE Z_PRIMARYKEY SET Z_MAX = 77 WHERE Z_NAME = 'Author'")
-        try scene.migration(Self.options(isStaged: isStaged)).run()
-        #expect(try Self.names(beside: scene) == ["new.sqlite"])
+        try fixture.migration(Self.options(isStaged: isStaged)).run()
+        #expect(try Self.names(beside: fixture) == ["new.sqlite"])
         #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR WHERE ZNAME = 'In the log'", in: path) == 1)
         #expect(try Self.integer("SELECT max(Z_PK) FROM ZAUTHOR", in: path) == 81)
         #expect(
@@ -84,9 +84,9 @@ struct AppendTests {
 
     @Test("A file with numbers and columns of its own keeps them", arguments: [false, true])
     func ownLayout(isStaged: Bool) throws {
-        let scene = try FailureScene()
-        try scene.migration(Self.options()).run()
-        let path = scene.destinationPath
+        let fixture = try FailureFixture()
+        try fixture.migration(Self.options()).run()
+        let path = fixture.destinationPath
         try Self.execute(
             """
             UPDATE Z_PRIMARYKEY SET Z_ENT = Z_ENT + 10; UPDATE ZAUTHOR SET Z_ENT = 11;
@@ -95,7 +95,7 @@ struct AppendTests {
             INSERT INTO other SELECT Z_PK, 'old', ZNOTE, ZAUTHOR, ZPAGES, Z_OPT, ZISBN, 12, ZHEADING FROM ZBOOK;
             DROP TABLE ZBOOK; ALTER TABLE other RENAME TO ZBOOK; CREATE INDEX ZBOOK_ZAUTHOR_INDEX ON ZBOOK (ZAUTHOR)
             """, on: path)
-        try scene.migration(Self.options(isStaged: isStaged)).run()
+        try fixture.migration(Self.options(isStaged: isStaged)).run()
         #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR WHERE Z_ENT = 11", in: path) == 8)
         #expect(try Self.integer("SELECT count(*) FROM ZBOOK WHERE Z_ENT = 12 AND Z_OPT = 1", in: path) == 80)
         #expect(
@@ -127,60 +127,60 @@ struct AppendTests {
         "An object that conflicts with one that stands there is refused, the destination stays as it was",
         arguments: ConstraintForm.allCases, [false, true])
     func uniqueness(form: ConstraintForm, isStaged: Bool) throws {
-        let scene = try FailureScene { $0.uniquenessConstraints = [["isbn"]] }
-        try scene.migration(Self.options()).run()
-        let path = scene.destinationPath
+        let fixture = try FailureFixture { $0.uniquenessConstraints = [["isbn"]] }
+        try fixture.migration(Self.options()).run()
+        let path = fixture.destinationPath
         if form == .clause { try Self.giveClause(path) }
-        try scene.change("UPDATE ZBOOK SET ZISBN = 'new ' || Z_PK WHERE Z_PK <> 7")
-        let (error, changes) = try scene.ending { try $0.migration(Self.options(isStaged: isStaged)).run() }
+        try fixture.change("UPDATE ZBOOK SET ZISBN = 'new ' || Z_PK WHERE Z_PK <> 7")
+        let (error, changes) = try fixture.ending { try $0.migration(Self.options(isStaged: isStaged)).run() }
         #expect(changes == [])
         #expect(error?.code == "validation.uniqueness" && error?.category == .data)
         #expect(error?.context.property == "isbn" && error?.context.entity == "Book")
         for word in ["isbn 7", "Book/p47", "Book/p7"] { #expect(String(describing: error).contains(word)) }
-        try scene.change("UPDATE ZBOOK SET ZISBN = NULL WHERE Z_PK = 7")
-        try scene.migration(Self.options(isStaged: isStaged)).run()
+        try fixture.change("UPDATE ZBOOK SET ZISBN = NULL WHERE Z_PK = 7")
+        try fixture.migration(Self.options(isStaged: isStaged)).run()
         #expect(try Self.integer("SELECT count(*) FROM ZBOOK", in: path) == 80)
     }
 
     @Test("A destination of another model, one in use, and kept keys are refused")
     func refusals() throws {
-        let scene = try FailureScene()
-        let other = try FailureScene { $0.attributes.append(attribute("added", .string)) }
+        let fixture = try FailureFixture()
+        let other = try FailureFixture { $0.attributes.append(attribute("added", .string)) }
         try other.migration(Self.options()).run()
-        try FileManager.default.moveItem(atPath: other.destinationPath, toPath: scene.destinationPath)
+        try FileManager.default.moveItem(atPath: other.destinationPath, toPath: fixture.destinationPath)
         #expect(
-            try scene.problems("destination.otherModel", .configuration, naming: ["Book"]) {
+            try fixture.problems("destination.otherModel", .configuration, naming: ["Book"]) {
                 try $0.migration(Self.options()).run()
             } == [])
-        try FileManager.default.removeItem(atPath: scene.destinationPath)
-        try scene.migration(Self.options()).run()
+        try FileManager.default.removeItem(atPath: fixture.destinationPath)
+        try fixture.migration(Self.options()).run()
         var kept = Self.options()
         kept.keys = .kept
-        #expect(try scene.problems("plan.keysCannotBeKept", .configuration) { try $0.migration(kept).run() } == [])
-        let user = try Connection(path: scene.destinationPath, flags: SQLITE_OPEN_READWRITE)
+        #expect(try fixture.problems("plan.keysCannotBeKept", .configuration) { try $0.migration(kept).run() } == [])
+        let user = try Connection(path: fixture.destinationPath, flags: SQLITE_OPEN_READWRITE)
         try user.execute("BEGIN IMMEDIATE")
-        #expect(try scene.problems("destination.locked", .temporary) { try $0.migration(Self.options()).run() } == [])
+        #expect(try fixture.problems("destination.locked", .temporary) { try $0.migration(Self.options()).run() } == [])
         try user.execute("ROLLBACK")
         try user.close()
         var plain = Self.options()
         plain.appendsToExisting = false
-        #expect(try scene.problems("destination.exists", .cannotCreate) { try $0.migration(plain).run() } == [])
+        #expect(try fixture.problems("destination.exists", .cannotCreate) { try $0.migration(plain).run() } == [])
         var dry = Self.options()
         dry.isDryRun = true
-        let before = try scene.snapshot()
-        #expect(try scene.migration(dry).run().counts.created["Book"] == 40)
-        #expect(try scene.snapshot() == before)
+        let before = try fixture.snapshot()
+        #expect(try fixture.migration(dry).run().counts.created["Book"] == 40)
+        #expect(try fixture.snapshot() == before)
     }
 
     @Test("A link to a store is followed and stays a link")
     func link() throws {
-        let scene = try FailureScene()
-        try scene.migration(Self.options()).run()
-        let link = scene.folder.file("link.sqlite")
-        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: scene.destinationPath)
-        let real = scene.destinationPath
-        scene.destinationPath = link
-        try scene.migration(Self.options()).run()
+        let fixture = try FailureFixture()
+        try fixture.migration(Self.options()).run()
+        let link = fixture.folder.file("link.sqlite")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: fixture.destinationPath)
+        let real = fixture.destinationPath
+        fixture.destinationPath = link
+        try fixture.migration(Self.options()).run()
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == real)
         #expect(try Self.integer("SELECT count(*) FROM ZBOOK", in: real) == 80)
     }
@@ -188,10 +188,10 @@ struct AppendTests {
     @Test("The error of a cancellation comes out as it was given, and the store stays", arguments: [false, true])
     func cancelled(isStaged: Bool) throws {
         struct Stop: Error, Equatable { let number: Int }
-        let scene = try FailureScene(books: 4000)
-        try scene.migration(Self.options()).run()
-        let before = try scene.snapshot()
-        let standing = try Data(contentsOf: URL(fileURLWithPath: scene.destinationPath))
+        let fixture = try FailureFixture(books: 4000)
+        try fixture.migration(Self.options()).run()
+        let before = try fixture.snapshot()
+        let standing = try Data(contentsOf: URL(fileURLWithPath: fixture.destinationPath))
         var options = Self.options(isStaged: isStaged)
         options.batchSize = 1
         for rows in [0, 1, 3000, 6000, 8000] {
@@ -205,13 +205,13 @@ struct AppendTests {
                 }
                 defer { watcher.finish() }
                 do {
-                    try scene.migration(options, progress: progress, cancellation: cancellation).run()
-                    try standing.write(to: URL(fileURLWithPath: scene.destinationPath))
+                    try fixture.migration(options, progress: progress, cancellation: cancellation).run()
+                    try standing.write(to: URL(fileURLWithPath: fixture.destinationPath))
                     return false
                 } catch let error as Stop { return error.number == rows }
             }
             #expect(isMet, "\(rows) rows")
-            #expect(try scene.snapshot() == before)
+            #expect(try fixture.snapshot() == before)
         }
     }
 }

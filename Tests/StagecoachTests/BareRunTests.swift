@@ -1,8 +1,8 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
 import Mapping
-import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing
@@ -67,7 +67,7 @@ struct BareRunTests {
 
     @Test("An error of the destination names the path that the user gave", arguments: [false, true])
     func destinationPath(isLink: Bool) throws {
-        let scene = try FailureScene()
+        let scene = try FailureFixture()
         try scene.migration(Self.options(isStaged: false)).run()
         let connection = try Connection(path: scene.destinationPath, flags: SQLITE_OPEN_READWRITE)
         try connection.execute("CREATE VIRTUAL TABLE search USING fts3(text)")

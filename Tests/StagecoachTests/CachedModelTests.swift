@@ -1,9 +1,9 @@
 import Archives
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
-import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing

@@ -1,8 +1,8 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import ManagedModel
 import Mapping
-import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing

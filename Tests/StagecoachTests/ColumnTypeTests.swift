@@ -1,8 +1,8 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import ManagedModel
 import Mapping
-import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing
@@ -28,7 +28,7 @@ struct ColumnTypeTests {
                 ] + extra))
     }
 
-    private func scene(
+    private func fixture(
         _ mapping: MappingModel, staged: Bool, writer: StoreWriter = .pages,
         _ change: (inout MigrationOptions) -> Void = { _ in }
     ) throws -> (migration: Migration, folder: TemporaryFolder) {
@@ -77,7 +77,7 @@ struct ColumnTypeTests {
         "An inferred copy keeps them, and says so; a strict one is refused", arguments: [false, true],
         [StoreWriter.pages, .sqlite])
     func inferred(staged: Bool, writer: StoreWriter) throws {
-        let (migration, folder) = try scene(try Self.inferred(), staged: staged, writer: writer)
+        let (migration, folder) = try fixture(try Self.inferred(), staged: staged, writer: writer)
         let check = try migration.check()
         #expect(check.violations == [])
         #expect(check.warnings.filter { $0.rule == .type }.map { "\($0.property) \($0.count)" } == Self.found)
@@ -85,7 +85,7 @@ struct ColumnTypeTests {
         let report = try migration.run()
         #expect(report.counts.warnings["E.i: value of another type"] == 2)
         #expect(try StoreVerification(migration).run().differences.isEmpty)
-        let strict = try scene(try Self.inferred(), staged: staged, writer: writer) { $0.strictValidation = true }
+        let strict = try fixture(try Self.inferred(), staged: staged, writer: writer) { $0.strictValidation = true }
         #expect(try strict.migration.check().violations.map { "\($0.property) \($0.count)" } == Self.found)
         let error = #expect(throws: MigrationError.self) { try strict.migration.run() }
         #expect(error?.code == "validation.type" && error?.context.objectID == "E/p1" && error?.context.property == "i")
@@ -96,11 +96,11 @@ struct ColumnTypeTests {
         "Under a mapping model of one's own they are errors, and rejected where that is asked for",
         arguments: [false, true])
     func explicit(staged: Bool) throws {
-        let (migration, folder) = try scene(try Self.explicit(), staged: staged)
+        let (migration, folder) = try fixture(try Self.explicit(), staged: staged)
         #expect(try migration.check().violations.map { "\($0.property) \($0.count)" } == Self.found)
         let error = #expect(throws: MigrationError.self) { try migration.run() }
         #expect(error?.code == "validation.type" && error?.category == .data)
-        let rejecting = try scene(try Self.explicit(), staged: staged) { $0.onInvalid = .reject }
+        let rejecting = try fixture(try Self.explicit(), staged: staged) { $0.onInvalid = .reject }
         #expect(try rejecting.migration.check().rejectedObjects == Self.bad.count)
         let report = try rejecting.migration.run()
         #expect(report.rejects?.objects == Self.bad.count && report.rejects?.byRule == ["type": Self.bad.count])

@@ -1,9 +1,9 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
-import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing
@@ -11,7 +11,7 @@ import Testing
 /// Composite attributes, from a store to a store: inferred, mapped, read, left behind, checked.
 @Suite("Composite attributes")
 struct CompositeMigrationTests {
-    typealias Scene = CompositeScene
+    typealias Fixture = CompositeFixture
 
     private static let first: [String: ReferenceValue] = [
         "title": .text("one"), "id": .integer(10), "author.name": .text("Ada"), "author.id": .integer(7),
@@ -34,34 +34,34 @@ struct CompositeMigrationTests {
         "A copy to the same model keeps every column, on both paths, also where they are made equal by numbers",
         arguments: [false, true])
     func copied(isStaged: Bool) throws {
-        let scene = try Scene()
-        scene.options.usesStoreSpecificMigrationManager = !isStaged
-        let copy = try scene.run()
+        let fixture = try Fixture()
+        fixture.options.usesStoreSpecificMigrationManager = !isStaged
+        let copy = try fixture.run()
         #expect(values(copy, 1) == Self.first && values(copy, 2) == Self.second)
         let sql = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
-        #expect(try Self.columns(scene.sourcePath, sql) == Self.columns(scene.destinationPath, sql))
+        #expect(try Self.columns(fixture.sourcePath, sql) == Self.columns(fixture.destinationPath, sql))
         // id of author, editor and the book, in the order of the attributes' names.
         let row = "SELECT ZID || ' ' || ZID2 || ' ' || ZCITY || ' ' || ZKIND FROM ZBOOK WHERE Z_PK = 1"
-        #expect(try Self.columns(scene.destinationPath, row) == ["7 10 London novel"])
+        #expect(try Self.columns(fixture.destinationPath, row) == ["7 10 London novel"])
     }
 
     @Test("A renamed composite and its renamed elements are inferred one by one; what is left out is named by its path")
     func renamed() throws {
-        var composites = Scene.composites
+        var composites = Fixture.composites
         composites["Person"] = [
             attribute("born", .date),
             attribute("fullName", .string, required: true) { $0.renamingIdentifier = "name" },
             attribute("id", .integer64), attribute("phone", .string),
-            Scene.composite("address", "Address", id: "home"),
+            Fixture.composite("address", "Address", id: "home"),
         ]
         composites["Address"] = [attribute("city", .string)]
-        let scene = try Scene(
+        let fixture = try Fixture(
             book: [
                 attribute("title", .string), attribute("id", .integer64), attribute("isbn", .string),
-                Scene.composite("writer", "Person", id: "author"), Scene.composite("editor", "Person"),
-                Scene.composite("kind", "Kind", required: true),
+                Fixture.composite("writer", "Person", id: "author"), Fixture.composite("editor", "Person"),
+                Fixture.composite("kind", "Kind", required: true),
             ], composites: composites)
-        let inferred = try MappingModel.inferred(from: scene.old, to: scene.new)
+        let inferred = try MappingModel.inferred(from: fixture.old, to: fixture.new)
         let book = try #require(inferred.entityMappingsByName["IEM_Transform_Book"])
         #expect(book.attributeMapping(named: "writer.fullName")?.valueExpression?.format == "$source.author.name")
         #expect(
@@ -70,12 +70,12 @@ struct CompositeMigrationTests {
         // Written and read back it is the same.
         let json = try inferred.json()
         let read = try MappingModel.reading(
-            json: Array(json.utf8), path: "x.json", source: scene.old, destination: scene.new)
+            json: Array(json.utf8), path: "x.json", source: fixture.old, destination: fixture.new)
         #expect(try read.json() == json)
-        let migration = try scene.migration(read)
+        let migration = try fixture.migration(read)
         let report = try migration.run()
         #expect(try StoreVerification(migration).run().differences.isEmpty)
-        let copy = try ReferenceStore.read(path: scene.destinationPath, model: scene.new)
+        let copy = try ReferenceStore.read(path: fixture.destinationPath, model: fixture.new)
         #expect(
             values(copy, 1) == [
                 "title": .text("one"), "id": .integer(10), "writer.fullName": .text("Ada"), "writer.id": .integer(7),
@@ -87,19 +87,20 @@ struct CompositeMigrationTests {
 
     @Test("An attribute and a composite of one name are not mapped by themselves, but by a mapping; both ways")
     func attributeAndElement() throws {
-        var composites = Scene.composites
+        var composites = Fixture.composites
         composites["Text"] = [attribute("value", .string), attribute("length", .integer32)]
-        let scene = try Scene(
+        let fixture = try Fixture(
             book: [
-                Scene.composite("title", "Text"), attribute("id", .integer64), attribute("isbn", .string),
-                Scene.composite("author", "Person"), Scene.composite("editor", "Person"), attribute("kind", .string),
+                Fixture.composite("title", "Text"), attribute("id", .integer64), attribute("isbn", .string),
+                Fixture.composite("author", "Person"), Fixture.composite("editor", "Person"),
+                attribute("kind", .string),
             ], composites: composites)
-        let error = #expect(throws: MigrationError.self) { try scene.migration() }
+        let error = #expect(throws: MigrationError.self) { try fixture.migration() }
         #expect(error?.code == "inference.attributeType" && error?.context.entity == "Book")
         #expect(error?.message.contains("String became Composite") == true)
         #expect(error?.message.contains("Composite became String") == true)
-        let copy = try scene.run(
-            try scene.mapping(
+        let copy = try fixture.run(
+            try fixture.mapping(
                 #""title.value": "$source.title", "title.length": "$source.title.length", "kind": "$source.kind.kind""#)
         )
         #expect(copy.column("Book", "title.value") == [1: .text("one"), 2: .text("two"), 3: .text("three")])
@@ -109,19 +110,20 @@ struct CompositeMigrationTests {
 
     @Test("What cannot be mapped is left where that is asked for, and counted")
     func unmappable() throws {
-        let scene = try Scene(
-            book: [attribute("author", .string), attribute("title", .string)] + Scene.book.filter { $0.name == "kind" })
-        let mapping = try MappingModel.inferred(from: scene.old, to: scene.new, unmappable: .leave)
-        let report = try scene.migration(mapping).run()
+        let fixture = try Fixture(
+            book: [attribute("author", .string), attribute("title", .string)]
+                + Fixture.book.filter { $0.name == "kind" })
+        let mapping = try MappingModel.inferred(from: fixture.old, to: fixture.new, unmappable: .leave)
+        let report = try fixture.migration(mapping).run()
         let unmapped = try #require(report.unmapped?.first)
         #expect(unmapped.name == "author" && unmapped.source == "Book.author" && unmapped.values == 1)
     }
 
     @Test("A mapping of a composite as a whole is one of its elements; what the dictionary lacks is nil")
     func whole() throws {
-        let scene = try Scene()
-        let copy = try scene.run(
-            try scene.mapping(
+        let fixture = try Fixture()
+        let copy = try fixture.run(
+            try fixture.mapping(
                 #""author": "$source.editor", "editor": "TERNARY($source.id == 30, nil, $source.author)", "editor.id": "TERNARY($source.author == nil, nil, $source.id)""#
             ))
         #expect(
@@ -132,7 +134,7 @@ struct CompositeMigrationTests {
             ])
         #expect(values(copy, 2)["author.name"] == .text("Bob") && values(copy, 2)["author.home.city"] == .text("Rome"))
         // A nested one, and one of another kind: elements of its own names only.
-        let other = try Scene()
+        let other = try Fixture()
         let mapped = try other.run(
             try other.mapping(#""author.home": "$source.shelf.place", "author.name": "$source.title", "kind": null"#))
         #expect(values(mapped, 1)["author.home.city"] == .text("Bern"))
@@ -150,18 +152,18 @@ struct CompositeMigrationTests {
             ("ANY shelf.books.author.name == 'Ada'", [1]),
         ] as [(String, [Int64])])
     func filters(filter: String, keys: [Int64]) throws {
-        let scene = try Scene()
-        #expect(try scene.run(try scene.mapping("", filter: filter)).keys("Book") == keys)
+        let fixture = try Fixture()
+        #expect(try fixture.run(try fixture.mapping("", filter: filter)).keys("Book") == keys)
     }
 
     @Test(
         "Expressions compute with elements, fold them over relationships and send them messages",
         arguments: [false, true])
     func expressions(isStaged: Bool) throws {
-        let scene = try Scene()
-        scene.options.usesStoreSpecificMigrationManager = !isStaged
-        let copy = try scene.run(
-            try scene.mapping(
+        let fixture = try Fixture()
+        fixture.options.usesStoreSpecificMigrationManager = !isStaged
+        let copy = try fixture.run(
+            try fixture.mapping(
                 #"""
                 "isbn": "FUNCTION($source.author.name, 'stringByAppendingString:', $source.kind.kind)",
                 "id": "$source.shelf.books.@max.author.home.zip + $source.author.id",
@@ -184,8 +186,8 @@ struct CompositeMigrationTests {
             (#""author": "$source.title""#, "mapping.unknownKeyPath"),
         ])
     func mistakes(attributes: String, code: String) throws {
-        let scene = try Scene()
-        let error = #expect(throws: MigrationError.self) { try scene.mapping(attributes) }
+        let fixture = try Fixture()
+        let error = #expect(throws: MigrationError.self) { try fixture.mapping(attributes) }
         #expect(error?.code.rawValue == code)
     }
 
@@ -193,16 +195,16 @@ struct CompositeMigrationTests {
 
     @Test("A new element's default does not make a value of a composite that is nil; a new composite has its defaults")
     func defaults() throws {
-        var composites = Scene.composites
+        var composites = Fixture.composites
         composites["Person"]?.append(attribute("rank", .integer16, default: .integer(5), required: true))
         composites["Person"]?[1] = attribute("id", .integer64, default: .integer(1), required: true)
         composites["Size"] = [attribute("pages", .integer32, default: .integer(100)), attribute("height", .double)]
-        let scene = try Scene(book: Scene.book + [Scene.composite("size", "Size")], composites: composites)
-        let inferred = try MappingModel.inferred(from: scene.old, to: scene.new)
+        let fixture = try Fixture(book: Fixture.book + [Fixture.composite("size", "Size")], composites: composites)
+        let inferred = try MappingModel.inferred(from: fixture.old, to: fixture.new)
         let json = try inferred.json()
         let read = try MappingModel.reading(
-            json: Array(json.utf8), path: "x.json", source: scene.old, destination: scene.new)
-        let copy = try scene.run(read)
+            json: Array(json.utf8), path: "x.json", source: fixture.old, destination: fixture.new)
+        let copy = try fixture.run(read)
         #expect(copy.column("Book", "author.rank") == [1: .integer(5), 2: .null, 3: .null])
         #expect(copy.column("Book", "editor.rank") == [1: .null, 2: .integer(5), 3: .null])
         #expect(copy.column("Book", "editor.id") == [1: .null, 2: .integer(1), 3: .null])
@@ -214,32 +216,32 @@ struct CompositeMigrationTests {
         "A required element is missing only where its composite has a value; check, migrate and verify agree",
         arguments: [false, true])
     func requiredElement(isStaged: Bool) throws {
-        let scene = try Scene(isValid: false)
-        scene.options.usesStoreSpecificMigrationManager = !isStaged
-        let mapping = try scene.mapping("")
-        let found = try scene.migration(mapping).check().violations
+        let fixture = try Fixture(isValid: false)
+        fixture.options.usesStoreSpecificMigrationManager = !isStaged
+        let mapping = try fixture.mapping("")
+        let found = try fixture.migration(mapping).check().violations
         #expect(found.map(\.property) == ["author.name"] && found.map(\.rule) == [.required])
         #expect(found.first?.samples.map(\.sourceID) == ["Book/p4"])
-        let error = #expect(throws: MigrationError.self) { try scene.migration(mapping).run() }
+        let error = #expect(throws: MigrationError.self) { try fixture.migration(mapping).run() }
         #expect(error?.code == "validation.missing" && error?.context.property == "author.name")
-        scene.options.onInvalid = .reject
-        #expect(try scene.run(mapping).keys("Book") == [1, 2, 3])
+        fixture.options.onInvalid = .reject
+        #expect(try fixture.run(mapping).keys("Book") == [1, 2, 3])
     }
 
     @Test("A rule that the source had already is a warning of an inferred migration")
     func ruleOfSource() throws {
-        let scene = try Scene(isValid: false)
-        let found = try scene.migration().check()
+        let fixture = try Fixture(isValid: false)
+        let found = try fixture.migration().check()
         #expect(found.violations.isEmpty && found.warnings.map(\.property) == ["author.name"])
-        #expect(try scene.run().keys("Book") == [1, 2, 3, 4])
+        #expect(try fixture.run().keys("Book") == [1, 2, 3, 4])
     }
 
     @Test("Bounds of elements are checked")
     func bounds() throws {
-        var composites = Scene.composites
+        var composites = Fixture.composites
         composites["Place"]?[1].maximum = .integer(100)
-        let scene = try Scene(composites: composites)
-        let found = try scene.migration().check().violations
+        let fixture = try Fixture(composites: composites)
+        let found = try fixture.migration().check().violations
         #expect(Set(found.map { "\($0.entity).\($0.property)" }) == ["Shelf.place.zip", "Book.author.home.zip"])
         #expect(found.allSatisfy { $0.rule == .maximum })
     }
@@ -248,8 +250,8 @@ struct CompositeMigrationTests {
 
     @Test("A policy reads and sets composites as dictionaries, elements by key path, nil as nil")
     func policies() throws {
-        let scene = try Scene()
-        let copy = try scene.run { source, made in
+        let fixture = try Fixture()
+        let copy = try fixture.run { source, made in
             let author = source.value(forKey: "author") as? [String: Any]
             if source.objectID.key == 1 {
                 #expect(author?.keys.sorted() == ["born", "home", "id", "name"])
@@ -282,8 +284,8 @@ struct CompositeMigrationTests {
 
     @Test("Copying all attributes by name, as policies do, copies composites")
     func allAttributes() throws {
-        let scene = try Scene()
-        let copy = try scene.run(#""author": null, "editor": null, "kind": null"#) { source, made in
+        let fixture = try Fixture()
+        let copy = try fixture.run(#""author": null, "editor": null, "kind": null"#) { source, made in
             for name in source.entity.attributesByName.keys { made.setValue(source.value(forKey: name), forKey: name) }
         }
         #expect(values(copy, 1) == Self.first && values(copy, 2) == Self.second)
@@ -291,8 +293,8 @@ struct CompositeMigrationTests {
 
     @Test("Objects without a context, and fetches by elements, know composites")
     func contexts() throws {
-        let scene = try Scene()
-        let copy = try scene.run { source, made in
+        let fixture = try Fixture()
+        let copy = try fixture.run { source, made in
             guard source.objectID.key == 1 else { return }
             let extra = ManagedObject(entity: made.entity, insertInto: nil)
             extra.setValue(["name": "Eve", "id": 9], forKey: "author")
@@ -315,10 +317,10 @@ struct CompositeMigrationTests {
     @Test("What does not fit a composite ends the run and says so")
     func wrongValues() throws {
         for (value, text) in [("text" as Any, "takes a dictionary"), (["nam": "x"] as Any, "no element nam")] {
-            let scene = try Scene()
+            let fixture = try Fixture()
             let carried = Unchecked(value)
             let error = #expect(throws: MigrationError.self) {
-                try scene.run { _, made in made.setValue(carried.value, forKey: "author") }
+                try fixture.run { _, made in made.setValue(carried.value, forKey: "author") }
             }
             #expect(error?.message.contains(text) == true && error?.context.property == "author")
         }
@@ -328,12 +330,12 @@ struct CompositeMigrationTests {
 
     @Test("Rows are appended to a store with composites", arguments: [false, true])
     func appended(isStaged: Bool) throws {
-        let scene = try Scene()
-        scene.options.usesStoreSpecificMigrationManager = !isStaged
-        _ = try scene.run()
-        scene.options.appendsToExisting = true
-        try scene.migration().run()
-        let copy = try ReferenceStore.read(path: scene.destinationPath, model: scene.new)
+        let fixture = try Fixture()
+        fixture.options.usesStoreSpecificMigrationManager = !isStaged
+        _ = try fixture.run()
+        fixture.options.appendsToExisting = true
+        try fixture.migration().run()
+        let copy = try ReferenceStore.read(path: fixture.destinationPath, model: fixture.new)
         #expect(copy.keys("Book").count == 6)
         #expect(copy.column("Book", "author.home.city").values.filter { $0 == .text("London") }.count == 2)
     }

@@ -78,10 +78,10 @@ struct DynamicRejectTests {
     func realModels(index: Int) throws {
         let (models, mapping, store) = Self.models[index]
         func run(_ change: (MappingModel) throws -> Void) throws -> ReferenceStore {
-            let scene = try RealPolicyScene(models, mapping: mapping, store: store)
-            try change(scene.mapping)
-            try scene.run()
-            return try ReferenceStore.read(path: scene.destinationPath, model: scene.destination)
+            let fixture = try RealPolicyFixture(models, mapping: mapping, store: store)
+            try change(fixture.mapping)
+            try fixture.run()
+            return try ReferenceStore.read(path: fixture.destinationPath, model: fixture.destination)
         }
         let programs = try run { _ in }
         #expect(programs.tables.contains { !$0.isEmpty })

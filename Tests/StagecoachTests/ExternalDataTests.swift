@@ -1,8 +1,8 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
 import Mapping
-import PersistentStore
 import TestSupport
 import Testing
 
@@ -19,76 +19,76 @@ struct ExternalDataTests {
     @Test("Files come along and values above the threshold become files, whatever way they take")
     func carries() throws {
         for (name, change) in Self.ways {
-            let scene = try ExternalDataScene(from: true, to: true)
-            let before = try FailureScene.contents(of: scene.folder.file("in"))
-            let report = try scene.migration(change).run()
-            let result = try scene.result(isExternal: true)
-            #expect(result.values == scene.values, "\(name)")
+            let fixture = try ExternalDataFixture(from: true, to: true)
+            let before = try FailureFixture.contents(of: fixture.folder.file("in"))
+            let report = try fixture.migration(change).run()
+            let result = try fixture.result(isExternal: true)
+            #expect(result.values == fixture.values, "\(name)")
             // 102,400 bytes are the most that a column keeps.
             #expect(result.files == [2, 3], "\(name)")
             #expect(report.counts.externalValues == 2 && report.counts.externalFilesCreated == 1, "\(name)")
-            #expect(try scene.names().count == 5, "\(name)")
-            #expect(try FailureScene.contents(of: scene.folder.file("in")) == before)
+            #expect(try fixture.names().count == 5, "\(name)")
+            #expect(try FailureFixture.contents(of: fixture.folder.file("in")) == before)
         }
     }
 
     @Test("The marker byte comes and goes as the two models say", arguments: [(true, false), (false, true)])
     func markers(from: Bool, to: Bool) throws {
         for (name, change) in Self.ways {
-            let scene = try ExternalDataScene(from: from, to: to)
-            try scene.migration(change).run()
-            let result = try scene.result(isExternal: to)
-            #expect(result.values == scene.values, "\(name)")
+            let fixture = try ExternalDataFixture(from: from, to: to)
+            try fixture.migration(change).run()
+            let result = try fixture.result(isExternal: to)
+            #expect(result.values == fixture.values, "\(name)")
             #expect(result.files == (to ? [2, 3] : []), "\(name)")
-            #expect(try scene.names().count == (to ? 5 : 1), "\(name)")
+            #expect(try fixture.names().count == (to ? 5 : 1), "\(name)")
         }
     }
 
     @Test("A value larger than the memory goes to a file and comes back in parts")
     func huge() throws {
         for (from, to) in [(false, true), (true, false), (true, true)] {
-            let scene = try ExternalDataScene(from: from, to: to)
+            let fixture = try ExternalDataFixture(from: from, to: to)
             let large = [UInt8](repeating: 0x5A, count: 24_000_000)
             if from {
                 let name = ExternalReference(uuid: (0..<16).map { UInt8($0) }).name
-                try Data(large).write(to: URL(fileURLWithPath: "\(scene.files)/\(name)"))
+                try Data(large).write(to: URL(fileURLWithPath: "\(fixture.files)/\(name)"))
             } else {
-                try scene.refer(to: large)
+                try fixture.refer(to: large)
             }
-            try scene.migration {
+            try fixture.migration {
                 $0.memoryLimit = nil
                 $0.memoryRoom = 40 << 20
             }.run()
-            #expect(try scene.result(isExternal: to).values[2] == large, "\(from) to \(to)")
+            #expect(try fixture.result(isExternal: to).values[2] == large, "\(from) to \(to)")
         }
     }
 
     @Test("The threshold is an option")
     func threshold() throws {
-        let scene = try ExternalDataScene(from: true, to: true)
-        try scene.migration { $0.externalThreshold = 29 }.run()
-        let result = try scene.result(isExternal: true)
-        #expect(result.values == scene.values)
+        let fixture = try ExternalDataFixture(from: true, to: true)
+        try fixture.migration { $0.externalThreshold = 29 }.run()
+        let result = try fixture.result(isExternal: true)
+        #expect(result.values == fixture.values)
         #expect(result.files == [1, 2, 3, 6])
     }
 
     @Test("Two appends keep the old files and add new ones")
     func append() throws {
-        let scene = try ExternalDataScene(from: true, to: true)
+        let fixture = try ExternalDataFixture(from: true, to: true)
         for round in 1...3 {
-            try scene.migration { $0.appendsToExisting = round > 1 }.run()
-            let result = try scene.result(isExternal: true)
+            try fixture.migration { $0.appendsToExisting = round > 1 }.run()
+            let result = try fixture.result(isExternal: true)
             #expect(result.values.count == 6 * round && result.files.count == 2 * round)
-            for (key, value) in result.values { #expect(value == scene.values[(key - 1) % 6 + 1]) }
+            for (key, value) in result.values { #expect(value == fixture.values[(key - 1) % 6 + 1]) }
             let files = try FileManager.default.contentsOfDirectory(
-                atPath: ExternalFolder(store: scene.destinationPath).path)
+                atPath: ExternalFolder(store: fixture.destinationPath).path)
             #expect(files.count == 2 * round)
         }
     }
 
     @Test("A reference without a file is kept and named; where its bytes are needed it is an error")
     func missing() throws {
-        let kept = try ExternalDataScene(from: true, to: true)
+        let kept = try ExternalDataFixture(from: true, to: true)
         let lost = ExternalReference(uuid: [UInt8](repeating: 0xAB, count: 16))
         try kept.refer(to: lost.stored)
         let report = try kept.migration().run()
@@ -98,7 +98,7 @@ struct ExternalDataTests {
         let row = try connection.prepare("SELECT ZDATA FROM ZPHOTO WHERE Z_PK = 2")
         #expect(try row.step() && row.blob(0) == lost.stored)
 
-        let needed = try ExternalDataScene(from: true, to: false)
+        let needed = try ExternalDataFixture(from: true, to: false)
         try needed.refer(to: lost.stored)
         let error = try #require(throws: MigrationError.self) { try needed.migration().run() }
         #expect(error.code == "external.missing" && error.context.objectID == "Photo/p2", "\(error)")
@@ -111,32 +111,32 @@ struct ExternalDataTests {
         for name in [
             "../../../../etc/passwd", "/etc/passwd", String("../../../../../../../../../etc/passwd00".prefix(36)),
         ] {
-            let scene = try ExternalDataScene(from: true, to: true)
-            try scene.refer(to: [2] + Array(name.utf8) + [0])
-            let error = try #require(throws: MigrationError.self) { try scene.migration().run() }
+            let fixture = try ExternalDataFixture(from: true, to: true)
+            try fixture.refer(to: [2] + Array(name.utf8) + [0])
+            let error = try #require(throws: MigrationError.self) { try fixture.migration().run() }
             #expect(error.code == "external.name" && error.context.objectID == "Photo/p2", "\(error)")
-            #expect(try scene.names().isEmpty)
+            #expect(try fixture.names().isEmpty)
         }
-        let scene = try ExternalDataScene(from: true, to: true)
+        let fixture = try ExternalDataFixture(from: true, to: true)
         let lost = ExternalReference(uuid: [UInt8](repeating: 0xAB, count: 16))
-        try scene.refer(to: lost.stored)
+        try fixture.refer(to: lost.stored)
         try FileManager.default.createSymbolicLink(
-            atPath: "\(scene.files)/\(lost.name)", withDestinationPath: "/etc/hostname")
-        let error = try #require(throws: MigrationError.self) { try scene.migration().run() }
+            atPath: "\(fixture.files)/\(lost.name)", withDestinationPath: "/etc/hostname")
+        let error = try #require(throws: MigrationError.self) { try fixture.migration().run() }
         #expect(error.code == "external.notAFile", "\(error)")
-        #expect(try scene.names().isEmpty)
+        #expect(try fixture.names().isEmpty)
         try FileManager.default.createSymbolicLink(
-            atPath: ExternalFolder(store: scene.destinationPath).support, withDestinationPath: "/tmp")
-        let folder = try #require(throws: MigrationError.self) { try scene.migration().run() }
+            atPath: ExternalFolder(store: fixture.destinationPath).support, withDestinationPath: "/tmp")
+        let folder = try #require(throws: MigrationError.self) { try fixture.migration().run() }
         #expect(folder.code == "external.folder", "\(folder)")
     }
 
     @Test("A policy reads and sets the bytes themselves")
     func policy() throws {
-        let scene = try ExternalDataScene(from: true, to: true)
-        let mapping = try MappingModel.inferred(from: scene.source, to: scene.destination)
+        let fixture = try ExternalDataFixture(from: true, to: true)
+        let mapping = try MappingModel.inferred(from: fixture.source, to: fixture.destination)
         mapping.entityMappings.first?.entityMigrationPolicyClassName = "Tests.Photos"
-        let manager = MigrationManager(sourceModel: scene.source, destinationModel: scene.destination)
+        let manager = MigrationManager(sourceModel: fixture.source, destinationModel: fixture.destination)
         manager.policies = PolicyRegistry()
         manager.options.memoryLimit = 8 << 30
         manager.policies.register("Photos") {
@@ -154,17 +154,17 @@ struct ExternalDataTests {
             return policy
         }
         try manager.migrateStore(
-            from: URL(fileURLWithPath: scene.sourcePath), type: .sqlite, mapping: mapping,
-            to: URL(fileURLWithPath: scene.destinationPath), type: .sqlite)
-        let result = try scene.result(isExternal: true)
-        #expect(result.values == scene.values.mapValues { $0.map { Array($0.reversed()) } })
+            from: URL(fileURLWithPath: fixture.sourcePath), type: .sqlite, mapping: mapping,
+            to: URL(fileURLWithPath: fixture.destinationPath), type: .sqlite)
+        let result = try fixture.result(isExternal: true)
+        #expect(result.values == fixture.values.mapValues { $0.map { Array($0.reversed()) } })
         #expect(result.files == [2, 3])
     }
 
     @Test("What a killed run had put beside the destination goes with the next run, unless it was published")
     func killed() throws {
-        let scene = try ExternalDataScene(from: true, to: true)
-        let place = DestinationPath(path: scene.destinationPath)
+        let fixture = try ExternalDataFixture(from: true, to: true)
+        let place = DestinationPath(path: fixture.destinationPath)
         let reference = ExternalReference(uuid: [UInt8](repeating: 0xCD, count: 16))
         for isPublished in [false, true] {
             let folder = ExternalFolder(store: place.path)
@@ -183,14 +183,14 @@ struct ExternalDataTests {
             let area = try WorkArea(beside: place, spills: nil)
             area.close()
             #expect(try folder.holds(reference) == isPublished)
-            #expect(try scene.names().count == (isPublished ? 3 : 0))
+            #expect(try fixture.names().count == (isPublished ? 3 : 0))
         }
     }
 
     @Test("What a killed run did stays where the disk does not say what it was")
     func unknown() throws {
-        let scene = try ExternalDataScene(from: true, to: true)
-        let place = DestinationPath(path: scene.destinationPath)
+        let fixture = try ExternalDataFixture(from: true, to: true)
+        let place = DestinationPath(path: fixture.destinationPath)
         let folder = ExternalFolder(store: place.path)
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let reference = ExternalReference(uuid: [UInt8](repeating: 0xCD, count: 16))
@@ -200,7 +200,7 @@ struct ExternalDataTests {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         let journal = ExternalJournal(path: path, folder: folder)
         for isPrivate in [true, false] {
-            let built = isPrivate ? scene.sourcePath : place.folder + "/none"
+            let built = isPrivate ? fixture.sourcePath : place.folder + "/none"
             let error = #expect(throws: MigrationError.self) {
                 try journal.recover(built: built, destination: place.path, staging: place.folder + "/staged")
             }

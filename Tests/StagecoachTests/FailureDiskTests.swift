@@ -15,70 +15,70 @@ struct FailureDiskTests {
 
     @Test("A disk that fills up where the destination stands ends the run as an I/O error", arguments: cases)
     func destinationFull(isStaged: Bool, kilobytes: Int) throws {
-        let scene = try FailureScene(books: 4000, textLength: 400)
+        let fixture = try FailureFixture(books: 4000, textLength: 400)
         let disk = try #require(SmallDisk(bytes: kilobytes << 10))
-        scene.destinationPath = disk.path + "/new.sqlite"
-        let (error, changes) = try scene.ending { try $0.migration($0.options(isStaged: isStaged)).run() }
+        fixture.destinationPath = disk.path + "/new.sqlite"
+        let (error, changes) = try fixture.ending { try $0.migration($0.options(isStaged: isStaged)).run() }
         #expect(changes == [])
         #expect(error?.category == .io, "\(String(describing: error))")
         #expect(error?.context.path?.hasPrefix(disk.path) == true, "\(String(describing: error))")
         // Something to go on from may be left, and nothing else.
         #expect(
-            try FailureScene.contents(of: disk.path).keys.filter { !$0.hasPrefix(".new.sqlite.stagecoach") }.isEmpty)
+            try FailureFixture.contents(of: disk.path).keys.filter { !$0.hasPrefix(".new.sqlite.stagecoach") }.isEmpty)
     }
 
     @Test(
         "A disk that fills up where only the work directory is ends the run as an I/O error", arguments: [4, 16, 128])
     func workFull(kilobytes: Int) throws {
-        let scene = try FailureScene(books: 4000, textLength: 400)
+        let fixture = try FailureFixture(books: 4000, textLength: 400)
         let disk = try #require(SmallDisk(bytes: kilobytes << 10))
-        var options = scene.options(isStaged: true)
+        var options = fixture.options(isStaged: true)
         options.workDirectory = disk.path
         options.memoryLimit = 8 << 30
-        let (error, changes) = try scene.ending { try $0.migration(options).run() }
+        let (error, changes) = try fixture.ending { try $0.migration(options).run() }
         #expect(changes == [])
         #expect(error?.category == .io, "\(String(describing: error))")
         #expect(error?.context.path?.hasPrefix(disk.path) == true, "\(String(describing: error))")
-        #expect(try FailureScene.contents(of: disk.path).isEmpty)
+        #expect(try FailureFixture.contents(of: disk.path).isEmpty)
     }
 
     @Test("A read-only destination folder is refused before anything is read or written")
     func readOnlyDestination() throws {
-        let scene = try FailureScene()
+        let fixture = try FailureFixture()
         let disk = try #require(SmallDisk(bytes: 65536))
         try #require(disk.makeReadOnly())
-        scene.destinationPath = disk.path + "/new.sqlite"
+        fixture.destinationPath = disk.path + "/new.sqlite"
         #expect(
-            try scene.problems("destination.permission", .cannotCreate, naming: [disk.path, "read-only"]) {
+            try fixture.problems("destination.permission", .cannotCreate, naming: [disk.path, "read-only"]) {
                 try $0.migration($0.options()).run()
             } == [])
     }
 
     @Test("A read-only work folder is refused, and nothing is left at the destination")
     func readOnlyWork() throws {
-        let scene = try FailureScene()
+        let fixture = try FailureFixture()
         let disk = try #require(SmallDisk(bytes: 65536))
         try #require(disk.makeReadOnly())
-        var options = scene.options()
+        var options = fixture.options()
         options.workDirectory = disk.path
         #expect(
-            try scene.problems("spill.permission", .permission, naming: [disk.path]) {
+            try fixture.problems("spill.permission", .permission, naming: [disk.path]) {
                 try $0.migration(options).run()
             } == [])
     }
 
     @Test("A source on a read-only disk is migrated")
     func readOnlySource() throws {
-        let scene = try FailureScene()
+        let fixture = try FailureFixture()
         let disk = try #require(SmallDisk(bytes: 1 << 20))
         let path = disk.path + "/source.sqlite"
-        try FileManager.default.copyItem(atPath: scene.sourcePath, toPath: path)
+        try FileManager.default.copyItem(atPath: fixture.sourcePath, toPath: path)
         try #require(disk.makeReadOnly())
         let report = try Migration(
-            from: path, model: scene.source, mapping: scene.mapping, to: scene.destinationPath,
-            model: scene.destination, options: scene.options()
+            from: path, model: fixture.source, mapping: fixture.mapping, to: fixture.destinationPath,
+            model: fixture.destination, options: fixture.options()
         ).run()
         #expect(report.counts.created == ["Author": 4, "Book": 40])
-        #expect(try FailureScene.contents(of: disk.path).keys.sorted() == ["source.sqlite"])
+        #expect(try FailureFixture.contents(of: disk.path).keys.sorted() == ["source.sqlite"])
     }
 }

@@ -1,9 +1,9 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
-import PersistentStore
 import SpillStorage
 import Stagecoach
 import TestSupport
@@ -15,93 +15,95 @@ struct FailureTests {
 
     @Test("A source that is not there is named", arguments: [false, true])
     func noSource(isStaged: Bool) throws {
-        let scene = try FailureScene()
+        let fixture = try FailureFixture()
         #expect(
-            try scene.problems("store.notFound", .noInput, naming: ["absent.sqlite"]) { scene in
+            try fixture.problems("store.notFound", .noInput, naming: ["absent.sqlite"]) { fixture in
                 try Migration(
-                    from: scene.inputFolder + "/absent.sqlite", model: scene.source, mapping: scene.mapping,
-                    to: scene.destinationPath, model: scene.destination, options: scene.options(isStaged: isStaged)
+                    from: fixture.inputFolder + "/absent.sqlite", model: fixture.source, mapping: fixture.mapping,
+                    to: fixture.destinationPath, model: fixture.destination,
+                    options: fixture.options(isStaged: isStaged)
                 ).run()
             } == [])
     }
 
     @Test("A folder as source is refused")
     func folderAsSource() throws {
-        let scene = try FailureScene()
+        let fixture = try FailureFixture()
         #expect(
-            try scene.problems("store.isDirectory", .noInput, naming: [scene.inputFolder]) { scene in
+            try fixture.problems("store.isDirectory", .noInput, naming: [fixture.inputFolder]) { fixture in
                 try Migration(
-                    from: scene.inputFolder, model: scene.source, mapping: scene.mapping, to: scene.destinationPath,
-                    model: scene.destination, options: scene.options()
+                    from: fixture.inputFolder, model: fixture.source, mapping: fixture.mapping,
+                    to: fixture.destinationPath,
+                    model: fixture.destination, options: fixture.options()
                 ).run()
             } == [])
     }
 
     @Test("A file that is no database is refused")
     func noDatabase() throws {
-        let scene = try FailureScene()
-        try Data("This is a letter, not a store. ".utf8).write(to: URL(fileURLWithPath: scene.sourcePath))
+        let fixture = try FailureFixture()
+        try Data("This is a letter, not a store. ".utf8).write(to: URL(fileURLWithPath: fixture.sourcePath))
         #expect(
-            try scene.problems("store.notADatabase", .data, naming: ["source.sqlite"]) {
+            try fixture.problems("store.notADatabase", .data, naming: ["source.sqlite"]) {
                 try $0.migration($0.options()).run()
             } == [])
     }
 
     @Test("An empty file is refused")
     func emptyFile() throws {
-        let scene = try FailureScene()
-        try Data().write(to: URL(fileURLWithPath: scene.sourcePath))
+        let fixture = try FailureFixture()
+        try Data().write(to: URL(fileURLWithPath: fixture.sourcePath))
         #expect(
-            try scene.problems("store.empty", .data, naming: ["source.sqlite"]) {
+            try fixture.problems("store.empty", .data, naming: ["source.sqlite"]) {
                 try $0.migration($0.options()).run()
             } == [])
     }
 
     @Test("A truncated store is refused")
     func truncated() throws {
-        let scene = try FailureScene(books: 500)
-        let bytes = try #require(FileManager.default.contents(atPath: scene.sourcePath))
-        try bytes.prefix(bytes.count / 2).write(to: URL(fileURLWithPath: scene.sourcePath))
+        let fixture = try FailureFixture(books: 500)
+        let bytes = try #require(FileManager.default.contents(atPath: fixture.sourcePath))
+        try bytes.prefix(bytes.count / 2).write(to: URL(fileURLWithPath: fixture.sourcePath))
         #expect(
-            try scene.problems("store.truncated", .data, naming: ["source.sqlite"]) {
+            try fixture.problems("store.truncated", .data, naming: ["source.sqlite"]) {
                 try $0.migration($0.options()).run()
             } == [])
     }
 
     @Test("Pages overwritten in the midst of a store end the run as damage", arguments: [false, true])
     func damaged(isStaged: Bool) throws {
-        let scene = try FailureScene(books: 3000, textLength: 100)
-        let handle = try FileHandle(forUpdating: URL(fileURLWithPath: scene.sourcePath))
+        let fixture = try FailureFixture(books: 3000, textLength: 100)
+        let handle = try FileHandle(forUpdating: URL(fileURLWithPath: fixture.sourcePath))
         let size = try handle.seekToEnd()
         try handle.seek(toOffset: size / 2 / 4096 * 4096)
         try handle.write(contentsOf: Data(repeating: 0x5a, count: 8 * 4096))
         try handle.close()
         #expect(
-            try scene.problems("store.damaged", .data, naming: ["source.sqlite"]) {
+            try fixture.problems("store.damaged", .data, naming: ["source.sqlite"]) {
                 try $0.migration($0.options(isStaged: isStaged)).run()
             } == [])
     }
 
     @Test("A store of another model is refused, naming the entity that differs")
     func otherModel() throws {
-        let scene = try FailureScene()
+        let fixture = try FailureFixture()
         #expect(
-            try scene.problems("store.otherModel", .configuration, naming: ["source.sqlite", "Book"]) { scene in
+            try fixture.problems("store.otherModel", .configuration, naming: ["source.sqlite", "Book"]) { fixture in
                 try Migration(
-                    from: scene.sourcePath, model: scene.destination,
-                    mapping: try MappingModel.inferred(from: scene.destination, to: scene.destination),
-                    to: scene.destinationPath, model: scene.destination, options: scene.options()
+                    from: fixture.sourcePath, model: fixture.destination,
+                    mapping: try MappingModel.inferred(from: fixture.destination, to: fixture.destination),
+                    to: fixture.destinationPath, model: fixture.destination, options: fixture.options()
                 ).run()
             } == [])
     }
 
     @Test("A source that another program writes meanwhile ends the run", arguments: [false, true])
     func sourceChanged(isStaged: Bool) throws {
-        let scene = try FailureScene(books: 20000)
-        try scene.change("PRAGMA journal_mode = WAL")
-        var options = scene.options(isStaged: isStaged)
+        let fixture = try FailureFixture(books: 20000)
+        try fixture.change("PRAGMA journal_mode = WAL")
+        var options = fixture.options(isStaged: isStaged)
         options.batchSize = 20
-        let path = scene.sourcePath
+        let path = fixture.sourcePath
         let isMet = try untilMet {
             let progress = ProgressCounter()
             let watcher = Watcher {
@@ -111,11 +113,11 @@ struct FailureTests {
                 return true
             }
             defer { watcher.finish() }
-            let (error, changes) = try scene.ending(sourceMayChange: true) {
+            let (error, changes) = try fixture.ending(sourceMayChange: true) {
                 try $0.migration(options, progress: progress).run()
             }
             guard let error else {
-                try FileManager.default.removeItem(atPath: scene.destinationPath)
+                try FileManager.default.removeItem(atPath: fixture.destinationPath)
                 return false
             }
             #expect(error.code == "store.moved" && error.category == .temporary, "\(error)")
@@ -130,28 +132,29 @@ struct FailureTests {
 
     @Test("An existing destination is refused and stays as it is", arguments: [false, true])
     func destinationExists(isStaged: Bool) throws {
-        let scene = try FailureScene()
-        try Data("old".utf8).write(to: URL(fileURLWithPath: scene.destinationPath))
+        let fixture = try FailureFixture()
+        try Data("old".utf8).write(to: URL(fileURLWithPath: fixture.destinationPath))
         #expect(
-            try scene.problems("destination.exists", .cannotCreate, naming: ["new.sqlite"]) {
+            try fixture.problems("destination.exists", .cannotCreate, naming: ["new.sqlite"]) {
                 try $0.migration($0.options(isStaged: isStaged)).run()
             } == [])
     }
 
     @Test("A dangling link at the destination is refused and stays")
     func danglingLink() throws {
-        let scene = try FailureScene()
-        symlink("nowhere", scene.destinationPath)
-        #expect(try scene.problems("destination.exists", .cannotCreate) { try $0.migration($0.options()).run() } == [])
+        let fixture = try FailureFixture()
+        symlink("nowhere", fixture.destinationPath)
+        #expect(
+            try fixture.problems("destination.exists", .cannotCreate) { try $0.migration($0.options()).run() } == [])
     }
 
     @Test("A destination whose folder is missing, or no folder, is refused", arguments: ["absent", "file"])
     func noFolder(name: String) throws {
-        let scene = try FailureScene()
-        try Data().write(to: URL(fileURLWithPath: scene.outputFolder + "/file"))
-        scene.destinationPath = scene.outputFolder + "/\(name)/new.sqlite"
+        let fixture = try FailureFixture()
+        try Data().write(to: URL(fileURLWithPath: fixture.outputFolder + "/file"))
+        fixture.destinationPath = fixture.outputFolder + "/\(name)/new.sqlite"
         #expect(
-            try scene.problems("destination.folder", .cannotCreate, naming: ["\(name)/new.sqlite"]) {
+            try fixture.problems("destination.folder", .cannotCreate, naming: ["\(name)/new.sqlite"]) {
                 try $0.migration($0.options()).run()
             } == [])
     }
@@ -160,36 +163,36 @@ struct FailureTests {
         "A journal or -wal of an earlier store beside the destination is refused",
         arguments: ["-wal", "-shm", "-journal"])
     func leftover(suffix: String) throws {
-        let scene = try FailureScene()
-        try Data("old".utf8).write(to: URL(fileURLWithPath: scene.destinationPath + suffix))
+        let fixture = try FailureFixture()
+        try Data("old".utf8).write(to: URL(fileURLWithPath: fixture.destinationPath + suffix))
         #expect(
-            try scene.problems("destination.leftover", .cannotCreate, naming: ["new.sqlite\(suffix)"]) {
+            try fixture.problems("destination.leftover", .cannotCreate, naming: ["new.sqlite\(suffix)"]) {
                 try $0.migration($0.options()).run()
             } == [])
     }
 
     @Test("The same path twice is wrong usage, through a link and with a missing file too", arguments: 0..<3)
     func samePath(form: Int) throws {
-        let scene = try FailureScene()
+        let fixture = try FailureFixture()
         switch form {
-        case 0: scene.destinationPath = scene.sourcePath
+        case 0: fixture.destinationPath = fixture.sourcePath
         case 1:
-            scene.destinationPath = scene.outputFolder + "/link.sqlite"
-            symlink(scene.sourcePath, scene.destinationPath)
+            fixture.destinationPath = fixture.outputFolder + "/link.sqlite"
+            symlink(fixture.sourcePath, fixture.destinationPath)
         default:
-            scene.destinationPath = scene.sourcePath
-            try FileManager.default.removeItem(atPath: scene.sourcePath)
+            fixture.destinationPath = fixture.sourcePath
+            try FileManager.default.removeItem(atPath: fixture.sourcePath)
         }
-        #expect(try scene.problems("destination.isSource", .usage) { try $0.migration($0.options()).run() } == [])
+        #expect(try fixture.problems("destination.isSource", .usage) { try $0.migration($0.options()).run() } == [])
     }
 
     @Test("A work directory that another run holds is told, and left to it")
     func locked() throws {
-        let scene = try FailureScene()
-        let held = try WorkDirectory(path: scene.outputFolder + "/.new.sqlite.stagecoach")
+        let fixture = try FailureFixture()
+        let held = try WorkDirectory(path: fixture.outputFolder + "/.new.sqlite.stagecoach")
         try Data("spilled".utf8).write(to: URL(fileURLWithPath: held.file(named: "other")))
         #expect(
-            try scene.problems("destination.busy", .temporary, naming: [".new.sqlite.stagecoach"]) {
+            try fixture.problems("destination.busy", .temporary, naming: [".new.sqlite.stagecoach"]) {
                 try $0.migration($0.options()).run()
             } == [])
         try held.remove()
@@ -197,11 +200,11 @@ struct FailureTests {
 
     @Test("A work folder that is not there is refused")
     func noWorkFolder() throws {
-        let scene = try FailureScene()
-        var options = scene.options()
-        options.workDirectory = scene.folder.file("absent")
+        let fixture = try FailureFixture()
+        var options = fixture.options()
+        options.workDirectory = fixture.folder.file("absent")
         #expect(
-            try scene.problems("work.create", .cannotCreate, naming: ["absent"]) { try $0.migration(options).run() }
+            try fixture.problems("work.create", .cannotCreate, naming: ["absent"]) { try $0.migration(options).run() }
                 == [])
     }
 
@@ -209,23 +212,23 @@ struct FailureTests {
 
     @Test("A required value that is missing names entity, object and property", arguments: [false, true])
     func missing(isStaged: Bool) throws {
-        let scene = try FailureScene { book in
+        let fixture = try FailureFixture { book in
             book.attributes[1].isOptional = false
             book.attributes[1].defaultValue = nil
         }
-        try scene.change("UPDATE ZBOOK SET ZISBN = NULL WHERE Z_PK = 17")
+        try fixture.change("UPDATE ZBOOK SET ZISBN = NULL WHERE Z_PK = 17")
         #expect(
-            try scene.problems("validation.missing", .data, naming: ["Book/p17", "isbn"]) {
+            try fixture.problems("validation.missing", .data, naming: ["Book/p17", "isbn"]) {
                 try $0.migration($0.options(isStaged: isStaged)).run()
             } == [])
     }
 
     @Test("Equal values under a uniqueness constraint name entity, property and objects", arguments: [false, true])
     func duplicates(isStaged: Bool) throws {
-        let scene = try FailureScene { $0.uniquenessConstraints = [["isbn"]] }
-        try scene.change("UPDATE ZBOOK SET ZISBN = 'twin' WHERE Z_PK IN (11, 29)")
+        let fixture = try FailureFixture { $0.uniquenessConstraints = [["isbn"]] }
+        try fixture.change("UPDATE ZBOOK SET ZISBN = 'twin' WHERE Z_PK IN (11, 29)")
         #expect(
-            try scene.problems("validation.uniqueness", .data, naming: ["Book", "isbn", "p11", "p29"]) {
+            try fixture.problems("validation.uniqueness", .data, naming: ["Book", "isbn", "p11", "p29"]) {
                 try $0.migration($0.options(isStaged: isStaged)).run()
             } == [])
     }
@@ -236,10 +239,10 @@ struct FailureTests {
 
     @Test("A cancelled run ends with the canceller's error and leaves nothing", arguments: [false, true])
     func cancelled(isStaged: Bool) throws {
-        let scene = try FailureScene(books: 20000)
-        var options = scene.options(isStaged: isStaged)
+        let fixture = try FailureFixture(books: 20000)
+        var options = fixture.options(isStaged: isStaged)
         options.batchSize = 20
-        let before = try scene.snapshot()
+        let before = try fixture.snapshot()
         let isMet = try untilMet {
             let progress = ProgressCounter()
             let cancellation = CancellationFlag()
@@ -250,34 +253,34 @@ struct FailureTests {
             }
             defer { watcher.finish() }
             do {
-                try scene.migration(options, progress: progress, cancellation: cancellation).run()
-                try FileManager.default.removeItem(atPath: scene.destinationPath)
+                try fixture.migration(options, progress: progress, cancellation: cancellation).run()
+                try FileManager.default.removeItem(atPath: fixture.destinationPath)
                 return false
             } catch is Stop { return true }
         }
         #expect(isMet)
-        #expect(try scene.snapshot() == before)
+        #expect(try fixture.snapshot() == before)
     }
 
     @Test("A policy that throws ends the run with its error and leaves nothing")
     func policyThrows() throws {
-        let scene = try FailureScene()
-        let manager = HookPolicy.manager(scene) { throw Stop() }
-        let before = try scene.snapshot()
-        #expect(throws: (any Error).self) { try scene.migration(scene.options(), manager: manager).run() }
-        #expect(try scene.snapshot() == before)
+        let fixture = try FailureFixture()
+        let manager = HookPolicy.manager(fixture) { throw Stop() }
+        let before = try fixture.snapshot()
+        #expect(throws: (any Error).self) { try fixture.migration(fixture.options(), manager: manager).run() }
+        #expect(try fixture.snapshot() == before)
     }
 
     @Test("A run that failed can be run again when its cause is gone", arguments: [false, true])
     func again(isStaged: Bool) throws {
-        let scene = try FailureScene { $0.uniquenessConstraints = [["isbn"]] }
-        try scene.change("UPDATE ZBOOK SET ZISBN = 'twin' WHERE Z_PK IN (11, 29)")
+        let fixture = try FailureFixture { $0.uniquenessConstraints = [["isbn"]] }
+        try fixture.change("UPDATE ZBOOK SET ZISBN = 'twin' WHERE Z_PK IN (11, 29)")
         #expect(
-            try scene.problems("validation.uniqueness", .data) {
+            try fixture.problems("validation.uniqueness", .data) {
                 try $0.migration($0.options(isStaged: isStaged)).run()
             } == [])
-        try scene.change("UPDATE ZBOOK SET ZISBN = 'other' WHERE Z_PK = 29")
-        let report = try scene.migration(scene.options(isStaged: isStaged)).run()
+        try fixture.change("UPDATE ZBOOK SET ZISBN = 'other' WHERE Z_PK = 29")
+        let report = try fixture.migration(fixture.options(isStaged: isStaged)).run()
         #expect(report.counts.created == ["Author": 4, "Book": 40])
     }
 }

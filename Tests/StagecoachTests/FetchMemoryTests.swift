@@ -1,6 +1,6 @@
 import CSQLite
+import CoreDataStore
 import Foundation
-import PersistentStore
 import TestSupport
 import Testing
 
@@ -15,38 +15,38 @@ struct FetchMemoryTests {
 
     @Test("A policy that fetches in both contexts for each of 40,000 objects stays under 64 MiB")
     func eachObject() throws {
-        let scene = try MemoryScene(people: Self.people)
-        let output = scene.folder.file("out.sqlite")
+        let fixture = try MemoryFixture(people: Self.people)
+        let output = fixture.folder.file("out.sqlite")
         let child = try MemoryChild(
-            ["--store", scene.storePath, "--from", scene.sourceModelPath, "--to", scene.destinationModelPath]
+            ["--store", fixture.storePath, "--from", fixture.sourceModelPath, "--to", fixture.destinationModelPath]
                 + ["--output", output, "--memory-limit", "64M", "--policy", "fetch"])
         let outcome = try #require(child.outcome, "exit code \(child.code): \(child.errors)")
         print(
-            "fetches: \(scene.objects) objects, base \(outcome.baseMemory >> 10) KiB, VmHWM "
+            "fetches: \(fixture.objects) objects, base \(outcome.baseMemory >> 10) KiB, VmHWM "
                 + "\(outcome.peakMemory >> 10) KiB, spilled \(outcome.spilledBytes >> 10) KiB")
         #expect(outcome.peakMemory < 64 << 20, "\(outcome.peakMemory >> 10) KiB")
-        let expected = try scene.digest(path: scene.storePath, isSource: true)
-        let actual = try scene.digest(path: output, isSource: false)
+        let expected = try fixture.digest(path: fixture.storePath, isSource: true)
+        let actual = try fixture.digest(path: output, isSource: false)
         for (name, value) in expected { #expect(actual[name] == value, "\(name)") }
     }
 
     @Test("A policy that finds each of 40,000 stored objects, and sets what it has, stays under 64 MiB and makes none")
     func stored() throws {
-        let scene = try MemoryScene(people: Self.people)
-        let output = scene.folder.file("out.sqlite")
+        let fixture = try MemoryFixture(people: Self.people)
+        let output = fixture.folder.file("out.sqlite")
         let arguments =
-            ["--store", scene.storePath, "--from", scene.sourceModelPath, "--to", scene.destinationModelPath]
+            ["--store", fixture.storePath, "--from", fixture.sourceModelPath, "--to", fixture.destinationModelPath]
             + ["--output", output, "--memory-limit", "64M"]
         let first = try MemoryChild(arguments)
         #expect(first.outcome != nil, "exit code \(first.code): \(first.errors)")
-        let before = try scene.digest(path: output, isSource: false)
+        let before = try fixture.digest(path: output, isSource: false)
         let second = try MemoryChild(arguments + ["--append", "--policy", "find"])
         let outcome = try #require(second.outcome, "exit code \(second.code): \(second.errors)")
         print(
-            "stored objects: \(scene.objects), base \(outcome.baseMemory >> 10) KiB, VmHWM "
+            "stored objects: \(fixture.objects), base \(outcome.baseMemory >> 10) KiB, VmHWM "
                 + "\(outcome.peakMemory >> 10) KiB, spilled \(outcome.spilledBytes >> 10) KiB")
         #expect(outcome.peakMemory < 64 << 20, "\(outcome.peakMemory >> 10) KiB")
-        #expect(try scene.digest(path: output, isSource: false) == before)
+        #expect(try fixture.digest(path: output, isSource: false) == before)
     }
 
     @Test("100,000 members that are added one at a time to an ordered relationship stay under 64 MiB")

@@ -1,7 +1,7 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import ManagedModel
-import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
-import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing
@@ -17,25 +17,25 @@ struct HugeValueTests {
         .enabled(if: !Instrumentation.isSanitized, "a sanitizer's memory would count"),
         arguments: [[], ["--keys", "sequential"], ["--policy", "super"]])
     func memory(way: [String]) throws {
-        let scene = try HugeValueScene(
+        let fixture = try HugeValueFixture(
             blobBytes: Self.isThorough ? 990_000_000 : 40_000_000, textBytes: Self.isThorough ? 500_000_000 : 20_000_000
         )
         let child = try MemoryChild(
-            ["--store", scene.sourcePath, "--from", scene.folder.file("one.xcdatamodel")]
-                + ["--to", scene.folder.file("two.xcdatamodel"), "--output", scene.destinationPath]
+            ["--store", fixture.sourcePath, "--from", fixture.folder.file("one.xcdatamodel")]
+                + ["--to", fixture.folder.file("two.xcdatamodel"), "--output", fixture.destinationPath]
                 + ["--memory-limit", "64M"] + way)
         let outcome = try #require(child.outcome, "exit code \(child.code): \(child.errors)")
-        print("\(scene.blobBytes) and \(scene.textBytes) bytes: VmHWM \(outcome.peakMemory >> 10) KiB")
+        print("\(fixture.blobBytes) and \(fixture.textBytes) bytes: VmHWM \(outcome.peakMemory >> 10) KiB")
         #expect(outcome.peakMemory < 64 << 20, "\(outcome.peakMemory >> 10) KiB")
-        #expect(try scene.digest(of: scene.destinationPath) == scene.digest(of: scene.sourcePath))
-        let check = try Connection(path: scene.destinationPath, flags: SQLITE_OPEN_READONLY)
+        #expect(try fixture.digest(of: fixture.destinationPath) == fixture.digest(of: fixture.sourcePath))
+        let check = try Connection(path: fixture.destinationPath, flags: SQLITE_OPEN_READONLY)
             .prepare("PRAGMA integrity_check")
         #expect(try check.step() && check.text(0) == "ok")
     }
 
     @Test("A policy carries huge values: default copies, second objects, later changes of other attributes")
     func policies() throws {
-        let scene = try HugeValueScene(blobBytes: 20_000_000, textBytes: 20_000_000)
+        let fixture = try HugeValueFixture(blobBytes: 20_000_000, textBytes: 20_000_000)
         var steps = ClosurePolicy.Steps()
         steps.create = { source, mapping, manager, standard in
             try standard()
@@ -59,12 +59,12 @@ struct HugeValueTests {
             found.last?.setValue(601, forKey: "number")
         }
         for batchSize in [1, 100] {
-            try? FileManager.default.removeItem(atPath: scene.destinationPath)
-            let report = try scene.migration(room: 60, steps: steps) { $0.batchSize = batchSize }.run()
+            try? FileManager.default.removeItem(atPath: fixture.destinationPath)
+            let report = try fixture.migration(room: 60, steps: steps) { $0.batchSize = batchSize }.run()
             #expect(report.counts.created == ["Document": 402])
             func bytes(_ line: String) -> String { line.split(separator: " ").dropFirst(3).joined(separator: " ") }
-            let before = try scene.digest(of: scene.sourcePath)
-            let after = try scene.digest(of: scene.destinationPath)
+            let before = try fixture.digest(of: fixture.sourcePath)
+            let after = try fixture.digest(of: fixture.destinationPath)
             // Objects 4 and 202 are the second ones of 3 and 200.
             func source(of key: Int) -> Int { key <= 3 ? key : key <= 201 ? key - 1 : key - 2 }
             for (index, line) in after.enumerated() {
@@ -82,10 +82,10 @@ struct HugeValueTests {
 
     @Test("A policy that reads a huge value, an expression and a fetch that look into it are refused")
     func policyReads() throws {
-        let scene = try HugeValueScene(blobBytes: 20_000_000, textBytes: 20_000_000)
+        let fixture = try HugeValueFixture(blobBytes: 20_000_000, textBytes: 20_000_000)
         func refused(_ steps: ClosurePolicy.Steps, _ name: String) throws {
             do {
-                try scene.migration(room: 40, steps: steps).run()
+                try fixture.migration(room: 40, steps: steps).run()
                 Issue.record("\(name): not refused")
             } catch let error as MigrationError {
                 #expect(error.description.contains("--memory-limit"), "\(name): \(error)")
@@ -97,7 +97,7 @@ struct HugeValueTests {
                 }
                 #expect(codes.contains("store.valueTooLarge"), "\(name): \(error)")
             }
-            #expect(!FileManager.default.fileExists(atPath: scene.destinationPath))
+            #expect(!FileManager.default.fileExists(atPath: fixture.destinationPath))
         }
         var steps = ClosurePolicy.Steps()
         steps.create = { source, _, _, standard in
@@ -125,8 +125,8 @@ struct HugeValueTests {
             let next = source.value(forKey: "next") as? ManagedObject
             #expect((next?.value(forKey: "number") as? NSNumber)?.int64Value == next.map { $0.objectID.key * 3 })
         }
-        try scene.migration(room: 40, steps: steps).run()
-        #expect(try scene.digest(of: scene.destinationPath) == scene.digest(of: scene.sourcePath))
+        try fixture.migration(room: 40, steps: steps).run()
+        #expect(try fixture.digest(of: fixture.destinationPath) == fixture.digest(of: fixture.sourcePath))
     }
 
     @Test(
@@ -143,10 +143,10 @@ struct HugeValueTests {
             ("a pattern", "regularExpressionString=\".*\"", "", { _ in }),
         ]
         for way in ways {
-            let scene = try HugeValueScene(
+            let fixture = try HugeValueFixture(
                 blobBytes: 20_000_000, textBytes: 20_000_000, note: way.note, index: way.index)
             do {
-                try scene.migration(room: 40) {
+                try fixture.migration(room: 40) {
                     $0.usesStoreSpecificMigrationManager = !isStaged
                     way.change(&$0)
                 }.run()
@@ -155,13 +155,14 @@ struct HugeValueTests {
                 #expect(error.code == "store.valueTooLarge", "\(way.0): \(error)")
                 #expect(error.description.contains("--memory-limit"), "\(way.0): \(error)")
             }
-            #expect(!FileManager.default.fileExists(atPath: scene.destinationPath))
+            #expect(!FileManager.default.fileExists(atPath: fixture.destinationPath))
             // With the room they want, all of them are kept as they are.
-            try scene.migration(room: 600) {
+            try fixture.migration(room: 600) {
                 $0.usesStoreSpecificMigrationManager = !isStaged
                 way.change(&$0)
             }.run()
-            #expect(try scene.digest(of: scene.destinationPath) == scene.digest(of: scene.sourcePath), "\(way.0)")
+            #expect(
+                try fixture.digest(of: fixture.destinationPath) == fixture.digest(of: fixture.sourcePath), "\(way.0)")
         }
     }
 
@@ -170,11 +171,11 @@ struct HugeValueTests {
         func options(_ options: inout MigrationOptions) { options.usesStoreSpecificMigrationManager = !isStaged }
         // One character in a MiB takes two bytes.
         let count = 12_000_000 - 12
-        let fitting = try HugeValueScene(
+        let fitting = try HugeValueFixture(
             blobBytes: 8_000_000, textBytes: 12_000_000, note: "maxValueString=\"\(count)\"")
         try fitting.migration(room: 40, options).run()
         #expect(try fitting.digest(of: fitting.destinationPath) == fitting.digest(of: fitting.sourcePath))
-        let long = try HugeValueScene(
+        let long = try HugeValueFixture(
             blobBytes: 8_000_000, textBytes: 12_000_000, note: "maxValueString=\"\(count - 1)\"")
         do {
             try long.migration(room: 40, options).run()

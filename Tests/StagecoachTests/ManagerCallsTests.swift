@@ -1,8 +1,8 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
 import Mapping
-import PersistentStore
 import SpillStorage
 import Stagecoach
 import TestSupport
@@ -11,10 +11,10 @@ import Testing
 /// Apple's recipe for large stores: one manager, several mapping models, one call each.
 @Suite("A manager's calls: associations until reset, progress, cancellation")
 struct ManagerCallsTests {
-    /// The scene's mapping model in two: authors, then books that look their authors up.
-    private static func parts(_ scene: FailureScene) throws -> (authors: MappingModel, books: MappingModel) {
+    /// The fixture's mapping model in two: authors, then books that look their authors up.
+    private static func parts(_ fixture: FailureFixture) throws -> (authors: MappingModel, books: MappingModel) {
         func mapping(_ entity: String, _ relationships: [PropertyMapping]) throws -> MappingModel {
-            let inferred = try #require(scene.mapping.entityMappings.first { $0.destinationEntityName == entity })
+            let inferred = try #require(fixture.mapping.entityMappings.first { $0.destinationEntityName == entity })
             let mapping = EntityMapping()
             mapping.name = "\(entity)s"
             mapping.mappingType = .transformEntityMappingType
@@ -37,15 +37,15 @@ struct ManagerCallsTests {
     }
 
     private static func migrate(
-        _ manager: MigrationManager, _ scene: FailureScene, _ model: MappingModel, to path: String? = nil
+        _ manager: MigrationManager, _ fixture: FailureFixture, _ model: MappingModel, to path: String? = nil
     ) throws {
         try manager.migrateStore(
-            from: URL(fileURLWithPath: scene.sourcePath), type: .sqlite, mapping: model,
-            to: URL(fileURLWithPath: path ?? scene.destinationPath), type: .sqlite)
+            from: URL(fileURLWithPath: fixture.sourcePath), type: .sqlite, mapping: model,
+            to: URL(fileURLWithPath: path ?? fixture.destinationPath), type: .sqlite)
     }
 
-    private static func manager(_ scene: FailureScene, isStaged: Bool = false) -> MigrationManager {
-        let manager = MigrationManager(sourceModel: scene.source, destinationModel: scene.destination)
+    private static func manager(_ fixture: FailureFixture, isStaged: Bool = false) -> MigrationManager {
+        let manager = MigrationManager(sourceModel: fixture.source, destinationModel: fixture.destination)
         manager.policies = PolicyRegistry()
         manager.options.memoryLimit = 8 << 30
         manager.usesStoreSpecificMigrationManager = !isStaged
@@ -60,89 +60,89 @@ struct ManagerCallsTests {
 
     @Test("A later call finds the objects of an earlier one", arguments: [false, true])
     func laterCall(isStaged: Bool) throws {
-        let scene = try FailureScene()
-        let (authors, books) = try Self.parts(scene)
-        let manager = Self.manager(scene, isStaged: isStaged)
-        try Self.migrate(manager, scene, authors)
+        let fixture = try FailureFixture()
+        let (authors, books) = try Self.parts(fixture)
+        let manager = Self.manager(fixture, isStaged: isStaged)
+        try Self.migrate(manager, fixture, authors)
         #expect(manager.report?.isAppended == false)
         #expect(manager.report?.counts.withoutMapping == ["Book": 40])
-        try Self.migrate(manager, scene, books)
+        try Self.migrate(manager, fixture, books)
         #expect(manager.report?.isAppended == true)
         #expect(manager.report?.isStaged == isStaged)
         // Authors were migrated by the earlier call.
         #expect(manager.report?.counts.withoutMapping == [:])
         #expect(manager.report?.counts.mappings.map(\.name) == ["Books"])
         #expect(manager.report?.keys == ["Book": "kept"])
-        #expect(try Self.integer(Self.unlinked, in: scene.destinationPath) == 0)
+        #expect(try Self.integer(Self.unlinked, in: fixture.destinationPath) == 0)
     }
 
     @Test("After reset an earlier call's mapping is unknown, and the manager migrates again")
     func reset() throws {
-        let scene = try FailureScene()
-        let (authors, books) = try Self.parts(scene)
-        let manager = Self.manager(scene)
-        try Self.migrate(manager, scene, authors)
+        let fixture = try FailureFixture()
+        let (authors, books) = try Self.parts(fixture)
+        let manager = Self.manager(fixture)
+        try Self.migrate(manager, fixture, authors)
         manager.reset()
-        let before = try scene.snapshot()
-        let error = #expect(throws: MigrationError.self) { try Self.migrate(manager, scene, books) }
+        let before = try fixture.snapshot()
+        let error = #expect(throws: MigrationError.self) { try Self.migrate(manager, fixture, books) }
         #expect(error?.code == "mapping.unknownMapping")
-        #expect(try scene.snapshot() == before)
-        try Self.migrate(manager, scene, authors)
-        #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR", in: scene.destinationPath) == 8)
+        #expect(try fixture.snapshot() == before)
+        try Self.migrate(manager, fixture, authors)
+        #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR", in: fixture.destinationPath) == 8)
         // Of equal names the latest call's objects are found.
-        try Self.migrate(manager, scene, books)
-        #expect(try Self.integer("SELECT min(ZAUTHOR) FROM ZBOOK", in: scene.destinationPath) == 5)
+        try Self.migrate(manager, fixture, books)
+        #expect(try Self.integer("SELECT min(ZAUTHOR) FROM ZBOOK", in: fixture.destinationPath) == 5)
     }
 
     @Test("A failed call leaves the associations of the calls before it")
     func failedCall() throws {
-        let scene = try FailureScene()
-        let (authors, books) = try Self.parts(scene)
-        let manager = Self.manager(scene)
-        try Self.migrate(manager, scene, authors)
+        let fixture = try FailureFixture()
+        let (authors, books) = try Self.parts(fixture)
+        let manager = Self.manager(fixture)
+        try Self.migrate(manager, fixture, authors)
         let broken = MappingModel()
         broken.entityMappings = books.entityMappings
         books.entityMappings[0].entityMigrationPolicyClassName = "Nobody"
-        #expect(throws: MigrationError.self) { try Self.migrate(manager, scene, broken) }
+        #expect(throws: MigrationError.self) { try Self.migrate(manager, fixture, broken) }
         books.entityMappings[0].entityMigrationPolicyClassName = nil
-        try Self.migrate(manager, scene, books)
-        #expect(try Self.integer(Self.unlinked, in: scene.destinationPath) == 0)
+        try Self.migrate(manager, fixture, books)
+        #expect(try Self.integer(Self.unlinked, in: fixture.destinationPath) == 0)
     }
 
     @Test("A dry call leaves no trace: the call after it is as if it had not been")
     func dryCall() throws {
-        let scene = try FailureScene { $0.attributes[1].isOptional = false }
-        try scene.change("UPDATE ZBOOK SET ZISBN = NULL WHERE Z_PK = 5")
-        let (authors, books) = try Self.parts(scene)
-        let manager = Self.manager(scene)
+        let fixture = try FailureFixture { $0.attributes[1].isOptional = false }
+        try fixture.change("UPDATE ZBOOK SET ZISBN = NULL WHERE Z_PK = 5")
+        let (authors, books) = try Self.parts(fixture)
+        let manager = Self.manager(fixture)
         manager.options.onInvalid = .reject
-        try Self.migrate(manager, scene, authors)
+        try Self.migrate(manager, fixture, authors)
         manager.options.isDryRun = true
         for _ in 0..<2 {
-            try Self.migrate(manager, scene, books)
+            try Self.migrate(manager, fixture, books)
             #expect(manager.report?.keys == ["Book": "kept"] && manager.report?.rejects?.objects == 1)
         }
         manager.options.isDryRun = false
-        try Self.migrate(manager, scene, books)
+        try Self.migrate(manager, fixture, books)
         #expect(manager.report?.keys == ["Book": "kept"] && manager.report?.isStaged == false)
-        #expect(try Self.integer("SELECT count(*) FROM ZBOOK WHERE Z_PK = 5", in: scene.destinationPath) == 0)
-        #expect(try Self.integer(Self.unlinked, in: scene.destinationPath) == 0)
+        #expect(try Self.integer("SELECT count(*) FROM ZBOOK WHERE Z_PK = 5", in: fixture.destinationPath) == 0)
+        #expect(try Self.integer(Self.unlinked, in: fixture.destinationPath) == 0)
     }
 
     @Test("A destination that somebody changed between two calls is refused until reset")
     func changedDestination() throws {
-        let scene = try FailureScene()
-        let (authors, books) = try Self.parts(scene)
-        let manager = Self.manager(scene)
-        try Self.migrate(manager, scene, authors)
-        let connection = try Connection(path: scene.destinationPath, flags: SQLITE_OPEN_READWRITE)
+        let fixture = try FailureFixture()
+        let (authors, books) = try Self.parts(fixture)
+        let manager = Self.manager(fixture)
+        try Self.migrate(manager, fixture, authors)
+        let connection = try Connection(path: fixture.destinationPath, flags: SQLITE_OPEN_READWRITE)
         try connection.execute("DELETE FROM ZAUTHOR WHERE Z_PK = 2")
         try connection.close()
-        let error = #expect(throws: MigrationError.self) { try Self.migrate(manager, scene, books) }
+        let error = #expect(throws: MigrationError.self) { try Self.migrate(manager, fixture, books) }
         #expect(error?.code == "manager.destinationChanged")
         // Another destination begins anew.
-        try Self.migrate(manager, scene, authors, to: scene.folder.file("other.sqlite"))
-        #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR", in: scene.folder.file("other.sqlite")) == 4)
+        try Self.migrate(manager, fixture, authors, to: fixture.folder.file("other.sqlite"))
+        #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR", in: fixture.folder.file("other.sqlite")) == 4)
     }
 
     @Test("A later policy reads and changes the objects of an earlier call", arguments: [false, true])
@@ -165,19 +165,19 @@ struct ManagerCallsTests {
                 manager.destinationContext.delete(last)
             }
         }
-        let scene = try FailureScene()
-        let (authors, books) = try Self.parts(scene)
-        let manager = Self.manager(scene)
+        let fixture = try FailureFixture()
+        let (authors, books) = try Self.parts(fixture)
+        let manager = Self.manager(fixture)
         manager.policies.register("Visitor") {
             let visitor = Visitor()
             visitor.deletes = isDeleting
             return visitor
         }
         books.entityMappings[0].entityMigrationPolicyClassName = "Visitor"
-        try Self.migrate(manager, scene, authors)
+        try Self.migrate(manager, fixture, authors)
         manager.options.fullCheck = true
-        try Self.migrate(manager, scene, books)
-        let path = scene.destinationPath
+        try Self.migrate(manager, fixture, books)
+        let path = fixture.destinationPath
         #expect(
             try Self.integer("SELECT count(*) FROM ZAUTHOR WHERE ZNAME LIKE 'Author % (10)'", in: path)
                 == (isDeleting ? 3 : 4))
@@ -187,9 +187,9 @@ struct ManagerCallsTests {
 
     @Test("Progress only grows over all mapping models, as figures, as a sequence and as Foundation's")
     func progress() async throws {
-        let scene = try FailureScene(books: 3000)
-        let (authors, books) = try Self.parts(scene)
-        let manager = Self.manager(scene)
+        let fixture = try FailureFixture(books: 3000)
+        let (authors, books) = try Self.parts(fixture)
+        let manager = Self.manager(fixture)
         let shown = manager.foundationProgress
         #expect(shown.totalUnitCount == 1000 && shown.completedUnitCount == 0)
         let updates = manager.progress.updates
@@ -201,24 +201,24 @@ struct ManagerCallsTests {
         manager.options.batchSize = 1
         manager.options.appendsToExisting = false
         let migration = Migration(
-            from: scene.sourcePath, model: scene.source, mappings: [authors, books], to: scene.destinationPath,
-            model: scene.destination, options: manager.options, progress: manager.progress)
+            from: fixture.sourcePath, model: fixture.source, mappings: [authors, books], to: fixture.destinationPath,
+            model: fixture.destination, options: manager.options, progress: manager.progress)
         try migration.run()
         let seen = await reader.value
         #expect(seen.last?.fraction == 1)
         #expect(zip(seen, seen.dropFirst()).allSatisfy { $0.fraction <= $1.fraction && $0.rows <= $1.rows })
         #expect(manager.migrationProgress == 1)
-        try Self.migrate(manager, scene, authors, to: scene.folder.file("other.sqlite"))
+        try Self.migrate(manager, fixture, authors, to: fixture.folder.file("other.sqlite"))
         #expect(shown.completedUnitCount == 1000 && shown.isFinished)
         #expect(manager.foundationProgress !== shown)
     }
 
     @Test("Cancelling Foundation's progress ends the run, also before it begins", arguments: [false, true])
     func cancelledProgress(isStaged: Bool) throws {
-        let scene = try FailureScene(books: 20_000)
-        let manager = Self.manager(scene, isStaged: isStaged)
+        let fixture = try FailureFixture(books: 20_000)
+        let manager = Self.manager(fixture, isStaged: isStaged)
         manager.foundationProgress.cancel()
-        #expect(throws: CancellationError.self) { try Self.migrate(manager, scene, scene.mapping) }
+        #expect(throws: CancellationError.self) { try Self.migrate(manager, fixture, fixture.mapping) }
         manager.options.batchSize = 1
         let isMet = try untilMet {
             let progress = manager.foundationProgress
@@ -229,8 +229,8 @@ struct ManagerCallsTests {
             }
             defer { watcher.finish() }
             do {
-                try Self.migrate(manager, scene, scene.mapping)
-                try FileManager.default.removeItem(atPath: scene.destinationPath)
+                try Self.migrate(manager, fixture, fixture.mapping)
+                try FileManager.default.removeItem(atPath: fixture.destinationPath)
                 manager.reset()
                 return false
             } catch is CancellationError {
@@ -239,20 +239,20 @@ struct ManagerCallsTests {
             }
         }
         #expect(isMet)
-        #expect(try FailureScene.contents(of: scene.outputFolder).isEmpty)
-        try Self.migrate(manager, scene, scene.mapping)
-        #expect(try Self.integer("SELECT count(*) FROM ZBOOK", in: scene.destinationPath) == 20_000)
+        #expect(try FailureFixture.contents(of: fixture.outputFolder).isEmpty)
+        try Self.migrate(manager, fixture, fixture.mapping)
+        #expect(try Self.integer("SELECT count(*) FROM ZBOOK", in: fixture.destinationPath) == 20_000)
     }
 
     @Test("A report goes through JSON and comes back")
     func report() throws {
-        let scene = try FailureScene()
-        let (authors, books) = try Self.parts(scene)
-        var options = scene.options()
+        let fixture = try FailureFixture()
+        let (authors, books) = try Self.parts(fixture)
+        var options = fixture.options()
         options.fullCheck = true
         let report = try Migration(
-            from: scene.sourcePath, model: scene.source, mappings: [authors, books], to: scene.destinationPath,
-            model: scene.destination, options: options
+            from: fixture.sourcePath, model: fixture.source, mappings: [authors, books], to: fixture.destinationPath,
+            model: fixture.destination, options: options
         ).run()
         #expect(report.mappingModels == 2 && !report.isAppended)
         #expect(report.counts.mappings.map(\.name) == ["Authors", "Books"])
@@ -265,17 +265,17 @@ struct ManagerCallsTests {
 
     @Test("Associations lie in the work folder between calls and go with the manager")
     func workFolder() throws {
-        let scene = try FailureScene()
-        let work = scene.folder.file("work")
+        let fixture = try FailureFixture()
+        let work = fixture.folder.file("work")
         try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: false)
-        let (authors, _) = try Self.parts(scene)
-        var manager: MigrationManager? = Self.manager(scene)
+        let (authors, _) = try Self.parts(fixture)
+        var manager: MigrationManager? = Self.manager(fixture)
         manager?.options.workDirectory = work
-        if let manager { try Self.migrate(manager, scene, authors) }
+        if let manager { try Self.migrate(manager, fixture, authors) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: work).count == 1)
         manager?.reset()
         #expect(try FileManager.default.contentsOfDirectory(atPath: work).isEmpty)
-        if let manager { try Self.migrate(manager, scene, authors) }
+        if let manager { try Self.migrate(manager, fixture, authors) }
         manager = nil
         #expect(try FileManager.default.contentsOfDirectory(atPath: work).isEmpty)
     }

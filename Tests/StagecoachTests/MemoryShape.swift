@@ -1,7 +1,7 @@
 import CSQLite
+import CoreDataStore
 import Foundation
 import ManagedModel
-import PersistentStore
 import TestSupport
 
 /// A store whose model, not its size, is what memory has to bear; keys are 1, 2, 3, …

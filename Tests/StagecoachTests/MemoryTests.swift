@@ -1,6 +1,6 @@
 import CSQLite
+import CoreDataStore
 import Foundation
-import PersistentStore
 import TestSupport
 import Testing
 
@@ -16,8 +16,8 @@ struct MemoryTests {
 
     @Test("400,000 objects in every shape go under 64 MiB by each path, with every row and link right")
     func everyPath() throws {
-        let scene = try MemoryScene(people: Self.people)
-        let expected = try scene.digest(path: scene.storePath, isSource: true)
+        let fixture = try MemoryFixture(people: Self.people)
+        let expected = try fixture.digest(path: fixture.storePath, isSource: true)
         #expect(expected.count == 45)
         let ways: [(name: String, arguments: [String])] = [
             ("row path, keys kept", []),
@@ -25,18 +25,18 @@ struct MemoryTests {
             ("staged path", ["--staged"]),
         ]
         for way in ways {
-            let output = scene.folder.file("out.sqlite")
+            let output = fixture.folder.file("out.sqlite")
             let child = try MemoryChild(
-                ["--store", scene.storePath, "--from", scene.sourceModelPath, "--to", scene.destinationModelPath]
+                ["--store", fixture.storePath, "--from", fixture.sourceModelPath, "--to", fixture.destinationModelPath]
                     + ["--output", output, "--memory-limit", "64M"] + way.arguments)
             let outcome = try #require(child.outcome, "\(way.name): exit code \(child.code): \(child.errors)")
             #expect(outcome.peakMemory < Self.limit, "\(way.name): \(outcome.peakMemory >> 10) KiB")
             print(
-                "\(way.name): \(scene.objects) objects, base \(outcome.baseMemory >> 10) KiB, VmHWM "
+                "\(way.name): \(fixture.objects) objects, base \(outcome.baseMemory >> 10) KiB, VmHWM "
                     + "\(outcome.peakMemory >> 10) KiB, spilled \(outcome.spilledBytes >> 10) KiB")
-            let actual = try scene.digest(path: output, isSource: false)
+            let actual = try fixture.digest(path: output, isSource: false)
             for (name, value) in expected { #expect(actual[name] == value, "\(way.name): \(name)") }
-            #expect(try scene.petsOutOfPlace(path: output) == 0, "\(way.name)")
+            #expect(try fixture.petsOutOfPlace(path: output) == 0, "\(way.name)")
             let check = try Connection(path: output, flags: SQLITE_OPEN_READONLY).prepare("PRAGMA integrity_check")
             #expect(try check.step() && check.text(0) == "ok", "\(way.name)")
             try FileManager.default.removeItem(atPath: output)
@@ -47,15 +47,15 @@ struct MemoryTests {
         "A limit that cannot be kept is refused with the least workable one, and that one works",
         arguments: [false, true])
     func leastLimit(isStaged: Bool) throws {
-        let scene = try MemoryScene(people: min(Self.people, 20_000))
-        let output = scene.folder.file("out.sqlite")
+        let fixture = try MemoryFixture(people: min(Self.people, 20_000))
+        let output = fixture.folder.file("out.sqlite")
         let arguments =
-            ["--store", scene.storePath, "--from", scene.sourceModelPath, "--to", scene.destinationModelPath]
+            ["--store", fixture.storePath, "--from", fixture.sourceModelPath, "--to", fixture.destinationModelPath]
             + ["--output", output] + (isStaged ? ["--staged"] : [])
         let refused = try MemoryChild(arguments + ["--memory-limit", "8M"])
         #expect(refused.code == 78, "\(refused.errors)")
         #expect(refused.errors.contains("cannot be kept"), "\(refused.errors)")
-        #expect(try FailureScene.contents(of: scene.folder.path).keys.filter { $0.contains("out.sqlite") } == [])
+        #expect(try FailureFixture.contents(of: fixture.folder.path).keys.filter { $0.contains("out.sqlite") } == [])
         let match = try #require(refused.errors.firstMatch(of: /--memory-limit ([0-9]+)M/), "\(refused.errors)")
         let least = try #require(Int(match.1))
         #expect(least < 64)
@@ -63,8 +63,8 @@ struct MemoryTests {
         let outcome = try #require(accepted.outcome, "exit code \(accepted.code): \(accepted.errors)")
         print("least limit \(least) MiB, VmHWM \(outcome.peakMemory >> 10) KiB, \(isStaged ? "staged" : "row path")")
         #expect(outcome.peakMemory <= least << 20, "\(outcome.peakMemory >> 10) KiB with \(least) MiB")
-        let expected = try scene.digest(path: scene.storePath, isSource: true)
-        let actual = try scene.digest(path: output, isSource: false)
+        let expected = try fixture.digest(path: fixture.storePath, isSource: true)
+        let actual = try fixture.digest(path: output, isSource: false)
         for (name, value) in expected { #expect(actual[name] == value, "\(name)") }
     }
 
@@ -112,17 +112,17 @@ struct MemoryTests {
         "Long texts that expressions make go under 64 MiB, row by row, with and without policies",
         arguments: [[], ["--policy", "create"]])
     func madeTexts(way: [String]) throws {
-        let scene = try MemoryScene(people: 300)
+        let fixture = try MemoryFixture(people: 300)
         let text = String(repeating: "x", count: 400_000)
         let mapping = """
             {"formatVersion": 2, "entityMappings": [{"name": "P", "sourceEntity": "Person", "destinationEntity": "Person",
             "attributes": {"title": "FUNCTION($source.label, 'stringByAppendingString:', '\(text)')"}}]}
             """
-        try mapping.write(toFile: scene.folder.file("long.json"), atomically: false, encoding: .utf8)
-        let output = scene.folder.file("out.sqlite")
+        try mapping.write(toFile: fixture.folder.file("long.json"), atomically: false, encoding: .utf8)
+        let output = fixture.folder.file("out.sqlite")
         let child = try MemoryChild(
-            ["--store", scene.storePath, "--from", scene.sourceModelPath, "--to", scene.destinationModelPath]
-                + ["--mapping", scene.folder.file("long.json"), "--output", output, "--memory-limit", "64M"] + way)
+            ["--store", fixture.storePath, "--from", fixture.sourceModelPath, "--to", fixture.destinationModelPath]
+                + ["--mapping", fixture.folder.file("long.json"), "--output", output, "--memory-limit", "64M"] + way)
         let outcome = try #require(child.outcome, "exit code \(child.code): \(child.errors)")
         #expect(outcome.peakMemory < Self.limit, "\(outcome.peakMemory >> 10) KiB")
         let made = try Connection(path: output, flags: SQLITE_OPEN_READONLY).prepare(

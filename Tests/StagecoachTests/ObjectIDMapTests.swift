@@ -1,16 +1,16 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
-import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing
 
 @Suite("The id map")
 struct ObjectIDMapTests {
-    /// The lines of a map in the scene's folder, the first one left out; of a database its rows in the same form.
+    /// The lines of a map in the fixture's folder, the first one left out; of a database its rows in the same form.
     private func lines(_ path: String) throws -> [String] {
         guard path.hasSuffix(".sqlite") else {
             let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map(String.init)
@@ -28,34 +28,34 @@ struct ObjectIDMapTests {
 
     @Test("Every association is a line, by mapping and source key, in both forms", arguments: ["csv", "sqlite"])
     func plain(ending: String) throws {
-        let scene = try FailureScene(books: 12)
-        try scene.change("DELETE FROM ZBOOK WHERE Z_PK = 3")
-        var options = scene.options()
+        let fixture = try FailureFixture(books: 12)
+        try fixture.change("DELETE FROM ZBOOK WHERE Z_PK = 3")
+        var options = fixture.options()
         options.keys = .sequential
-        options.idMap = scene.folder.file("map.\(ending)")
-        try scene.migration(options).run()
+        options.idMap = fixture.folder.file("map.\(ending)")
+        try fixture.migration(options).run()
         let expected =
             ["IEM_Copy_Author,Author,1,Author,1"]
             + (1...12).filter { $0 != 3 }.map { "IEM_Transform_Book,Book,\($0),Book,\($0 < 3 ? $0 : $0 - 1)" }
         #expect(try lines(try #require(options.idMap)) == expected)
         #expect(
-            try FileManager.default.contentsOfDirectory(atPath: scene.folder.path).sorted() == [
+            try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path).sorted() == [
                 "in", "map.\(ending)", "out",
             ])
     }
 
     @Test("What policies associate is in it, what they delete is not")
     func policies() throws {
-        let scene = try FailureScene(books: 4)
-        scene.mapping.entityMappings[1].entityMigrationPolicyClassName = "Twice"
-        scene.mapping.entityMappings[1].name = "Book, \"twice\""
-        scene.mapping.entityMappings[0].relationshipMappings = []
-        let manager = MigrationManager(sourceModel: scene.source, destinationModel: scene.destination)
+        let fixture = try FailureFixture(books: 4)
+        fixture.mapping.entityMappings[1].entityMigrationPolicyClassName = "Twice"
+        fixture.mapping.entityMappings[1].name = "Book, \"twice\""
+        fixture.mapping.entityMappings[0].relationshipMappings = []
+        let manager = MigrationManager(sourceModel: fixture.source, destinationModel: fixture.destination)
         manager.policies = PolicyRegistry()
         manager.policies.register("Twice") { TwicePolicy() }
-        var options = scene.options()
-        options.idMap = scene.folder.file("map.csv")
-        try scene.migration(options, manager: manager).run()
+        var options = fixture.options()
+        options.idMap = fixture.folder.file("map.csv")
+        try fixture.migration(options, manager: manager).run()
         // Each book twice; the second one of book 2 is deleted at the end.
         let keys: [(Int, Int)] = [(1, 1), (1, 2), (2, 3), (3, 5), (3, 6), (4, 7), (4, 8)]
         let expected =
@@ -65,17 +65,17 @@ struct ObjectIDMapTests {
 
     @Test("Rejected objects are not in it")
     func rejects() throws {
-        let scene = try FailureScene(books: 6) { book in
+        let fixture = try FailureFixture(books: 6) { book in
             for index in book.attributes.indices where book.attributes[index].name == "isbn" {
                 book.attributes[index].isOptional = false
             }
         }
-        try scene.change("UPDATE ZBOOK SET ZISBN = NULL WHERE Z_PK IN (2, 5)")
-        var options = scene.options()
+        try fixture.change("UPDATE ZBOOK SET ZISBN = NULL WHERE Z_PK IN (2, 5)")
+        var options = fixture.options()
         options.onInvalid = .reject
         options.strictValidation = true
-        options.idMap = scene.folder.file("map.csv")
-        let report = try scene.migration(options).run()
+        options.idMap = fixture.folder.file("map.csv")
+        let report = try fixture.migration(options).run()
         #expect(report.rejects?.objects == 2)
         let books = try lines(try #require(options.idMap)).filter { $0.contains("Book") }
         #expect(books.map { $0.split(separator: ",")[2] } == ["1", "3", "4", "6"])
@@ -83,22 +83,22 @@ struct ObjectIDMapTests {
 
     @Test("A file that stands, or a name of another ending, is refused; a run that fails leaves none")
     func refused() throws {
-        let scene = try FailureScene()
-        var options = scene.options()
-        options.idMap = scene.folder.file("map.txt")
+        let fixture = try FailureFixture()
+        var options = fixture.options()
+        options.idMap = fixture.folder.file("map.txt")
         #expect(
-            try scene.problems("output.ending", .usage, naming: [".csv"]) { try $0.migration(options).run() } == [])
-        options.idMap = scene.folder.file("map.csv")
-        try Data("mine".utf8).write(to: URL(fileURLWithPath: scene.folder.file("map.csv")))
+            try fixture.problems("output.ending", .usage, naming: [".csv"]) { try $0.migration(options).run() } == [])
+        options.idMap = fixture.folder.file("map.csv")
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: fixture.folder.file("map.csv")))
         #expect(
-            try scene.problems("output.exists", .cannotCreate, naming: ["id map", "map.csv"]) {
+            try fixture.problems("output.exists", .cannotCreate, naming: ["id map", "map.csv"]) {
                 try $0.migration(options).run()
             } == [])
-        try FileManager.default.removeItem(atPath: scene.folder.file("map.csv"))
+        try FileManager.default.removeItem(atPath: fixture.folder.file("map.csv"))
         let cancellation = CancellationFlag()
         cancellation.cancel(MigrationError("test.ended", .temporary, "ended"))
         #expect(
-            try scene.problems("test.ended", .temporary) {
+            try fixture.problems("test.ended", .temporary) {
                 try $0.migration(options, cancellation: cancellation).run()
             } == [])
     }

@@ -28,7 +28,7 @@ struct OrderedMemberTests {
         case end
     }
 
-    private struct Scene {
+    private struct Fixture {
         let folder: TemporaryFolder
         let model: ManagedObjectModel
         let mapping: MappingModel
@@ -138,8 +138,8 @@ struct OrderedMemberTests {
         // A set that is given as a whole is compared with what was there: that is the giver's cost.
         let number = way == .setTheSet ? 300 : 1500
         for relationship in Self.relationships {
-            let scene = try Scene()
-            let store = try scene.run(stage) { album, context in
+            let fixture = try Fixture()
+            let store = try fixture.run(stage) { album, context in
                 let before = context.linkStatistics
                 for index in 0..<number {
                     let track = EntityDescription.insertNewObject(forEntityName: "Track", into: context)
@@ -169,8 +169,8 @@ struct OrderedMemberTests {
     func removing(stage: Stage) throws {
         let number = 1000
         for relationship in ["tracks", "marks", "extras"] {
-            let scene = try Scene()
-            let store = try scene.run(stage) { album, context in
+            let fixture = try Fixture()
+            let store = try fixture.run(stage) { album, context in
                 let members = album.mutableOrderedSetValue(forKey: relationship)
                 var tracks: [ManagedObject] = []
                 for _ in 0..<number {
@@ -198,9 +198,9 @@ struct OrderedMemberTests {
         arguments: [31, 32, 33] as [UInt64])
     func grownEarly(seed: UInt64) throws {
         print("members set early, seed \(seed)")
-        let scene = try Scene()
+        let fixture = try Fixture()
         var expected: [Int64: [Int64]] = [1: [], 2: []]
-        let store = try scene.run(.create) { _, context in
+        let store = try fixture.run(.create) { _, context in
             var random = SeededGenerator(seed: seed)
             let albums = try context.fetch(request("Album"))
             let tracks = (0..<20).map { _ in EntityDescription.insertNewObject(forEntityName: "Track", into: context) }

@@ -8,11 +8,11 @@ import Testing
 
 @Suite("Plans")
 struct PlanTests {
-    /// A scene's destination after a run with some options.
-    private func run(_ scene: FailureScene, _ options: MigrationOptions) throws -> ReferenceStore {
-        defer { try? FileManager.default.removeItem(atPath: scene.destinationPath) }
-        try scene.migration(options).run()
-        return try ReferenceStore.read(path: scene.destinationPath, model: scene.destination)
+    /// A fixture's destination after a run with some options.
+    private func run(_ fixture: FailureFixture, _ options: MigrationOptions) throws -> ReferenceStore {
+        defer { try? FileManager.default.removeItem(atPath: fixture.destinationPath) }
+        try fixture.migration(options).run()
+        return try ReferenceStore.read(path: fixture.destinationPath, model: fixture.destination)
     }
 
     private func reread(_ plan: MigrationPlan) throws -> MigrationPlan {
@@ -21,9 +21,9 @@ struct PlanTests {
 
     @Test("A plan says which way entity mappings take, which side carries a relationship, and what is loaded when")
     func description() throws {
-        let scene = try FailureScene()
-        var options = scene.options()
-        let plan = try scene.migration(options).plan()
+        let fixture = try FailureFixture()
+        var options = fixture.options()
+        let plan = try fixture.migration(options).plan()
         #expect(try reread(plan) == plan)
         let model = try #require(plan.models.first)
         #expect(!model.isStaged && model.reasons.isEmpty)
@@ -37,28 +37,28 @@ struct PlanTests {
         #expect(model.passes.map { $0.steps.map(\.rootEntity) } == [["Author"], ["Book"]])
         #expect(plan.disk.least > 0 && plan.disk.least < plan.disk.destination)
 
-        scene.mapping.entityMappings[1].entityMigrationPolicyClassName = "BookPolicy"
-        let manager = MigrationManager(sourceModel: scene.source, destinationModel: scene.destination)
+        fixture.mapping.entityMappings[1].entityMigrationPolicyClassName = "BookPolicy"
+        let manager = MigrationManager(sourceModel: fixture.source, destinationModel: fixture.destination)
         manager.policies = PolicyRegistry()
         manager.policies.register("BookPolicy") { EntityMigrationPolicy() }
-        let staged = try scene.migration(options, manager: manager).plan()
+        let staged = try fixture.migration(options, manager: manager).plan()
         #expect(staged.isStaged)
         #expect(staged.models[0].reasons == ["IEM_Transform_Book has the migration policy BookPolicy"])
         #expect(staged.models[0].entityMappings.map(\.path) == [.rows, .objects])
         #expect(staged.models[0].tables.map(\.keys) == [.kept, .sequential])
         #expect(staged.models[0].relationships.allSatisfy { $0.resolution == .logged || $0.resolution == .inverse })
 
-        scene.mapping.entityMappings[1].entityMigrationPolicyClassName = nil
+        fixture.mapping.entityMappings[1].entityMigrationPolicyClassName = nil
         options.usesStoreSpecificMigrationManager = false
-        #expect(try scene.migration(options).plan().isStaged)
+        #expect(try fixture.migration(options).plan().isStaged)
     }
 
     @Test("So many passes are made as are asked for: tables are cut by key range, and a table closes once")
     func ranges() throws {
-        let scene = try FailureScene()
-        var options = scene.options()
+        let fixture = try FailureFixture()
+        var options = fixture.options()
         options.passes = 5
-        let model = try #require(try scene.migration(options).plan().models.first)
+        let model = try #require(try fixture.migration(options).plan().models.first)
         #expect(model.passes.count == 5)
         let books = model.passes.flatMap(\.steps).filter { $0.rootEntity == "Book" }
         #expect(books.count == 4)
@@ -66,42 +66,42 @@ struct PlanTests {
         #expect(books.map(\.closes) == [false, false, false, true])
         #expect(books.reduce(0) { $0 + $1.sourceRows } == 40)
         options.passes = .max
-        #expect(try scene.migration(options).plan().passes.count <= 44)
+        #expect(try fixture.migration(options).plan().passes.count <= 44)
     }
 
     @Test("Entity mappings go into the passes that name them; the rest comes in a pass of its own")
     func named() throws {
-        let scene = try FailureScene()
-        let names = scene.mapping.entityMappings.compactMap(\.name)
-        var options = scene.options()
+        let fixture = try FailureFixture()
+        let names = fixture.mapping.entityMappings.compactMap(\.name)
+        var options = fixture.options()
         options.passNames = [[names[1]], [names[0]]]
-        let plan = try scene.migration(options).plan()
+        let plan = try fixture.migration(options).plan()
         #expect(plan.passes.map { $0.steps.map(\.rootEntity) } == [["Book"], ["Author"]])
         options.passNames = [[names[1]]]
         #expect(
-            try scene.migration(options).plan().passes.map { $0.steps.map(\.rootEntity) } == [["Book"], ["Author"]])
+            try fixture.migration(options).plan().passes.map { $0.steps.map(\.rootEntity) } == [["Book"], ["Author"]])
         options.passNames = [["Nobody"]]
         #expect(
-            try scene.problems("plan.unknownMapping", .configuration, naming: ["Nobody", names[0]]) {
+            try fixture.problems("plan.unknownMapping", .configuration, naming: ["Nobody", names[0]]) {
                 try $0.migration(options).run()
             } == [])
         options.passNames = [[names[0]], [names[0]]]
         #expect(
-            try scene.problems("plan.mappingTwice", .configuration, naming: [names[0]]) {
+            try fixture.problems("plan.mappingTwice", .configuration, naming: [names[0]]) {
                 try $0.migration(options).run()
             } == [])
     }
 
     @Test("A saved plan runs: the passes and keys that it says, edited ones too")
     func edited() throws {
-        let scene = try FailureScene()
-        let expected = try run(scene, scene.options())
-        var options = scene.options()
+        let fixture = try FailureFixture()
+        let expected = try run(fixture, fixture.options())
+        var options = fixture.options()
         options.passes = 4
-        var plan = try reread(try scene.migration(options).plan())
+        var plan = try reread(try fixture.migration(options).plan())
         options.passes = nil
         options.plan = plan
-        #expect(try run(scene, options).differences(from: expected) == [])
+        #expect(try run(fixture, options).differences(from: expected) == [])
 
         plan.models[0].passes.reverse()
         let books = plan.models[0].passes.indices.filter { number in
@@ -111,26 +111,26 @@ struct PlanTests {
         let steps = books.map { plan.models[0].passes[$0] }
         for (place, pass) in zip(books, steps.reversed()) { plan.models[0].passes[place] = pass }
         options.plan = plan
-        #expect(try scene.migration(options).plan().passes.last?.steps.last?.rootEntity == "Author")
-        #expect(try run(scene, options).differences(from: expected) == [])
+        #expect(try fixture.migration(options).plan().passes.last?.steps.last?.rootEntity == "Author")
+        #expect(try run(fixture, options).differences(from: expected) == [])
 
         plan.models[0].tables[1].keys = .sequential
         options.plan = plan
-        var numbered = scene.options()
+        var numbered = fixture.options()
         numbered.keys = .sequential
-        let report = try scene.migration(options).run()
+        let report = try fixture.migration(options).run()
         #expect(report.keys == ["Author": "kept", "Book": "sequential"])
-        let actual = try ReferenceStore.read(path: scene.destinationPath, model: scene.destination)
-        try FileManager.default.removeItem(atPath: scene.destinationPath)
-        #expect(actual.differences(from: try run(scene, numbered)) == [])
+        let actual = try ReferenceStore.read(path: fixture.destinationPath, model: fixture.destination)
+        try FileManager.default.removeItem(atPath: fixture.destinationPath)
+        #expect(actual.differences(from: try run(fixture, numbered)) == [])
     }
 
     @Test("A plan that leaves rows out, has them twice, or says what the run would not do is refused")
     func refused() throws {
-        let scene = try FailureScene()
-        var options = scene.options()
+        let fixture = try FailureFixture()
+        var options = fixture.options()
         options.passes = 4
-        let plan = try scene.migration(options).plan()
+        let plan = try fixture.migration(options).plan()
         options.passes = nil
         func refusal(
             _ code: MigrationError.Code, _ words: [String], _ change: (inout MigrationPlan) -> Void
@@ -138,7 +138,7 @@ struct PlanTests {
             var changed = plan
             change(&changed)
             options.plan = changed
-            return try scene.problems(code, .configuration, naming: words) { try $0.migration(options).run() }
+            return try fixture.problems(code, .configuration, naming: words) { try $0.migration(options).run() }
         }
         #expect(try refusal("plan.steps", ["Book"]) { $0.models[0].passes.removeLast() } == [])
         #expect(try refusal("plan.steps", ["Book"]) { $0.models[0].passes.append($0.models[0].passes[2]) } == [])
@@ -171,40 +171,41 @@ struct PlanTests {
 
     @Test("A plan is refused once the source was written, the mapping model or an option changed; it says which")
     func outdated() throws {
-        let scene = try FailureScene()
-        var options = scene.options()
-        options.plan = try reread(try scene.migration(options).plan())
+        let fixture = try FailureFixture()
+        var options = fixture.options()
+        options.plan = try reread(try fixture.migration(options).plan())
 
-        scene.mapping.entityMappings[1].attributeMappings?[1].valueExpression = try ValueExpression(parsing: "'other'")
+        fixture.mapping.entityMappings[1].attributeMappings?[1].valueExpression = try ValueExpression(
+            parsing: "'other'")
         #expect(
-            try scene.problems(
+            try fixture.problems(
                 "plan.outdated", .configuration, naming: ["the mapping model: IEM_Transform_Book changed"]
             ) { try $0.migration(options).run() } == [])
-        options.plan = try scene.migration(scene.options()).plan()
+        options.plan = try fixture.migration(fixture.options()).plan()
         options.strictValidation = true
         #expect(
-            try scene.problems("plan.outdated", .configuration, naming: ["--strict-validation is given"]) {
+            try fixture.problems("plan.outdated", .configuration, naming: ["--strict-validation is given"]) {
                 try $0.migration(options).run()
             } == [])
         options.strictValidation = false
-        _ = try run(scene, options)
-        try scene.change("INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT) VALUES (77, 1, 1)")
+        _ = try run(fixture, options)
+        try fixture.change("INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT) VALUES (77, 1, 1)")
         #expect(
-            try scene.problems("plan.outdated", .configuration, naming: ["the source: it was written since"]) {
+            try fixture.problems("plan.outdated", .configuration, naming: ["the source: it was written since"]) {
                 try $0.migration(options).run()
             } == [])
-        options.plan = try scene.migration(scene.options()).plan()
-        try scene.change("CREATE INDEX more ON ZAUTHOR (ZNAME)")
+        options.plan = try fixture.migration(fixture.options()).plan()
+        try fixture.change("CREATE INDEX more ON ZAUTHOR (ZNAME)")
         #expect(
-            try scene.problems("plan.outdated", .configuration, naming: ["schema was changed"]) {
+            try fixture.problems("plan.outdated", .configuration, naming: ["schema was changed"]) {
                 try $0.migration(options).run()
             } == [])
     }
 
     @Test("What is no plan is refused by place, and a plan of another form by its version")
     func unreadable() throws {
-        let scene = try FailureScene()
-        let text = try scene.migration(scene.options()).plan().json()
+        let fixture = try FailureFixture()
+        let text = try fixture.migration(fixture.options()).plan().json()
         for (damage, code) in [
             ("", "plan.parse"), ("[]", "plan.parse"), ("{}", "plan.parse"),
             (text.replacingOccurrences(of: "\"formatVersion\" : 1", with: "\"formatVersion\" : 2"), "plan.version"),
@@ -221,27 +222,27 @@ struct PlanTests {
 
     @Test("A later mapping model's plan gives way to the rows that an earlier one left, and the result is the same")
     func severalModels() throws {
-        let scene = try FailureScene()
+        let fixture = try FailureFixture()
         // Which authors the first model makes is known only when it runs: the filter may leave out all.
         let first = MappingModel()
         let second = MappingModel()
-        let inferred = try #require(scene.mapping.entityMappings)
+        let inferred = try #require(fixture.mapping.entityMappings)
         let filtered = try #require(inferred[0].copy() as? EntityMapping)
         filtered.name = "Some"
         filtered.relationshipMappings = []
         filtered.sourceFilter = try SourcePredicate(format: "name ENDSWITH '1'")
         first.entityMappings = [filtered]
         second.entityMappings = inferred
-        var options = scene.options()
+        var options = fixture.options()
         func migration() -> Migration {
             Migration(
-                from: scene.sourcePath, model: scene.source, mappings: [first, second], to: scene.destinationPath,
-                model: scene.destination, options: options)
+                from: fixture.sourcePath, model: fixture.source, mappings: [first, second], to: fixture.destinationPath,
+                model: fixture.destination, options: options)
         }
         func result() throws -> ReferenceStore {
-            defer { try? FileManager.default.removeItem(atPath: scene.destinationPath) }
+            defer { try? FileManager.default.removeItem(atPath: fixture.destinationPath) }
             try migration().run()
-            return try ReferenceStore.read(path: scene.destinationPath, model: scene.destination)
+            return try ReferenceStore.read(path: fixture.destinationPath, model: fixture.destination)
         }
         let expected = try result()
         options.passes = 6
@@ -257,17 +258,17 @@ struct PlanTests {
 struct FreeSpaceTests {
     @Test("A run is refused before anything is written where the destination cannot have room; one with room is not")
     func refused() throws {
-        let scene = try FailureScene(books: 4000, textLength: 400)
+        let fixture = try FailureFixture(books: 4000, textLength: 400)
         let disk = try #require(SmallDisk(bytes: 256 << 10))
-        scene.destinationPath = disk.path + "/new.sqlite"
+        fixture.destinationPath = disk.path + "/new.sqlite"
         #expect(
-            try scene.problems("disk.tooSmall", .io, naming: ["MiB", disk.path]) {
+            try fixture.problems("disk.tooSmall", .io, naming: ["MiB", disk.path]) {
                 try $0.migration($0.options()).run()
             } == [])
-        let plan = try scene.migration(scene.options()).plan()
+        let plan = try fixture.migration(fixture.options()).plan()
         let room = try #require(SmallDisk(bytes: plan.disk.destination * 2))
-        scene.destinationPath = room.path + "/new.sqlite"
-        let report = try scene.migration(scene.options()).run()
+        fixture.destinationPath = room.path + "/new.sqlite"
+        let report = try fixture.migration(fixture.options()).run()
         // The estimate is of the size that came out, by less than half.
         #expect(abs(report.destinationBytes - plan.disk.destination) < report.destinationBytes / 2)
         #expect(plan.disk.least < report.destinationBytes)

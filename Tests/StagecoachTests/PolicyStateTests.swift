@@ -32,12 +32,16 @@ struct PolicyStateTests {
 
     @Test("A class without stored properties has no state, one with any has")
     func classes() throws {
-        for policy in [EntityMigrationPolicy(), Plain(), Deeper()] { #expect(StoredState.isAbsent(in: policy)) }
-        for policy in [Flagged(), Late(), Counting(), Inheriting()] { #expect(!StoredState.isAbsent(in: policy)) }
+        for policy in [EntityMigrationPolicy(), Plain(), Deeper()] {
+            #expect(PolicyStoredProperties.isAbsent(in: policy))
+        }
+        for policy in [Flagged(), Late(), Counting(), Inheriting()] {
+            #expect(!PolicyStoredProperties.isAbsent(in: policy))
+        }
         let model = try ManagedObjectModel(ModelDefinition())
-        #expect(StoredState.isAbsent(in: MigrationManager(sourceModel: model, destinationModel: model)))
-        #expect(StoredState.isAbsent(in: Managing(sourceModel: model, destinationModel: model)))
-        #expect(!StoredState.isAbsent(in: Storing(sourceModel: model, destinationModel: model)))
+        #expect(PolicyStoredProperties.isAbsent(in: MigrationManager(sourceModel: model, destinationModel: model)))
+        #expect(PolicyStoredProperties.isAbsent(in: Managing(sourceModel: model, destinationModel: model)))
+        #expect(!PolicyStoredProperties.isAbsent(in: Storing(sourceModel: model, destinationModel: model)))
     }
 
     // MARK: - userInfo

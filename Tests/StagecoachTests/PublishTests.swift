@@ -1,7 +1,7 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
-import PersistentStore
 import SpillStorage
 import Stagecoach
 import Synchronization
@@ -12,8 +12,8 @@ import Testing
 struct PublishTests {
     @Test("The destination appears complete, and nothing else appears beside it", arguments: [false, true])
     func appearsComplete(isStaged: Bool) throws {
-        let scene = try FailureScene(books: 3000, textLength: 100)
-        let path = scene.destinationPath
+        let fixture = try FailureFixture(books: 3000, textLength: 100)
+        let path = fixture.destinationPath
         let sightings = Mutex<[String]>([])
         let watcher = Watcher {
             guard FileManager.default.fileExists(atPath: path) else { return false }
@@ -28,20 +28,20 @@ struct PublishTests {
             sightings.withLock { $0.append((try? finding.get()) ?? "\(finding)") }
             return true
         }
-        try scene.migration(scene.options(isStaged: isStaged)).run()
+        try fixture.migration(fixture.options(isStaged: isStaged)).run()
         while sightings.withLock({ $0.isEmpty }) { usleep(500) }
         watcher.finish()
         #expect(sightings.withLock { $0 } == ["ok, 3000 books, 1 metadata"])
-        #expect(try FailureScene.contents(of: scene.outputFolder).keys.sorted() == ["new.sqlite"])
-        #expect(try FailureScene.contents(of: scene.inputFolder).keys.sorted() == ["source.sqlite"])
+        #expect(try FailureFixture.contents(of: fixture.outputFolder).keys.sorted() == ["new.sqlite"])
+        #expect(try FailureFixture.contents(of: fixture.inputFolder).keys.sorted() == ["source.sqlite"])
     }
 
     @Test("A published store is a file of its own: one name, the permissions of a new file")
     func ownFile() throws {
-        let scene = try FailureScene()
-        try scene.migration(scene.options()).run()
+        let fixture = try FailureFixture()
+        try fixture.migration(fixture.options()).run()
         var status = stat()
-        try #require(stat(scene.destinationPath, &status) == 0)
+        try #require(stat(fixture.destinationPath, &status) == 0)
         #expect(status.st_nlink == 1)
         let mask = umask(0)
         umask(mask)
@@ -50,91 +50,91 @@ struct PublishTests {
 
     @Test("A file that comes to stand at the destination during the run is not replaced")
     func noReplace() throws {
-        let scene = try FailureScene()
-        let path = scene.destinationPath
-        let manager = HookPolicy.manager(scene) { try Data("mine".utf8).write(to: URL(fileURLWithPath: path)) }
+        let fixture = try FailureFixture()
+        let path = fixture.destinationPath
+        let manager = HookPolicy.manager(fixture) { try Data("mine".utf8).write(to: URL(fileURLWithPath: path)) }
         let error = #expect(throws: MigrationError.self) {
-            try scene.migration(scene.options(), manager: manager).run()
+            try fixture.migration(fixture.options(), manager: manager).run()
         }
         #expect(error?.code == "destination.exists")
         #expect(error?.category == .cannotCreate)
-        #expect(try FailureScene.contents(of: scene.outputFolder) == ["new.sqlite": Data("mine".utf8)])
+        #expect(try FailureFixture.contents(of: fixture.outputFolder) == ["new.sqlite": Data("mine".utf8)])
     }
 
     @Test("A -wal that comes to stand beside the destination during the run stops the publishing")
     func noForeignLog() throws {
-        let scene = try FailureScene()
-        let path = scene.destinationPath + "-wal"
-        let manager = HookPolicy.manager(scene) { try Data("mine".utf8).write(to: URL(fileURLWithPath: path)) }
+        let fixture = try FailureFixture()
+        let path = fixture.destinationPath + "-wal"
+        let manager = HookPolicy.manager(fixture) { try Data("mine".utf8).write(to: URL(fileURLWithPath: path)) }
         let error = #expect(throws: MigrationError.self) {
-            try scene.migration(scene.options(), manager: manager).run()
+            try fixture.migration(fixture.options(), manager: manager).run()
         }
         #expect(error?.code == "destination.leftover")
-        #expect(try FailureScene.contents(of: scene.outputFolder) == ["new.sqlite-wal": Data("mine".utf8)])
+        #expect(try FailureFixture.contents(of: fixture.outputFolder) == ["new.sqlite-wal": Data("mine".utf8)])
     }
 
     @Test("What a killed run left in its work directory is cleaned, and the run goes on", arguments: [false, true])
     func leftoverWork(hasLock: Bool) throws {
-        let scene = try FailureScene()
-        let work = scene.outputFolder + "/.new.sqlite.stagecoach"
+        let fixture = try FailureFixture()
+        let work = fixture.outputFolder + "/.new.sqlite.stagecoach"
         try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: false)
         for name in ["sort-1.spill", "keys-2.spill", "store.sqlite"] + (hasLock ? ["lock"] : []) {
             try Data("junk".utf8).write(to: URL(fileURLWithPath: "\(work)/\(name)"))
         }
-        let report = try scene.migration(scene.options()).run()
+        let report = try fixture.migration(fixture.options()).run()
         #expect(report.counts.created == ["Author": 4, "Book": 40])
-        #expect(try FailureScene.contents(of: scene.outputFolder).keys.sorted() == ["new.sqlite"])
+        #expect(try FailureFixture.contents(of: fixture.outputFolder).keys.sorted() == ["new.sqlite"])
     }
 
     @Test("A dry run does the work and leaves nothing", arguments: [false, true])
     func dryRun(isStaged: Bool) throws {
-        let scene = try FailureScene()
-        var options = scene.options(isStaged: isStaged)
+        let fixture = try FailureFixture()
+        var options = fixture.options(isStaged: isStaged)
         options.isDryRun = true
-        let before = try scene.snapshot()
-        let report = try scene.migration(options).run()
+        let before = try fixture.snapshot()
+        let report = try fixture.migration(options).run()
         #expect(report.isDryRun)
         #expect(report.counts.created == ["Author": 4, "Book": 40])
         #expect(report.destinationBytes > 0)
-        #expect(try scene.snapshot() == before)
+        #expect(try fixture.snapshot() == before)
     }
 
     @Test("A work folder elsewhere is used, and left as it was", arguments: [false, true])
     func workElsewhere(isStaged: Bool) throws {
-        let scene = try FailureScene(books: 3000)
-        let work = scene.folder.file("work")
+        let fixture = try FailureFixture(books: 3000)
+        let work = fixture.folder.file("work")
         try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: false)
         try Data("mine".utf8).write(to: URL(fileURLWithPath: work + "/notes.txt"))
-        var options = scene.options(isStaged: isStaged)
+        var options = fixture.options(isStaged: isStaged)
         options.workDirectory = work
         // A run that works there meets who holds the place.
         let held = try WorkDirectory(path: work + "/.new.sqlite.stagecoach")
-        let (error, changes) = try scene.ending { try $0.migration(options).run() }
+        let (error, changes) = try fixture.ending { try $0.migration(options).run() }
         #expect(error?.code == "destination.busy" && changes == [])
         try held.remove()
-        try scene.migration(options).run()
-        #expect(try FailureScene.contents(of: work) == ["notes.txt": Data("mine".utf8)])
-        #expect(try FailureScene.contents(of: scene.outputFolder).keys.sorted() == ["new.sqlite"])
+        try fixture.migration(options).run()
+        #expect(try FailureFixture.contents(of: work) == ["notes.txt": Data("mine".utf8)])
+        #expect(try FailureFixture.contents(of: fixture.outputFolder).keys.sorted() == ["new.sqlite"])
     }
 
     @Test("A failed run with a work folder elsewhere leaves nothing there")
     func failureElsewhere() throws {
-        let scene = try FailureScene { $0.uniquenessConstraints = [["isbn"]] }
-        try scene.change("UPDATE ZBOOK SET ZISBN = 'twin' WHERE Z_PK IN (11, 29)")
-        let work = scene.folder.file("work")
+        let fixture = try FailureFixture { $0.uniquenessConstraints = [["isbn"]] }
+        try fixture.change("UPDATE ZBOOK SET ZISBN = 'twin' WHERE Z_PK IN (11, 29)")
+        let work = fixture.folder.file("work")
         try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: false)
-        var options = scene.options(isStaged: true)
+        var options = fixture.options(isStaged: true)
         options.workDirectory = work
-        #expect(try scene.problems("validation.uniqueness", .data) { try $0.migration(options).run() } == [])
+        #expect(try fixture.problems("validation.uniqueness", .data) { try $0.migration(options).run() } == [])
     }
 
     @Test("A destination given by name alone is made in the current directory's folder")
     func relativeName() throws {
-        let scene = try FailureScene()
+        let fixture = try FailureFixture()
         let name = "stagecoach-relative-\(UUID().uuidString).sqlite"
         defer { unlink(name) }
-        scene.destinationPath = name
-        try scene.migration(scene.options()).run()
+        fixture.destinationPath = name
+        try fixture.migration(fixture.options()).run()
         #expect(FileManager.default.fileExists(atPath: name))
         #expect(!FileManager.default.fileExists(atPath: ".\(name).stagecoach"))
     }

@@ -1,6 +1,6 @@
 import CSQLite
+import CoreDataStore
 import Foundation
-import PersistentStore
 import TestSupport
 
 /// What stands in a store's file, read by plain SQLite from a copy.

@@ -1,6 +1,6 @@
+import CoreDataStore
 import Foundation
 import ManagedModel
-import PersistentStore
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
-import PersistentStore
 import Stagecoach
 import TestSupport
 

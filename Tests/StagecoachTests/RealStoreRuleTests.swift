@@ -59,14 +59,14 @@ struct RealStoreRuleTests {
         .enabled(if: SharedStores.isPresent, "the shared stores are absent"))
     func wire() throws {
         let bundle = "wire/models/zmessaging.xcdatamodeld:zmessaging"
-        let scene = try RealPolicyScene(
+        let fixture = try RealPolicyFixture(
             (bundle + "2.53.0", bundle + "2.54.0"), mapping: "wire/mappings/migration2.54.xcmappingmodel",
             store: "wire/stores/store2-53-0.wiredatabase")
-        let report = try scene.run()
+        let report = try fixture.run()
         #expect(report.counts.mappings.contains { $0.name == "UserClientToUserClient" && $0.migrated == 12 })
         for table in ["ZUSER", "ZCONVERSATION", "ZMESSAGE", "ZUSERCLIENT", "Z_18IGNOREDCLIENTS"] {
             let select = "SELECT count(*) FROM \(table)"
-            #expect(try scene.rows(select) == scene.rows(select, ofSource: true), "\(table)")
+            #expect(try fixture.rows(select) == fixture.rows(select, ofSource: true), "\(table)")
         }
     }
 

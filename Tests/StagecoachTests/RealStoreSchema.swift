@@ -1,6 +1,6 @@
+import CoreDataStore
 import Foundation
 import ManagedModel
-import PersistentStore
 
 /// The schema of a migrated store: against what the model asks for, and against a real store of the same version.
 struct RealStoreSchema {

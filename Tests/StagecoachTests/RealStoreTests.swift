@@ -1,6 +1,6 @@
 import CSQLite
+import CoreDataStore
 import Foundation
-import PersistentStore
 import TestSupport
 import Testing
 

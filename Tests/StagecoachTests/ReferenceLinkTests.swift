@@ -1,7 +1,7 @@
 import CSQLite
+import CoreDataStore
 import ManagedModel
 import Mapping
-import PersistentStore
 import TestSupport
 import Testing
 

@@ -1,9 +1,9 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
-import PersistentStore
 import TestSupport
 import Testing
 

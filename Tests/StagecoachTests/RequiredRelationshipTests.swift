@@ -8,7 +8,7 @@ import Testing
 /// A new required relationship of an entity with rows is what a new required attribute without default is: an error.
 @Suite("New required relationships")
 struct RequiredRelationshipTests {
-    private func scene(
+    private func fixture(
         _ old: ManagedObjectModel, _ new: ManagedObjectModel, staged: Bool, reject: Bool = false,
         _ fill: (inout ReferenceStore) -> Void
     ) throws -> (migration: Migration, folder: TemporaryFolder) {
@@ -40,7 +40,7 @@ struct RequiredRelationshipTests {
             for key in 1...3 { store.insert("A", Int64(key)) }
             store.insert("B", 1)
         }
-        let (migration, folder) = try scene(old, new, staged: staged, fill)
+        let (migration, folder) = try fixture(old, new, staged: staged, fill)
         let check = try migration.check()
         #expect(check.warnings == [])
         #expect(
@@ -49,7 +49,7 @@ struct RequiredRelationshipTests {
         #expect(check.fails(migration.options) && check.rejectedObjects == 3)
         let error = #expect(throws: MigrationError.self) { try migration.run() }
         #expect(error?.category == .data && error?.context.objectID == "A/p1" && error?.context.property == "b")
-        let rejecting = try scene(old, new, staged: staged, reject: true, fill)
+        let rejecting = try fixture(old, new, staged: staged, reject: true, fill)
         let report = try rejecting.migration.run()
         #expect(report.rejects?.objects == 3 && report.counts.warnings == [:])
         #expect(try StoreVerification(rejecting.migration).run().differences.isEmpty)
@@ -69,7 +69,7 @@ struct RequiredRelationshipTests {
             entity("A", [], [renamed]), entity("B", [], [toMany("cs", "C", inverse: "b")]),
             entity("C", [], [toOne("b", "B", inverse: "cs", required: true)]),
             entity("D", [], [toOne("a", "A", required: true)]))
-        let (migration, folder) = try scene(old, new, staged: staged) { store in
+        let (migration, folder) = try fixture(old, new, staged: staged) { store in
             store.insert("B", 1)
             store.insert("A", 1, toOne: ["b": 1])
             // Broken in the source already.
@@ -90,7 +90,7 @@ struct RequiredRelationshipTests {
         let new = try model(
             entity("Base", abstract: true, [], [toOne("b", "B", required: true)]), entity("A", parent: "Base"),
             entity("B"))
-        let (migration, folder) = try scene(old, new, staged: staged) { $0.insert("A", 1) }
+        let (migration, folder) = try fixture(old, new, staged: staged) { $0.insert("A", 1) }
         #expect(try migration.check().violations.map(\.property) == ["b"])
         _ = folder
     }

@@ -1,8 +1,8 @@
 import CSQLite
+import CoreDataStore
 import Foundation
 import ManagedModel
 import Mapping
-import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing
@@ -21,7 +21,7 @@ struct ResumedLinkTests {
 
     /// Items with tags, and items with items, some of which do not exist any more.
     ///
-    private func scene(
+    private func fixture(
         _ path: String, seed: UInt64, _ form: Form
     ) throws -> (old: ManagedObjectModel, new: ManagedObjectModel) {
         func version(_ isRequired: Bool) throws -> ManagedObjectModel {
@@ -93,7 +93,7 @@ struct ResumedLinkTests {
         for seed in RandomSeeds.seeds(2) {
             print("resumed links: seed \(seed)")
             let source = folder.file("source-\(seed).sqlite")
-            let (old, new) = try scene(source, seed: seed, form)
+            let (old, new) = try fixture(source, seed: seed, form)
             let mapping = try MappingModel.inferred(from: old, to: new)
             var options = variant.options
             options.onInvalid = form.rejects ? .reject : .fail
@@ -107,7 +107,7 @@ struct ResumedLinkTests {
             var generator = SeededGenerator(seed: seed &* 97 &+ 5)
             var attempts = 0
             for round in 0..<3 {
-                let run = try InterruptedRun(&generator, options) { migration("new-\(round)", $0) }
+                let run = try KilledRun(&generator, options) { migration("new-\(round)", $0) }
                 attempts += run.attempts
                 #expect(run.report.counts == whole.counts, "seed \(seed), \(run.attempts) attempts")
                 #expect(

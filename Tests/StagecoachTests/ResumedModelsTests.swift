@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// A migration whose journal cannot be written any more after some records, again and again until it is done.
-struct InterruptedRun {
+struct KilledRun {
     let report: MigrationReport
     /// Runs, the last one included.
     let attempts: Int
@@ -49,17 +49,18 @@ struct ResumedModelsTests {
 
     @Test("A mapping model cut into several", arguments: seeds)
     func split(seed: UInt64) throws {
-        let scene = try SplitScene(seed: seed)
+        let fixture = try SplitFixture(seed: seed)
         var generator = SeededGenerator(seed: seed &* 41 &+ 3)
         let expected = ReferenceMigrator.migrate(
-            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: scene.models)
+            source: try fixture.sourceStore(), destinationModel: fixture.migration.destination,
+            mappingModels: fixture.models)
         for variant in Self.variants {
             var attempts = 0
-            let lines = try scene.differences(expected, "\(variant)") { path in
-                let run = try InterruptedRun(&generator, variant.options) { options in
+            let lines = try fixture.differences(expected, "\(variant)") { path in
+                let run = try KilledRun(&generator, variant.options) { options in
                     Migration(
-                        from: scene.path, model: scene.migration.source, mappings: scene.models, to: path,
-                        model: scene.migration.destination, options: options)
+                        from: fixture.path, model: fixture.migration.source, mappings: fixture.models, to: path,
+                        model: fixture.migration.destination, options: options)
                 }
                 attempts = run.attempts
                 return run.report.counts.danglingReferences
@@ -70,19 +71,20 @@ struct ResumedModelsTests {
 
     @Test("Several mapping models with policies", arguments: seeds)
     func policies(seed: UInt64) throws {
-        let scene = try SplitScene(seed: seed)
+        let fixture = try SplitFixture(seed: seed)
         var generator = SeededGenerator(seed: seed &* 43 &+ 3)
-        let actions = PolicyActions.chosen(for: scene.models.flatMap { $0.entityMappings ?? [] }, &generator) {
+        let actions = PolicyActions.chosen(for: fixture.models.flatMap { $0.entityMappings ?? [] }, &generator) {
             PolicyActions(rawValue: 1 << $0.below(PolicyActions.count + 1))
         }
         guard !actions.isEmpty else { return }
         let expected = ReferenceMigrator.migrate(
-            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: scene.models,
+            source: try fixture.sourceStore(), destinationModel: fixture.migration.destination,
+            mappingModels: fixture.models,
             policies: actions.mapValues { actions in { ScriptedReferencePolicy(actions, PolicyLog()) } })
         for variant in Self.variants {
-            let lines = try scene.differences(expected, "\(variant), \(actions)") { path in
-                _ = try InterruptedRun(&generator, variant.options) { options in
-                    let manager = scene.manager(variant)
+            let lines = try fixture.differences(expected, "\(variant), \(actions)") { path in
+                _ = try KilledRun(&generator, variant.options) { options in
+                    let manager = fixture.manager(variant)
                     for (name, actions) in actions {
                         manager.policies.register(name) {
                             let policy = ResumedPolicy()
@@ -91,8 +93,8 @@ struct ResumedModelsTests {
                         }
                     }
                     return Migration(
-                        from: scene.path, model: scene.migration.source, mappings: scene.models, to: path,
-                        model: scene.migration.destination, options: options, manager: manager)
+                        from: fixture.path, model: fixture.migration.source, mappings: fixture.models, to: path,
+                        model: fixture.migration.destination, options: options, manager: manager)
                 }
                 return nil
             }
@@ -102,27 +104,29 @@ struct ResumedModelsTests {
 
     @Test("A second store appended to the first one's destination", arguments: seeds)
     func append(seed: UInt64) throws {
-        let scene = try SplitScene(seed: seed)
+        let fixture = try SplitFixture(seed: seed)
         var generator = SeededGenerator(seed: seed &* 47 &+ 3)
-        let mapping = try #require(scene.migration.mapping)
+        let mapping = try #require(fixture.migration.mapping)
         let reference = ReferenceMigrator.migrate(
-            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: [mapping])
+            source: try fixture.sourceStore(), destinationModel: fixture.migration.destination, mappingModels: [mapping]
+        )
         guard case .success(let outcome) = reference else { return }
         let expected = ReferenceMigrator.migrate(
-            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: [mapping],
+            source: try fixture.sourceStore(), destinationModel: fixture.migration.destination,
+            mappingModels: [mapping],
             destination: outcome.store)
         for variant in Self.variants {
             var resumed = false
-            let lines = try scene.differences(expected, "append, \(variant)") { path in
+            let lines = try fixture.differences(expected, "append, \(variant)") { path in
                 func make(_ options: MigrationOptions) throws -> Migration {
                     Migration(
-                        from: scene.path, model: scene.migration.source, mapping: mapping, to: path,
-                        model: scene.migration.destination, options: options)
+                        from: fixture.path, model: fixture.migration.source, mapping: mapping, to: path,
+                        model: fixture.migration.destination, options: options)
                 }
                 var options = variant.options
                 options.appendsToExisting = true
                 _ = try make(options).run()
-                resumed = try InterruptedRun(&generator, options, make).isResumed
+                resumed = try KilledRun(&generator, options, make).isResumed
                 return nil
             }
             #expect(lines == [], "resumed \(resumed): \(lines.joined(separator: "\n"))")

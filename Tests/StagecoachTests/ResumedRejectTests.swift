@@ -41,18 +41,18 @@ struct ResumedRejectTests {
 
     @Test("A mapping model cut into several", arguments: seeds)
     func split(seed: UInt64) throws {
-        let scene = try SplitScene(seed: seed, isRuled: true)
+        let fixture = try SplitFixture(seed: seed, isRuled: true)
         var generator = SeededGenerator(seed: seed &* 53 &+ 3)
         let expected = ReferenceMigrator.migrate(
-            source: try scene.sourceStore(), destinationModel: scene.migration.destination,
-            mappingModels: scene.models, rejectsInvalid: true)
+            source: try fixture.sourceStore(), destinationModel: fixture.migration.destination,
+            mappingModels: fixture.models, rejectsInvalid: true)
         for variant in ResumedModelsTests.variants {
             var (attempts, rejects) = (0, [String]())
-            let lines = try scene.differences(expected, "\(variant)") { path in
-                let run = try InterruptedRun(&generator, Self.options(variant, path + ".rejects")) { options in
+            let lines = try fixture.differences(expected, "\(variant)") { path in
+                let run = try KilledRun(&generator, Self.options(variant, path + ".rejects")) { options in
                     Migration(
-                        from: scene.path, model: scene.migration.source, mappings: scene.models, to: path,
-                        model: scene.migration.destination, options: options)
+                        from: fixture.path, model: fixture.migration.source, mappings: fixture.models, to: path,
+                        model: fixture.migration.destination, options: options)
                 }
                 attempts = run.attempts
                 rejects = try differences(path + ".rejects", run.report, expected)
@@ -64,29 +64,31 @@ struct ResumedRejectTests {
 
     @Test("A second store appended to the first one's destination", arguments: seeds)
     func append(seed: UInt64) throws {
-        let scene = try SplitScene(seed: seed, isRuled: true)
+        let fixture = try SplitFixture(seed: seed, isRuled: true)
         var generator = SeededGenerator(seed: seed &* 59 &+ 3)
-        let mapping = try #require(scene.migration.mapping)
+        let mapping = try #require(fixture.migration.mapping)
         let first = ReferenceMigrator.migrate(
-            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: [mapping],
+            source: try fixture.sourceStore(), destinationModel: fixture.migration.destination,
+            mappingModels: [mapping],
             rejectsInvalid: true)
         guard case .success(let outcome) = first else { return }
         let expected = ReferenceMigrator.migrate(
-            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: [mapping],
+            source: try fixture.sourceStore(), destinationModel: fixture.migration.destination,
+            mappingModels: [mapping],
             destination: outcome.store, rejectsInvalid: true)
         for variant in ResumedModelsTests.variants {
             var (attempts, rejects) = (0, [String]())
-            let lines = try scene.differences(expected, "append, \(variant)") { path in
+            let lines = try fixture.differences(expected, "append, \(variant)") { path in
                 func make(_ options: MigrationOptions) throws -> Migration {
                     Migration(
-                        from: scene.path, model: scene.migration.source, mapping: mapping, to: path,
-                        model: scene.migration.destination, options: options)
+                        from: fixture.path, model: fixture.migration.source, mapping: mapping, to: path,
+                        model: fixture.migration.destination, options: options)
                 }
                 var options = Self.options(variant, path + "-1.rejects")
                 options.appendsToExisting = true
                 _ = try make(options).run()
                 options.rejectFile = path + "-2.rejects"
-                let run = try InterruptedRun(&generator, options, make)
+                let run = try KilledRun(&generator, options, make)
                 attempts = run.attempts
                 rejects = try differences(path + "-2.rejects", run.report, expected)
                 return nil

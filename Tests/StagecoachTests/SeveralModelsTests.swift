@@ -27,24 +27,25 @@ struct SeveralModelsTests {
     private func expectNone(_ lines: [String]) { #expect(lines.isEmpty, "\(lines.joined(separator: "\n"))") }
 
     private func splitDifferences(_ seed: UInt64) throws -> [String] {
-        let scene = try SplitScene(seed: seed)
+        let fixture = try SplitFixture(seed: seed)
         let expected = ReferenceMigrator.migrate(
-            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: scene.models)
+            source: try fixture.sourceStore(), destinationModel: fixture.migration.destination,
+            mappingModels: fixture.models)
         for variant in Self.variants {
-            let one = try scene.differences(expected, "one run, \(variant)") { path in
+            let one = try fixture.differences(expected, "one run, \(variant)") { path in
                 try Migration(
-                    from: scene.path, model: scene.migration.source, mappings: scene.models, to: path,
-                    model: scene.migration.destination, options: variant.options
+                    from: fixture.path, model: fixture.migration.source, mappings: fixture.models, to: path,
+                    model: fixture.migration.destination, options: variant.options
                 ).run().counts.danglingReferences
             }
             guard one.isEmpty else { return one }
-            let several = try scene.differences(expected, "several calls, \(variant)") { path in
-                let manager = scene.manager(variant)
+            let several = try fixture.differences(expected, "several calls, \(variant)") { path in
+                let manager = fixture.manager(variant)
                 var dangling = 0
-                for model in scene.models {
+                for model in fixture.models {
                     manager.options = variant.options
                     try manager.migrateStore(
-                        from: URL(fileURLWithPath: scene.path), type: .sqlite, mapping: model,
+                        from: URL(fileURLWithPath: fixture.path), type: .sqlite, mapping: model,
                         to: URL(fileURLWithPath: path), type: .sqlite)
                     dangling += manager.report?.counts.danglingReferences ?? 0
                 }
@@ -59,19 +60,20 @@ struct SeveralModelsTests {
     func policies(seed: UInt64) throws { expectNone(try policyDifferences(seed)) }
 
     private func policyDifferences(_ seed: UInt64) throws -> [String] {
-        let scene = try SplitScene(seed: seed)
+        let fixture = try SplitFixture(seed: seed)
         var generator = SeededGenerator(seed: seed &* 17 &+ 3)
-        let actions = PolicyActions.chosen(for: scene.models.flatMap { $0.entityMappings ?? [] }, &generator) {
+        let actions = PolicyActions.chosen(for: fixture.models.flatMap { $0.entityMappings ?? [] }, &generator) {
             PolicyActions(rawValue: $0.below(1 << PolicyActions.count))
         }
         guard !actions.isEmpty else { return [] }
         let expectedLog = PolicyLog()
         let expected = ReferenceMigrator.migrate(
-            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: scene.models,
+            source: try fixture.sourceStore(), destinationModel: fixture.migration.destination,
+            mappingModels: fixture.models,
             policies: actions.mapValues { actions in { ScriptedReferencePolicy(actions, expectedLog) } })
         for variant in Self.variants {
             let log = PolicyLog()
-            let manager = scene.manager(variant)
+            let manager = fixture.manager(variant)
             let shared = Unchecked(log)
             for (name, actions) in actions {
                 manager.policies.register(name) {
@@ -80,16 +82,16 @@ struct SeveralModelsTests {
                     return policy
                 }
             }
-            let lines = try scene.differences(expected, "\(variant), \(actions)") { path in
+            let lines = try fixture.differences(expected, "\(variant), \(actions)") { path in
                 _ = try Migration(
-                    from: scene.path, model: scene.migration.source, mappings: scene.models, to: path,
-                    model: scene.migration.destination, options: variant.options, manager: manager
+                    from: fixture.path, model: fixture.migration.source, mappings: fixture.models, to: path,
+                    model: fixture.migration.destination, options: variant.options, manager: manager
                 ).run()
                 return nil
             }
             let difference = zip(log.lines, expectedLog.lines).first { $0 != $1 }
             if let (saw, expected) = difference {
-                return lines + ["\(variant)", "a policy saw", saw, "expected", expected, "\(scene.migration)"]
+                return lines + ["\(variant)", "a policy saw", saw, "expected", expected, "\(fixture.migration)"]
             }
             guard lines.isEmpty else { return lines }
         }
@@ -107,23 +109,23 @@ struct SeveralModelsTests {
     func append(seed: UInt64) throws { expectNone(try appendDifferences(seed)) }
 
     private func appendDifferences(_ seed: UInt64) throws -> [String] {
-        let scene = try SplitScene(seed: seed)
-        let first = try #require(scene.migration.mapping)
+        let fixture = try SplitFixture(seed: seed)
+        let first = try #require(fixture.migration.mapping)
         let reference = ReferenceMigrator.migrate(
-            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: [first])
+            source: try fixture.sourceStore(), destinationModel: fixture.migration.destination, mappingModels: [first])
         guard case .success(let outcome) = reference else { return [] }
         // The same rows again, from another file: every key moves up.
         let expected = ReferenceMigrator.migrate(
-            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: [first],
+            source: try fixture.sourceStore(), destinationModel: fixture.migration.destination, mappingModels: [first],
             destination: outcome.store)
         for variant in Self.variants {
-            let lines = try scene.differences(expected, "append, \(variant)") { path in
+            let lines = try fixture.differences(expected, "append, \(variant)") { path in
                 var options = variant.options
                 options.appendsToExisting = true
                 for _ in 0..<2 {
                     _ = try Migration(
-                        from: scene.path, model: scene.migration.source, mapping: first, to: path,
-                        model: scene.migration.destination, options: options
+                        from: fixture.path, model: fixture.migration.source, mapping: first, to: path,
+                        model: fixture.migration.destination, options: options
                     ).run()
                 }
                 return nil
@@ -135,7 +137,7 @@ struct SeveralModelsTests {
 }
 
 /// A random migration, its mapping model cut into several.
-struct SplitScene {
+struct SplitFixture {
     let migration: RandomMigration
     let models: [MappingModel]
     let path: String
@@ -151,7 +153,7 @@ struct SplitScene {
         let parts = 2 + generator.below(2)
         var cut = Array(repeating: [EntityMapping](), count: parts)
         for entityMapping in mapping.entityMappings { cut[generator.below(parts)].append(entityMapping) }
-        models = SplitScene.models(cut)
+        models = SplitFixture.models(cut)
         folder = try TemporaryFolder()
         path = folder.file("source.sqlite")
         try migration.store.write(path: path)

@@ -10,7 +10,7 @@ import Testing
 @Suite("Policies of several mapping models")
 struct SeveralPolicyTests {
     /// The fixture's mapping model in two: pets, then persons; both with a policy.
-    private struct Scene {
+    private struct Fixture {
         let fixture: PolicyFixture
         let models: [MappingModel]
         let log = PolicyLog()
@@ -67,7 +67,7 @@ struct SeveralPolicyTests {
         "Each policy is made once and called for its own mapping model only, in one run and in several calls",
         arguments: [false, true])
     func ownModel(inOneRun: Bool) throws {
-        let scene = try Scene()
+        let scene = try Fixture()
         let manager = scene.manager()
         if inOneRun {
             _ = try Migration(
@@ -78,13 +78,13 @@ struct SeveralPolicyTests {
         } else {
             for model in scene.models { try scene.call(manager, model) }
         }
-        #expect(scene.log.lines == Scene.calls("Pets") + Scene.calls("Persons"))
+        #expect(scene.log.lines == Fixture.calls("Pets") + Fixture.calls("Persons"))
         #expect(scene.made.counts.withLock { $0 } == ["Pets": 1, "Persons": 1])
     }
 
     @Test("A policy finds the objects of an earlier call, and of none before the manager was reset")
     func reset() throws {
-        let scene = try Scene()
+        let scene = try Fixture()
         let found = Mutex<[[Int64]]>([])
         let steps = ClosurePolicy.Steps(begin: { _, manager in
             let pets = manager.destinationInstances(forEntityMappingName: "Pets", sourceInstances: nil)
@@ -138,7 +138,7 @@ struct SeveralPolicyTests {
 
     @Test("An expression set in a copy of an inferred mapping model is as explicit as any", arguments: [false, true])
     func explicit(isStaged: Bool) throws {
-        let scene = try FailureScene { book in
+        let scene = try FailureFixture { book in
             book.attributes[1].isOptional = false
             book.attributes[1].defaultValue = .string("none")
         }

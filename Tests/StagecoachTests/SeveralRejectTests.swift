@@ -1,8 +1,8 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
 import Mapping
-import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing
@@ -33,17 +33,17 @@ struct SeveralRejectTests {
 
     @Test("A mapping model cut into several rejects what the reference rejects", arguments: SeveralModelsTests.seeds)
     func split(seed: UInt64) throws {
-        let scene = try SplitScene(seed: seed, isRuled: true)
+        let fixture = try SplitFixture(seed: seed, isRuled: true)
         let expected = ReferenceMigrator.migrate(
-            source: try scene.sourceStore(), destinationModel: scene.migration.destination,
-            mappingModels: scene.models, rejectsInvalid: true)
+            source: try fixture.sourceStore(), destinationModel: fixture.migration.destination,
+            mappingModels: fixture.models, rejectsInvalid: true)
         for variant in SeveralModelsTests.variants {
             var isSame = true
-            let one = try scene.differences(expected, "one run, \(variant)") { path in
+            let one = try fixture.differences(expected, "one run, \(variant)") { path in
                 let options = Self.options(variant, rejects: path + ".rejects")
                 let report = try Migration(
-                    from: scene.path, model: scene.migration.source, mappings: scene.models, to: path,
-                    model: scene.migration.destination, options: options
+                    from: fixture.path, model: fixture.migration.source, mappings: fixture.models, to: path,
+                    model: fixture.migration.destination, options: options
                 ).run()
                 isSame = try Self.rejected(path + ".rejects", expected)
                 if case .success(let outcome) = expected {
@@ -57,12 +57,12 @@ struct SeveralRejectTests {
             }
             #expect(one == [])
             guard one.isEmpty, isSame else { return }
-            let several = try scene.differences(expected, "several calls, \(variant)") { path in
-                let manager = scene.manager(variant)
-                for (number, model) in scene.models.enumerated() {
+            let several = try fixture.differences(expected, "several calls, \(variant)") { path in
+                let manager = fixture.manager(variant)
+                for (number, model) in fixture.models.enumerated() {
                     manager.options = Self.options(variant, rejects: "\(path)-\(number).rejects")
                     try manager.migrateStore(
-                        from: URL(fileURLWithPath: scene.path), type: .sqlite, mapping: model,
+                        from: URL(fileURLWithPath: fixture.path), type: .sqlite, mapping: model,
                         to: URL(fileURLWithPath: path), type: .sqlite)
                 }
                 return nil
@@ -74,24 +74,26 @@ struct SeveralRejectTests {
 
     @Test("A second store appended with rejects gives what the reference gives", arguments: SeveralModelsTests.seeds)
     func append(seed: UInt64) throws {
-        let scene = try SplitScene(seed: seed, isRuled: true)
-        let mapping = try #require(scene.migration.mapping)
+        let fixture = try SplitFixture(seed: seed, isRuled: true)
+        let mapping = try #require(fixture.migration.mapping)
         let first = ReferenceMigrator.migrate(
-            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: [mapping],
+            source: try fixture.sourceStore(), destinationModel: fixture.migration.destination,
+            mappingModels: [mapping],
             rejectsInvalid: true)
         guard case .success(let outcome) = first else { return }
         let expected = ReferenceMigrator.migrate(
-            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: [mapping],
+            source: try fixture.sourceStore(), destinationModel: fixture.migration.destination,
+            mappingModels: [mapping],
             destination: outcome.store, rejectsInvalid: true)
         for variant in SeveralModelsTests.variants {
             var isSame = true
-            let lines = try scene.differences(expected, "append, \(variant)") { path in
+            let lines = try fixture.differences(expected, "append, \(variant)") { path in
                 for number in 0..<2 {
                     var options = Self.options(variant, rejects: "\(path)-\(number).rejects")
                     options.appendsToExisting = true
                     _ = try Migration(
-                        from: scene.path, model: scene.migration.source, mapping: mapping, to: path,
-                        model: scene.migration.destination, options: options
+                        from: fixture.path, model: fixture.migration.source, mapping: mapping, to: path,
+                        model: fixture.migration.destination, options: options
                     ).run()
                 }
                 isSame = try Self.rejected(path + "-1.rejects", expected)
@@ -106,25 +108,25 @@ struct SeveralRejectTests {
         "Of equal values the object that stands in the destination stays",
         arguments: AppendTests.ConstraintForm.allCases, [false, true])
     func duplicate(form: AppendTests.ConstraintForm, isStaged: Bool) throws {
-        let scene = try FailureScene { $0.uniquenessConstraints = [["isbn"]] }
-        try scene.migration(scene.options()).run()
-        let path = scene.destinationPath
+        let fixture = try FailureFixture { $0.uniquenessConstraints = [["isbn"]] }
+        try fixture.migration(fixture.options()).run()
+        let path = fixture.destinationPath
         if form == .clause { try AppendTests.giveClause(path) }
         // Book 7 is equal to one that stands there, 8 and 9 are equal to each other.
-        try scene.change(
+        try fixture.change(
             "UPDATE ZBOOK SET ZISBN = CASE WHEN Z_PK = 7 THEN ZISBN WHEN Z_PK IN (8, 9) THEN 'twice' "
                 + "ELSE 'new ' || Z_PK END")
-        var options = scene.options(isStaged: isStaged)
+        var options = fixture.options(isStaged: isStaged)
         options.appendsToExisting = true
         options.fullCheck = true
         options.onInvalid = .reject
-        options.rejectFile = scene.folder.file("rejects")
-        let checked = try scene.migration(options).check()
+        options.rejectFile = fixture.folder.file("rejects")
+        let checked = try fixture.migration(options).check()
         #expect(checked.rejectedObjects == 2 && checked.objects == 44)
         #expect(checked.violations.map(\.rule) == [.unique] && checked.violations.map(\.count) == [2])
-        let report = try scene.migration(options).run()
+        let report = try fixture.migration(options).run()
         #expect(report.rejects?.objects == 2 && report.isAppended)
-        #expect(try RejectLine.read(scene.folder.file("rejects")).map(\.id) == ["Book/p47", "Book/p49"])
+        #expect(try RejectLine.read(fixture.folder.file("rejects")).map(\.id) == ["Book/p47", "Book/p49"])
         let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
         #expect(try connection.integer("SELECT count(*) FROM ZBOOK") == 78)
         #expect(try connection.integer("SELECT count(*) FROM ZBOOK WHERE ZISBN = 'isbn 7' AND Z_PK = 7") == 1)
@@ -138,6 +140,6 @@ struct SeveralRejectTests {
         try connection.close()
         options.rejectFile = nil
         options.maximumRejects = 1
-        #expect(try scene.problems("validation.tooManyRejects", .data) { try $0.migration(options).run() } == [])
+        #expect(try fixture.problems("validation.tooManyRejects", .data) { try $0.migration(options).run() } == [])
     }
 }

@@ -1,4 +1,4 @@
-import PersistentStore
+import CoreDataStore
 import TestSupport
 import Testing
 
@@ -44,8 +44,8 @@ import Testing
     @Test("It is taken from a run over the source as it is now, and from no other")
     func sameSource() throws {
         var known = MigrationPlan.Store(store.fingerprint, uuid: store.metadata.uuid)
-        func header() -> RunRecord.Header {
-            RunRecord.Header(
+        func header() -> JournalRecord.Header {
+            JournalRecord.Header(
                 inputs: .init(
                     source: known, destination: nil, sourceModel: [:], destinationModel: [:], mappingModels: [],
                     options: [:]), options: [:], policies: [:], work: "", sourceRows: counted.rows, started: 0, uuid: ""

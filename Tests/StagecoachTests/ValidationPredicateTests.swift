@@ -1,6 +1,6 @@
+import CoreDataStore
 import Diagnostics
 import ManagedModel
-import PersistentStore
 import TestSupport
 import Testing
 
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Validation predicates of any form")
 struct ValidationPredicateTests {
-    private struct Scene {
+    private struct Fixture {
         let folder: TemporaryFolder
         let old: ManagedObjectModel
         let new: ManagedObjectModel
@@ -48,8 +48,8 @@ struct ValidationPredicateTests {
 
     @Test("check counts broken ones; nil breaks none")
     func check() throws {
-        let scene = try Scene()
-        let report = try scene.migration().check()
+        let fixture = try Fixture()
+        let report = try fixture.migration().check()
         let found = report.violations.map { "\($0.property) \($0.rule.rawValue) \($0.count) \($0.samples[0].id)" }
             .sorted()
         #expect(
@@ -62,10 +62,10 @@ struct ValidationPredicateTests {
 
     @Test("A run ends at one, or leaves the objects out; verify finds no difference", arguments: [false, true])
     func migrate(staged: Bool) throws {
-        let scene = try Scene()
-        let error = #expect(throws: MigrationError.self) { _ = try scene.migration(staged: staged).run() }
+        let fixture = try Fixture()
+        let error = #expect(throws: MigrationError.self) { _ = try fixture.migration(staged: staged).run() }
         #expect(error?.code == "validation.predicate" && error?.message.contains("SELF CONTAINS 'title'") == true)
-        let migration = try scene.migration(staged: staged) { $0.onInvalid = .reject }
+        let migration = try fixture.migration(staged: staged) { $0.onInvalid = .reject }
         let report = try migration.run()
         #expect(report.rejects?.objects == 2, "\(String(describing: report.rejects))")
         #expect(try StoreVerification(migration).run().isEqual)
@@ -73,13 +73,13 @@ struct ValidationPredicateTests {
 
     @Test("verify finds what breaks one in the destination")
     func verify() throws {
-        let scene = try Scene()
-        let migration = try scene.migration {
+        let fixture = try Fixture()
+        let migration = try fixture.migration {
             $0.onInvalid = .reject
             $0.strictValidation = true
         }
         _ = try migration.run()
-        let connection = try Connection(path: scene.folder.file("new.sqlite"), flags: 2)
+        let connection = try Connection(path: fixture.folder.file("new.sqlite"), flags: 2)
         try connection.execute("UPDATE ZBOOK SET ZTITLE = 'none' WHERE Z_PK = 1")
         try connection.close()
         let report = try StoreVerification(migration).run()
@@ -90,20 +90,20 @@ struct ValidationPredicateTests {
 
     @Test("A rule that the source had already is a warning")
     func excused() throws {
-        let scene = try Scene(oldHasRules: true)
-        let report = try scene.migration().run()
+        let fixture = try Fixture(oldHasRules: true)
+        let report = try fixture.migration().run()
         #expect(report.notes.contains { $0.contains("Book.title: does not satisfy the predicate") }, "\(report.notes)")
     }
 
     @Test("One that cannot be evaluated is named by plan, check, report and verify")
     func unevaluated() throws {
-        let scene = try Scene { attributes in
+        let fixture = try Fixture { attributes in
             attributes[0].validationPredicates = [.init(format: "SELF.spine == 3"), .init(format: "SELF >")]
             attributes[1].validationPredicates = []
             attributes[2].validationPredicates = []
             attributes[3].validationPredicates = [.init(format: "SELF != nil")]
         }
-        let migration = try scene.migration()
+        let migration = try fixture.migration()
         let wanted = ["SELF.spine == 3", "SELF >", "SELF != nil"]
         func check(_ sentences: [String]) {
             for text in wanted {

@@ -1,6 +1,6 @@
+import CoreDataStore
 import Foundation
 import ManagedModel
-import PersistentStore
 
 /// Random rows for a model, within its rules: gaps between keys, dangling references, NULLs, extremes.
 enum RandomData {

@@ -1,6 +1,6 @@
+import CoreDataStore
 import ManagedModel
 import Mapping
-import PersistentStore
 
 /// What an expression or policy code gives for a relationship of one object.
 struct ReferenceClaim {

@@ -1,5 +1,5 @@
+import CoreDataStore
 import ManagedModel
-import PersistentStore
 
 /// A rejected object and the reason that first rejected it.
 package struct ReferenceReject: Hashable, Sendable, CustomStringConvertible {

@@ -1,6 +1,6 @@
+import CoreDataStore
 import ManagedModel
 import Mapping
-import PersistentStore
 
 extension ReferenceMigrator {
     /// Turns the objects into rows of the destination's store.

@@ -1,6 +1,6 @@
+import CoreDataStore
 import ManagedModel
 import Mapping
-import PersistentStore
 
 /// The simple in-memory three-stage migration that the engine is compared with (DESIGN section 3, promise 1): short,
 /// obvious, slow, O(stores) in memory. Knows nothing of passes, batches, spills or files.

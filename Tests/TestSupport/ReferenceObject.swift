@@ -1,5 +1,5 @@
+import CoreDataStore
 import ManagedModel
-import PersistentStore
 
 /// An object of the in-memory graph, of the source or of the destination.
 package final class ReferenceObject {

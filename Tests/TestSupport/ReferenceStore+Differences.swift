@@ -1,4 +1,4 @@
-import PersistentStore
+import CoreDataStore
 
 extension ReferenceStore {
     /// Everything in which this store differs from another of the same schema, a line each; empty when equal.

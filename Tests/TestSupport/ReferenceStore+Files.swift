@@ -1,8 +1,8 @@
 import Archives
 import CSQLite
+import CoreDataStore
 import Foundation
 import ManagedModel
-import PersistentStore
 
 /// A file that is not the store that its model says.
 package struct ReferenceFileError: Error, CustomStringConvertible {

@@ -1,6 +1,6 @@
+import CoreDataStore
 import Diagnostics
 import ManagedModel
-import PersistentStore
 
 /// A store in memory: every row of every table, column by column, as plain values.
 ///

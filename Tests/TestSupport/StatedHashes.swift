@@ -1,7 +1,7 @@
 import Archives
 import CSQLite
+import CoreDataStore
 import Foundation
-import PersistentStore
 
 /// Writes into a store's metadata what only Core Data would.
 package enum StatedHashes {

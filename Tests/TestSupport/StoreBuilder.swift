@@ -1,5 +1,5 @@
+import CoreDataStore
 import ManagedModel
-import PersistentStore
 
 // How tests put rows into a reference store by hand. Wrong names are programmer errors and trap.
 extension ReferenceStore {

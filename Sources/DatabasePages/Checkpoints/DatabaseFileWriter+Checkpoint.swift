@@ -16,7 +16,7 @@ extension DatabaseFileWriter {
     package func save(
         tables: [TableLoader], indexes: [IndexLoader], to state: inout StateWriter
     ) throws(MigrationError) {
-        try output.flush(goesOn: true)
+        try output.flush(continues: true)
         state.write(changeCounter)
         state.write(output.pageCount)
         map.save(to: &state)

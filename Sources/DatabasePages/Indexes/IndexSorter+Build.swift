@@ -99,7 +99,8 @@ extension IndexSorter {
     ///
     /// - Parameter done: the number of entries in the tree, and how many of them were removed before sorting.
     private func build(
-        from sorted: SortedRecords, _ form: HalfWords, into loader: IndexLoader, _ done: (tree: Int, dropped: Int),
+        from sorted: SortedRecords, _ form: CompactIndexEntry, into loader: IndexLoader,
+        _ done: (tree: Int, dropped: Int),
         _ passed: Passed?
     ) throws(MigrationError) -> Outcome {
         let isPair = terms.count == 2
@@ -136,9 +137,10 @@ extension IndexSorter {
                     if isThere { continue }
                     if isPair {
                         try loader.append(
-                            pair: HalfWords.value(ofHalf: high), HalfWords.value(ofHalf: low), form.id(of: record))
+                            pair: CompactIndexEntry.value(ofHalf: high), CompactIndexEntry.value(ofHalf: low),
+                            form.id(of: record))
                     } else {
-                        try loader.append(integer: HalfWords.value(ofHalf: high), form.id(of: record))
+                        try loader.append(integer: CompactIndexEntry.value(ofHalf: high), form.id(of: record))
                     }
                 }
                 next = stop

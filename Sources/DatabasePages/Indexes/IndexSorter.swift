@@ -5,7 +5,7 @@ import SpillStorage
 /// Sorts the entries of one index out of core while the rows of its table are written, then builds the index's tree.
 ///
 /// An entry takes one of three forms. If there are one or two integer columns with values like keys, as in almost all indexes,
-/// it is half words (``HalfWords``). If all columns are of numbers, it is words, with the row's id as the last one. An entry
+/// it is half words (``CompactIndexEntry``). If all columns are of numbers, it is words, with the row's id as the last one. An entry
 /// with a value that no word can hold, in most cases a text, is the record that the index will hold. The sorted streams are
 /// merged.
 ///
@@ -28,7 +28,7 @@ package final class IndexSorter {
     var sorter: RecordSorter?
     /// Sorts entries of half words; nil unless the index has one or two integer columns.
     var halves: RecordSorter?
-    let form: HalfWords?
+    let form: CompactIndexEntry?
     private let wordMemory: Int
     let takesWords: Bool
     let words: UnsafeMutablePointer<UInt64>
@@ -68,7 +68,7 @@ package final class IndexSorter {
         takesWords = terms.count <= Self.mostWords && terms.allSatisfy(\.hasWords)
         // Values other than numbers are rare in a column of numbers, and integers that are no keys are rare in these indexes;
         // so a small share is enough for them.
-        form = HalfWords(terms)
+        form = CompactIndexEntry(terms)
         let rare = form != nil ? max(memory / 16, min(64 << 10, memory / 4)) : memory / 4
         entryMemory = takesWords ? rare : memory
         wordMemory = form != nil ? rare : memory - rare
@@ -111,7 +111,8 @@ package final class IndexSorter {
 
     /// Adds the entries of a batch's rows, as half words if possible.
     private func append(
-        _ batch: borrowing RowBatch, from start: Int, to halves: RecordSorter, _ form: HalfWords, _ firstID: Int64?
+        _ batch: borrowing RowBatch, from start: Int, to halves: RecordSorter, _ form: CompactIndexEntry,
+        _ firstID: Int64?
     ) throws(MigrationError) {
         let isPair = terms.count == 2
         let (first, second) = (slots[0], slots[isPair ? 1 : 0])
@@ -123,14 +124,14 @@ package final class IndexSorter {
             while row < end {
                 let cells = batch.cells(ofRow: row)
                 let id = firstID.map { $0 + Int64(row) } ?? batch.key(row)
-                if form.width == 1, let half = HalfWords.half(of: cells[first]),
-                    let other = isPair ? HalfWords.half(of: cells[second]) : 0,
+                if form.width == 1, let half = CompactIndexEntry.half(of: cells[first]),
+                    let other = isPair ? CompactIndexEntry.half(of: cells[second]) : 0,
                     let word = form.word(of: half, other, id: id)
                 {
                     room[written] = word
                     written += 1
-                } else if form.width == 2, let half = HalfWords.half(of: cells[first]),
-                    let other = HalfWords.half(of: cells[second])
+                } else if form.width == 2, let half = CompactIndexEntry.half(of: cells[first]),
+                    let other = CompactIndexEntry.half(of: cells[second])
                 {
                     room[2 * written] = half << 32 | other
                     room[2 * written + 1] = SortKey.encode(id)

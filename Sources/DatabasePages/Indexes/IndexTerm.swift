@@ -49,7 +49,7 @@ package struct IndexTerm: Sendable {
             } else {
                 word = Self.word(of: cell.realValue)
             }
-        case .text, .blob, .huge, .absent, .encoded: return nil
+        case .text, .blob, .huge, .absent, .rawRecord: return nil
         }
         return isAscending ? word : ~word
     }

@@ -142,15 +142,15 @@ final class PageOutput {
 
     /// Writes the buffered pages, and waits until everything is written.
     ///
-    /// - Parameter goesOn: true if more pages will come: then these are written with direct I/O too, like those before and
+    /// - Parameter continues: true if more pages will come: then these are written with direct I/O too, like those before and
     ///   after.
-    func flush(goesOn: Bool = false) throws(MigrationError) {
+    func flush(continues: Bool = false) throws(MigrationError) {
         try stream.wait()
         let count = Int(pageCount + 1 - firstBuffered) * PageGeometry.pageSize
         guard count > 0 else { return }
         let bytes = UnsafeRawBufferPointer(start: buffer, count: count)
         note(bytes, from: firstBuffered)
-        if goesOn, later != nil {
+        if continues, later != nil {
             try stream.write(bytes, at: offset(of: firstBuffered))
         } else {
             try write(bytes, at: offset(of: firstBuffered))

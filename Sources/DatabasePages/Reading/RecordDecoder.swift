@@ -27,7 +27,7 @@ final class RecordDecoder {
     private let copies: [(from: Int, to: Int)]
     private let largest: Int
     private let overflow: OverflowReader
-    private let runs: RecordRuns
+    private let runs: RawFieldRanges
 
     /// The largest header in bytes that SQLite reads: that of 32,767 columns.
     private static let headerLimit = 98307
@@ -58,7 +58,7 @@ final class RecordDecoder {
             plan[field] = slots[field] < 0 ? -1 : slots[field] | (areReal[field] ? Self.realFlag : 0)
         }
         filledSlots = Set(request.fields.map(\.slot) + request.keySlots).count
-        runs = RecordRuns(request)
+        runs = RawFieldRanges(request)
         overflow = OverflowReader(file: file)
     }
 
@@ -118,7 +118,7 @@ final class RecordDecoder {
     private static func fields(
         _ header: UnsafeRawPointer, headerEnd: UnsafeRawPointer, end: UnsafeRawPointer, plan: UnsafePointer<Int32>,
         count: Int, cells: UnsafeMutablePointer<Cell>, pages: UnsafeRawPointer?, arena: UnsafeMutableRawPointer?,
-        offset: Int, runs: UnsafePointer<RecordRuns.Run>
+        offset: Int, runs: UnsafePointer<RawFieldRanges.Run>
     ) -> Int {
         var header = header
         var body = headerEnd
@@ -129,7 +129,7 @@ final class RecordDecoder {
             if field == run.pointee.first {
                 let (fields, slot) = (run.pointee.count, run.pointee.slot)
                 if let pages, let ends = run.pointee.ends(header, headerEnd: headerEnd, body, end: end) {
-                    cells[slot] = .encoded(
+                    cells[slot] = .rawRecord(
                         header: header - pages, headerLength: ends.header - header, body: body - pages,
                         bodyLength: ends.body - body, slots: fields)
                     (header, body) = ends

@@ -39,7 +39,7 @@ extension TableScan {
 
 /// The fields of an index's entries in the records of its table, and the layout of the half words.
 struct EntryFields {
-    let form: HalfWords
+    let form: CompactIndexEntry
     private let first: Int
     /// The second field; -1 if the index is over one column.
     private let second: Int
@@ -49,7 +49,7 @@ struct EntryFields {
     /// Makes a request for the entries of an index.
     ///
     /// - Parameter fields: the fields of the index's columns: one field, or two different ones.
-    init(_ fields: [Int], form: HalfWords) {
+    init(_ fields: [Int], form: CompactIndexEntry) {
         precondition(fields.count == 1 || fields.count == 2 && fields[0] != fields[1])
         self.form = form
         first = fields[0]
@@ -180,7 +180,7 @@ struct EntryFields {
         }
     }
 
-    /// The half of a value, like ``HalfWords/half(of:)``; a number above all halves if it has none (a negative number, a real).
+    /// The half of a value, like ``CompactIndexEntry/half(of:)``; a number above all halves if it has none (a negative number, a real).
     @inline(__always)
     private static func half(_ bytes: UnsafeRawPointer, _ serial: UInt64, _ width: Int) -> UInt64 {
         if serial == 0 { return 0 }

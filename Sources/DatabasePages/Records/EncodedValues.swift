@@ -8,11 +8,11 @@ package enum EncodedValues {
     /// - Precondition: a ``RecordDecoder`` made the cell.
     package static func decode(_ cells: UnsafeMutablePointer<Cell>, of batch: borrowing RowBatch) {
         let cell = cells.pointee
-        let (types, body, _) = batch.encoded(cell)
+        let (types, body, _) = batch.rawRecord(cell)
         guard let header = types.baseAddress, let bytes = body.baseAddress else { return }
         let start = cell.encodedBody
         var (place, offset) = (0, 0)
-        for slot in 0..<cell.encodedSlots {
+        for slot in 0..<cell.rawRecordSlots {
             guard let serial = RecordForm.varint(header, &place, end: types.count),
                 let size = RecordForm.size(ofSerial: serial), size <= body.count - offset
             else { preconditionFailure("an encoded cell has no values that fit it") }

@@ -78,8 +78,8 @@ extension RecordEncoder {
                     }
                 }
                 body += length
-            case .encoded:
-                let values = batch.encoded(cell)
+            case .rawRecord:
+                let values = batch.rawRecord(cell)
                 let length = values.body.count
                 guard length < bodyEnd - body, let typesFrom = values.types.baseAddress,
                     let bodyFrom = values.body.baseAddress
@@ -97,7 +97,7 @@ extension RecordEncoder {
                     body.copyMemory(from: bodyFrom, byteCount: length)
                 }
                 body += length
-                slot &+= cell.encodedSlots &- 1
+                slot &+= cell.rawRecordSlots &- 1
             case .huge, .absent: return false
             }
         }

@@ -84,7 +84,7 @@ final class RecordEncoder {
         precondition(batch.slots >= count)
         let cells = batch.cells(ofRow: row)
         for slot in 0..<count {
-            if cells[slot].kind == .encoded { EncodedValues.decode(cells + slot, of: batch) }
+            if cells[slot].kind == .rawRecord { EncodedValues.decode(cells + slot, of: batch) }
             body += try place(cells[slot], of: batch, slot)
             header += Varint.length(serials[slot])
         }
@@ -162,7 +162,7 @@ final class RecordEncoder {
             serials[slot] = UInt64(bytes.count) * 2 + 12
             return bytes.count
         case .huge: return try place(huge: batch.huge(cell), slot)
-        case .absent, .encoded: preconditionFailure("an absent cell reached the page writer")
+        case .absent, .rawRecord: preconditionFailure("an absent cell reached the page writer")
         }
     }
 

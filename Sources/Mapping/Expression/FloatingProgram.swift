@@ -70,7 +70,7 @@ enum FloatingProgram {
                     switch cell.kind {
                     case .real: target[place] = cell.realValue
                     case .integer: target[place] = Double(cell.integerValue)
-                    case .null, .absent, .encoded:
+                    case .null, .absent, .rawRecord:
                         target[place] = 0
                         missing |= 1 << UInt64(place)
                     default: return false

@@ -37,7 +37,7 @@ extension ProgramRun {
             decimals[Int(step.d)] = ExactDecimal(Decimal(exactText: text) ?? .nan)
             return ProgramRegister(bits: 0, length: 0, kind: .decimal)
         case .blob: throw ProgramFault(foldFailure: source.pointee.bytes(cell))
-        case .null, .absent, .encoded, .reference: return ProgramRegister()
+        case .null, .absent, .rawRecord, .reference: return ProgramRegister()
         case .huge: preconditionFailure("a huge value is only copied")
         }
     }

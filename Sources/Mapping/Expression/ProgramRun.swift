@@ -130,7 +130,7 @@ struct ProgramRun {
     private func load(_ step: ProgramInstruction) throws(ProgramFault) -> ProgramRegister {
         let cell = source.pointee[row, Int(step.n)]
         switch (step.operation, cell.kind) {
-        case (_, .null), (_, .absent), (_, .encoded): return ProgramRegister()
+        case (_, .null), (_, .absent), (_, .rawRecord): return ProgramRegister()
         case (.loadWhole, .integer): return .integer(cell.integerValue)
         case (.loadReal, .real): return .real(cell.realValue)
         case (.loadReal, .integer): return .real(Double(cell.integerValue))

@@ -89,7 +89,7 @@ package final class RunJournal {
     ///
     /// - Throws: `journal.full`, `journal.io` (74).
     package init(
-        goingOn path: String, after contents: Contents, calls: any FileCalls = SystemFileCalls()
+        continuing path: String, after contents: Contents, calls: any FileCalls = SystemFileCalls()
     ) throws(MigrationError) {
         self.path = path
         self.calls = calls

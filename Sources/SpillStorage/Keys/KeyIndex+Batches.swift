@@ -171,7 +171,7 @@ extension KeyIndex {
         if hot.pointee.span.holds(key) { return true }
         // A bitmap or holes, the usual forms, tell this without the key's rank.
         var range: DenseRange?
-        if try goOn(to: key, &range), let range { return range.contains(key, &hot.pointee.span) }
+        if try advance(to: key, &range), let range { return range.contains(key, &hot.pointee.span) }
         return try find(key) >= 0
     }
 
@@ -183,7 +183,7 @@ extension KeyIndex {
         if hot.pointee.span.holds(key) { return hot.pointee.span.rank(of: key) }
         var range: DenseRange?
         let rank: Int
-        if try goOn(to: key, &range), let range {
+        if try advance(to: key, &range), let range {
             rank = range.rank(of: key, &hot.pointee.span)
         } else {
             rank = try find(key)
@@ -207,7 +207,7 @@ extension KeyIndex {
                 found[index] = true
             } else if last == nil, index > 0, key == keys[index - 1] {
                 found[index] = found[index - 1]
-            } else if try goOn(to: key, &last), let last {
+            } else if try advance(to: key, &last), let last {
                 found[index] = last.contains(key, &span)
             } else {
                 found[index] = try find(key) >= 0
@@ -217,7 +217,7 @@ extension KeyIndex {
 
     /// Tells whether a range covers a key, and finds another range if `last` does not.
     @inline(__always)
-    private func goOn(to key: Int64, _ last: inout DenseRange?) throws(MigrationError) -> Bool {
+    private func advance(to key: Int64, _ last: inout DenseRange?) throws(MigrationError) -> Bool {
         if let last, last.holds(key) { return true }
         last = try range(of: key)
         if let last, last.holds(key) { return true }
@@ -239,7 +239,7 @@ extension KeyIndex {
             let key = keys[index]
             if span.holds(key) {
                 ranks[index] = Int64(span.rank(of: key))
-            } else if try goOn(to: key, &last), let last {
+            } else if try advance(to: key, &last), let last {
                 ranks[index] = Int64(last.rank(of: key, &span))
             } else {
                 ranks[index] = Int64(try find(key))

@@ -29,7 +29,7 @@ struct RecordBlockCache: ~Copyable {
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     mutating func block(
-        _ index: Int, of run: RecordRun
+        _ index: Int, of run: SortedRecordFile
     ) throws(MigrationError) -> (records: UnsafePointer<UInt64>, count: Int) {
         let key = UInt64(run.number) << 32 | UInt64(index)
         if last >= 0, slots[last].key == key { return (UnsafePointer(slots[last].records), slots[last].count) }

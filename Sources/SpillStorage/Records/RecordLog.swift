@@ -29,7 +29,7 @@ package final class RecordLog {
     /// The ends of the sorted segments in memory; records after the last one are not sorted.
     private var segmentEnds: [Int] = []
     /// The runs, oldest first; levels never rise towards newer runs.
-    private var runs: [RecordRun] = []
+    private var runs: [SortedRecordFile] = []
     /// The number of records in the log.
     @exclusivity(unchecked) package private(set) var count = 0
     /// The number of runs written, including those that merges wrote.
@@ -158,7 +158,7 @@ package final class RecordLog {
         count = try state.count(upTo: .max)
         for _ in 0..<(try state.count(upTo: 1 << 20)) {
             runs.append(
-                try RecordRun(
+                try SortedRecordFile(
                     restoring: &state, directory: directory, named: name, width: width, indexWords: indexWords,
                     recordsPerBlock: recordsPerBlock, number: memory.nextRun(), scratch: memory.stored,
                     block: memory.block))
@@ -495,9 +495,9 @@ package final class RecordLog {
         if merged.count * width * 8 > 4 << 20 { ProcessMemory.trim() }
     }
 
-    private func newRun(level: Int) throws(MigrationError) -> RecordRun {
+    private func newRun(level: Int) throws(MigrationError) -> SortedRecordFile {
         runsWritten += 1
-        return try RecordRun(
+        return try SortedRecordFile(
             directory: directory, named: name, width: width, indexWords: indexWords,
             recordsPerBlock: recordsPerBlock, number: memory.nextRun(), level: level, scratch: memory.stored,
             block: memory.block)

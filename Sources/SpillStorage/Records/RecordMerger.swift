@@ -4,7 +4,7 @@ import Diagnostics
 ///
 /// Memory: one block, or the records it was given. It keeps the run, and so its file, alive.
 final class RecordSource {
-    private let run: RecordRun?
+    private let run: SortedRecordFile?
     private let isOnlyReading: Bool
     private var nextBlock: Int
     private let endBlock: Int
@@ -18,7 +18,7 @@ final class RecordSource {
     /// Makes a stream of the blocks of a run as it is now.
     ///
     /// - Parameter isOnlyReading: true if nobody else reads them; a block that was read is then given back to the disk.
-    init(run: RecordRun, from block: Int = 0, isOnlyReading: Bool = false) {
+    init(run: SortedRecordFile, from block: Int = 0, isOnlyReading: Bool = false) {
         self.run = run
         self.isOnlyReading = isOnlyReading
         nextBlock = block

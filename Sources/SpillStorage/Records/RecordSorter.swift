@@ -40,7 +40,7 @@ package final class RecordSorter {
     @exclusivity(unchecked) private var gathered = 0
     private var sortSpace: SortBuffer?
     private var sortSpaceCapacity = 0
-    private var runs: [RecordRun] = []
+    private var runs: [SortedRecordFile] = []
     private let scratch = RawBuffer()
     private let block = RawBuffer()
     /// The number of records appended.
@@ -205,7 +205,7 @@ package final class RecordSorter {
         guard try state.count(upTo: .max) == recordsPerBlock else { return false }
         for _ in 0..<(try state.count(upTo: 1 << 12)) {
             runsWritten += 1
-            let run = try RecordRun(
+            let run = try SortedRecordFile(
                 restoring: &state, directory: directory, named: name, width: width, indexWords: 0,
                 recordsPerBlock: recordsPerBlock, number: runsWritten, scratch: scratch, block: block)
             guard run.count > 0, run.count <= Self.mostInRun else { throw StateReader.damaged("a run of records") }
@@ -364,9 +364,9 @@ package final class RecordSorter {
         if run.count * width * 8 > 4 << 20 { ProcessMemory.trim() }
     }
 
-    private func newRun(level: Int) throws(MigrationError) -> RecordRun {
+    private func newRun(level: Int) throws(MigrationError) -> SortedRecordFile {
         runsWritten += 1
-        return try RecordRun(
+        return try SortedRecordFile(
             directory: directory, named: name, width: width, indexWords: 0, recordsPerBlock: recordsPerBlock,
             number: runsWritten, level: level, scratch: scratch, block: block)
     }

@@ -52,7 +52,7 @@ enum RowCodec {
             place.storeBytes(of: cell.kind.rawValue, as: UInt8.self)
             place += 1
             switch cell.kind {
-            case .null, .absent, .encoded: break
+            case .null, .absent, .rawRecord: break
             case .integer: put(zigzag(cell.bits), at: &place)
             case .real:
                 place.storeBytes(of: cell.bits.littleEndian, as: UInt64.self)
@@ -125,7 +125,7 @@ enum RowCodec {
             let isOpen = targets[slot].kind == .absent
             switch kind {
             case .null: if isOpen { targets[slot] = .null }
-            case .absent, .encoded: break
+            case .absent, .rawRecord: break
             case .huge:
                 guard let number = varint(cells, &offset), let source = huge.source(number),
                     let key = varint(cells, &offset), let count = varint(cells, &offset),

@@ -24,8 +24,8 @@ package final class RowSpill {
     private let directory: WorkDirectory
     private let name: String
     private let memory: RowMemory
-    @exclusivity(unchecked) private(set) var rows: RowRun?
-    @exclusivity(unchecked) private(set) var patchRuns: [RowRun] = []
+    @exclusivity(unchecked) private(set) var rows: SortedRowFile?
+    @exclusivity(unchecked) private(set) var patchRuns: [SortedRowFile] = []
     @exclusivity(unchecked) private var patches = PatchBuffer()
     /// The key of the row appended last, even if it was deleted since.
     @exclusivity(unchecked) package private(set) var lastKey: Int64?
@@ -86,7 +86,7 @@ package final class RowSpill {
     package func append(rows indices: Range<Int>, of batch: borrowing RowBatch) throws(MigrationError) {
         precondition(batch.slots == slots)
         guard !indices.isEmpty else { return }
-        let run: RowRun
+        let run: SortedRowFile
         if let rows {
             run = rows
         } else {
@@ -200,8 +200,8 @@ package final class RowSpill {
 
     private func restoredRun(
         _ kind: BlockKind, _ blockBytes: Int, _ state: inout StateReader
-    ) throws(MigrationError) -> RowRun {
-        try RowRun(
+    ) throws(MigrationError) -> SortedRowFile {
+        try SortedRowFile(
             restoring: &state, directory: directory, named: kind == .rows ? name : name + "-patches", kind: kind,
             number: memory.nextRun(), blockBytes: blockBytes, scratch: memory.scratch, huge: memory.huge)
     }
@@ -232,7 +232,7 @@ package final class RowSpill {
 
     /// Fills absent cells from a row of a block. Returns true if it marks a deletion.
     func apply(
-        _ block: RowBlock, _ place: Int, of run: RowRun, block index: Int, into batch: inout RowBatch, row: Int
+        _ block: RowBlock, _ place: Int, of run: SortedRowFile, block index: Int, into batch: inout RowBatch, row: Int
     ) throws(MigrationError) -> Bool {
         guard let slice = block.slice(place) else { throw run.damaged(block: index) }
         if slice.isDeleted { return true }
@@ -315,8 +315,8 @@ package final class RowSpill {
         patchRuns.append(merged)
     }
 
-    private func newRun(_ kind: BlockKind, level: Int, blockBytes: Int) throws(MigrationError) -> RowRun {
-        try RowRun(
+    private func newRun(_ kind: BlockKind, level: Int, blockBytes: Int) throws(MigrationError) -> SortedRowFile {
+        try SortedRowFile(
             directory: directory, named: kind == .rows ? name : name + "-patches", kind: kind,
             number: memory.nextRun(), level: level, blockBytes: blockBytes, scratch: memory.scratch, huge: memory.huge)
     }

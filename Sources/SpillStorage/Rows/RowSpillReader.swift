@@ -5,7 +5,7 @@ import Rows
 ///
 /// Memory: one block.
 final class RowWalk {
-    let run: RowRun
+    let run: SortedRowFile
     private(set) var block: RowBlock
     private(set) var index = 0
     private(set) var place = 0
@@ -13,7 +13,7 @@ final class RowWalk {
     /// Makes a walk that is at the first row.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
-    init(_ run: RowRun) throws(MigrationError) {
+    init(_ run: SortedRowFile) throws(MigrationError) {
         self.run = run
         block = run.blockCount > 0 ? try run.read(0) : run.open
     }
@@ -150,7 +150,7 @@ package final class RowSpillReader {
         walks = matched
     }
 
-    private func find(_ key: Int64, in rows: RowRun) throws(MigrationError) {
+    private func find(_ key: Int64, in rows: SortedRowFile) throws(MigrationError) {
         index = try rows.blockHolding(key) ?? 0
         block = index < rows.blockCount ? try rows.read(index) : rows.open
     }

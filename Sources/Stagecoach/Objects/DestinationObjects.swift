@@ -1,7 +1,7 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
-import PersistentStore
 import Rows
 import SpillStorage
 
@@ -32,7 +32,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     /// Stored default values by entity index, each with its column.
     var statistics = FetchStatistics()
     /// Stored defaults by entity index: column and value.
-    private var defaults: [Int: [(column: Int, value: StoredValue)]] = [:]
+    private var defaults: [Int: [(column: Int, value: ColumnValue)]] = [:]
 
     init(session: MigrationSession, rows: [DestinationRows], links: LinkStores) {
         self.session = session
@@ -70,7 +70,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     /// Restores the contents of a checkpoint into empty objects.
     ///
     /// - Parameter keys: the keys of mappings without a policy, by index.
-    func restore(from state: inout StateReader, keys: [Int: MappingKeys]) throws(MigrationError) {
+    func restore(from state: inout StateReader, keys: [Int: DestinationKeys]) throws(MigrationError) {
         for table in rows { try table.restore(from: &state, keys: keys) }
         try links.restore(from: &state)
         createdByMapping = try state.words().map { Int(Int64(bitPattern: $0)) }
@@ -145,7 +145,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         createdByEntity[index] += count
     }
 
-    private func defaultValues(of entity: EntityDescription) -> [(column: Int, value: StoredValue)] {
+    private func defaultValues(of entity: EntityDescription) -> [(column: Int, value: ColumnValue)] {
         if let known = defaults[entity.index] { return known }
         let found = Self.defaultValues(of: entity, schema: schema)
         defaults[entity.index] = found
@@ -155,11 +155,11 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     /// Returns the model's default values for a new object of an entity, each with its column.
     static func defaultValues(
         of entity: EntityDescription, schema: StoreSchema
-    ) -> [(column: Int, value: StoredValue)] {
-        var found: [(column: Int, value: StoredValue)] = []
+    ) -> [(column: Int, value: ColumnValue)] {
+        var found: [(column: Int, value: ColumnValue)] = []
         for attribute in entity.attributes {
             guard let column = schema.column(of: attribute), let initial = attribute.definition.defaultValue,
-                var value = StoredValue(initial, type: attribute.attributeType)
+                var value = ColumnValue(initial, type: attribute.attributeType)
             else { continue }
             if attribute.definition.allowsExternalBinaryDataStorage { value = value.withInlineMarker }
             found.append((column, value))
@@ -262,7 +262,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
                     try ValueBridge.object(
                         batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
                 } ?? nil
-            guard let reference = value as? StoredReference else { return value }
+            guard let reference = value as? ExternalFileReference else { return value }
             return try session.externalData(reference, of: object, property: name) { external throws(MigrationError) in
                 try external.destinationFile(reference)
             }

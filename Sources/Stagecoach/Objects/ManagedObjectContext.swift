@@ -47,7 +47,7 @@ public final class ManagedObjectContext {
     /// The objects' backing; nil once the migration is over. Objects that are still referenced have no values then.
     private var side: (any Backing)?
     /// The second thread's view of the context while it works ahead; nil if no thread does.
-    @exclusivity(unchecked) var lane: LaneSide?
+    @exclusivity(unchecked) var lane: ConcurrentView?
     /// The number of source objects whose calls a second thread completed before their turn; for tests and
     /// measurements.
     package internal(set) var objectsAhead = 0
@@ -102,7 +102,7 @@ public final class ManagedObjectContext {
     var isOpen: Bool { side != nil }
 
     /// The second thread's view, if that thread is calling and works ahead; else nil.
-    private var ahead: LaneSide? {
+    private var ahead: ConcurrentView? {
         guard let lane, lane.lane.isAhead else { return nil }
         return lane
     }

@@ -1,5 +1,5 @@
+import CoreDataStore
 import ManagedModel
-import PersistentStore
 
 /// The columns and link stores of an object's properties, by name. Names are resolved once for each entity, not once
 /// for each call.

@@ -1,7 +1,7 @@
 import Archives
+import CoreDataStore
 import Diagnostics
 import Foundation
-import PersistentStore
 
 extension PersistentStore {
     /// The type of a store, under the name that newer sources use.

@@ -1,7 +1,7 @@
 import Archives
+import CoreDataStore
 import Foundation
 import ManagedModel
-import PersistentStore
 
 /// The store that a context's objects belong to.
 public final class PersistentStore {

@@ -1,7 +1,7 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
-import PersistentStore
 import Rows
 
 /// The source's objects: faults over the current batch, or over single rows fetched by key. Read-only.
@@ -219,7 +219,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
                     try ValueBridge.object(
                         batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
                 } ?? nil
-            guard let reference = value as? StoredReference else { return value }
+            guard let reference = value as? ExternalFileReference else { return value }
             return try session.externalData(reference, of: object, property: name) { external throws(MigrationError) in
                 try external.sourceFile(reference)
             }

@@ -1,13 +1,13 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
-import PersistentStore
 import Rows
 
 /// Converts between cells and the values that policies see. It is the only connection between rows and objects.
 enum ValueBridge {
     /// Returns a stored value in the form that Core Data gives: NSNumber for integers, floats and Booleans,
-    /// NSDecimalNumber, String, Date, Data, UUID, URL. A value in an external file is a ``StoredReference``, which the
+    /// NSDecimalNumber, String, Date, Data, UUID, URL. A value in an external file is a ``ExternalFileReference``, which the
     /// caller resolves.
     ///
     /// - Throws: `store.valueTooLarge` for a value that does not fit the memory limit.
@@ -15,7 +15,7 @@ enum ValueBridge {
         _ cell: Cell, in batch: borrowing RowBatch, type: AttributeType, isExternal: Bool
     ) throws(MigrationError) -> Any? {
         switch cell.kind {
-        case .null, .absent, .encoded, .reference: return nil
+        case .null, .absent, .rawRecord, .reference: return nil
         case .integer: return number(integer: cell.integerValue, type)
         case .real: return number(real: cell.realValue, type)
         case .text: return text(batch.bytes(cell), type)
@@ -65,7 +65,7 @@ enum ValueBridge {
         guard isExternal, let marker = bytes.first else { return Data(bytes) }
         switch marker {
         case ExternalReference.inlineMarker: return Data(bytes.dropFirst())
-        case ExternalReference.referenceMarker: return StoredReference(bytes)
+        case ExternalReference.referenceMarker: return ExternalFileReference(bytes)
         default: return Data(bytes)
         }
     }
@@ -78,7 +78,7 @@ enum ValueBridge {
     ) throws(MigrationError) {
         // Nearly all values have the attribute's own type, so test for it before all other types.
         if type == .string, let value, Swift.type(of: value) == String.self, let text = value as? String {
-            StoredValue.text(text).store(in: &batch, row: row, slot: slot)
+            ColumnValue.text(text).store(in: &batch, row: row, slot: slot)
             return
         }
         guard let value = unwrapped(value) else {
@@ -107,9 +107,9 @@ enum ValueBridge {
 
     private static func stored(
         _ value: Any, _ type: AttributeType, _ isExternal: Bool
-    ) throws(MigrationError) -> StoredValue? {
+    ) throws(MigrationError) -> ColumnValue? {
         switch type {
-        case .string: return text(of: value).map(StoredValue.text)
+        case .string: return text(of: value).map(ColumnValue.text)
         case .uri: return ((value as? URL) ?? (value as? NSURL).map { $0 as URL }).map { .text($0.absoluteString) }
         case .uuid:
             return (value as? NSUUID).map { object in
@@ -121,16 +121,16 @@ enum ValueBridge {
             }
         case .binaryData, .transformable:
             guard let data = (value as? Data) ?? (value as? NSData).map({ Data(referencing: $0) }) else { return nil }
-            let blob = StoredValue.blob(Array(data))
+            let blob = ColumnValue.blob(Array(data))
             return isExternal ? blob.withInlineMarker : blob
         case .boolean, .integer16, .integer32, .integer64: return try integer(value, type)
-        case .double: return double(value).map(StoredValue.real)
+        case .double: return double(value).map(ColumnValue.real)
         case .float:
             guard let number = double(value) else { return nil }
             let rounded = Float(number)
             guard rounded.isFinite || !number.isFinite else { throw outOfRange("\(number)", type) }
             return .real(Double(rounded))
-        case .decimal: return decimal(value).map(StoredValue.decimal)
+        case .decimal: return decimal(value).map(ColumnValue.decimal)
         case .undefined, .objectID, .composite: return nil
         }
     }
@@ -143,7 +143,7 @@ enum ValueBridge {
         (value as? String) ?? (value as? NSString).map { $0 as String }
     }
 
-    private static func integer(_ value: Any, _ type: AttributeType) throws(MigrationError) -> StoredValue? {
+    private static func integer(_ value: Any, _ type: AttributeType) throws(MigrationError) -> ColumnValue? {
         let number: Int64
         switch int64(value) {
         case .integer(let whole): number = whole

@@ -1,6 +1,6 @@
+import CoreDataStore
 import Diagnostics
 import ManagedModel
-import PersistentStore
 import Rows
 
 /// Members of objects that are themselves reached from a window. One statement reads them for many owners, wherever the
@@ -34,7 +34,7 @@ extension WindowRelations {
         _ relationship: RelationshipDescription, _ owners: [Int64], memberTable: Int
     ) throws(MigrationError) -> Members? {
         let schema = session.layout.schema
-        let slots = SourceSlots(entity: relationship.entity, schema: schema)
+        let slots = SourceColumns(entity: relationship.entity, schema: schema)
         guard let path = slots.memberPath([relationship]) else { return nil }
         var columns: [SelectedColumn] = [.computed(0), .own(EntityTable.entityColumn)]
         var selection = MemberSelection(path: path, columns: columns, ownerSlot: 0)

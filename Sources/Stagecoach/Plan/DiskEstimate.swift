@@ -1,8 +1,8 @@
+import CoreDataStore
 import Diagnostics
 import Glibc
 import ManagedModel
 import Mapping
-import PersistentStore
 
 /// Estimates the size of a mapping's rows in the destination from sampled rows of the source.
 ///

@@ -1,7 +1,7 @@
+import CoreDataStore
 import Diagnostics
 import ManagedModel
 import Mapping
-import PersistentStore
 
 /// Decides which data a run leaves behind and what has to be counted for it: see ``LeftBehind``.
 ///

@@ -1,7 +1,7 @@
+import CoreDataStore
 import Diagnostics
 import ManagedModel
 import Mapping
-import PersistentStore
 
 /// Resolves a mapping model against the two schemas: names become tables, columns and candidates of lookups.
 struct MappingResolution {
@@ -34,7 +34,7 @@ struct MappingResolution {
                 guard let column = destination.column(of: attribute) else { continue }
                 let property = mapping.attributeMapping(named: attribute.name)
                 var initial = (property?.carriedValue ?? attribute.definition.defaultValue).flatMap {
-                    StoredValue($0, type: attribute.attributeType)
+                    ColumnValue($0, type: attribute.attributeType)
                 }
                 if attribute.definition.allowsExternalBinaryDataStorage { initial = initial?.withInlineMarker }
                 let evaluation = try evaluation(of: property, attribute, mapping, sourceEntity)
@@ -75,7 +75,7 @@ struct MappingResolution {
         context.property = property.name
         context.entityMapping = mapping.name
         do throws(MigrationError) {
-            var slots = SourceSlots(entity: entity, schema: source)
+            var slots = SourceColumns(entity: entity, schema: source)
             let program = try ExpressionProgram(
                 compiling: expression, to: attribute.attributeType, resolver: &slots, context: context)
             // A computed value for external storage gets its marker, or its file, only when an object stores it.
@@ -153,7 +153,7 @@ struct MappingResolution {
             column: mapping.sourceFilterColumn ?? mapping.column, entity: mapping.sourceEntityName,
             entityMapping: mapping.name, expression: filter.format)
         do throws(MigrationError) {
-            var slots = SourceSlots(entity: entity, schema: source)
+            var slots = SourceColumns(entity: entity, schema: source)
             _ = try PredicateProgram(compiling: filter, resolver: &slots, context: context)
             guard filter.looksIntoExternalData(of: entity, names: source.model.externalAttributeNames) else {
                 return false

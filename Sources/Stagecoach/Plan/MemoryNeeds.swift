@@ -1,6 +1,6 @@
+import CoreDataStore
 import ManagedModel
 import Mapping
-import PersistentStore
 
 /// The memory that models and mapping models need beside the shares of ``MemoryShares``, independent of the number of
 /// rows: compiled programs of entity mappings, their key indices and association tables, statements, and batches of

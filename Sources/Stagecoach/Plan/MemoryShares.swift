@@ -16,7 +16,7 @@ struct MemoryShares: Sendable {
     let keys: Int
     /// All external sorts that run at the same time, together.
     let sorts: Int
-    /// Blocks and buffers of spilled rows and patches on the staged path.
+    /// Blocks and buffers of spilled rows and patches on the policy path.
     let spill: Int
     /// The links of all relationships together, while user code may run. Few sorts run then.
     let links: Int

@@ -1,4 +1,4 @@
-import PersistentStore
+import CoreDataStore
 
 /// The plan of a migration with the reasons for it; can be printed, saved, reviewed and run.
 ///

@@ -1,6 +1,6 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
-import PersistentStore
 
 /// A source that CloudKit mirrors: Core Data keeps the state of the sync in tables of the store.
 enum MirroredSource {

@@ -1,6 +1,6 @@
+import CoreDataStore
 import Diagnostics
 import ManagedModel
-import PersistentStore
 
 /// Describes a mapping model's work and the reasons for it, as a ``MigrationPlan/Model``.
 struct PlanDescription {

@@ -1,7 +1,7 @@
+import CoreDataStore
 import Diagnostics
 import ManagedModel
 import Mapping
-import PersistentStore
 
 extension MigrationPlan {
     /// The inputs that a plan was made for: enough to see whether it still fits, and what differs.

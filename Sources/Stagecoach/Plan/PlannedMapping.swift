@@ -1,7 +1,7 @@
+import CoreDataStore
 import Diagnostics
 import ManagedModel
 import Mapping
-import PersistentStore
 import Rows
 
 /// An entity mapping with its names resolved to tables, columns and candidates.
@@ -38,16 +38,16 @@ final class PlannedMapping {
 
     var name: String { mapping.name }
     /// True if the mapping belongs to a mapping model that ran before: it answers lookups and makes no objects.
-    private(set) var isEarlier = false
+    private(set) var belongsToPreviousModel = false
     /// True if a policy runs the mapping's stages: the policy that it names, or the standard one if an expression gives
     /// its source objects.
-    var hasPolicy: Bool { mayBeAssociatedByHand && !isEarlier }
+    var hasPolicy: Bool { mayBeAssociatedByHand && !belongsToPreviousModel }
     /// True if the mapping makes one destination row for each source row without user code.
-    var isDeclarative: Bool { source != nil && destination != nil && !hasPolicy && !isEarlier }
+    var isDeclarative: Bool { source != nil && destination != nil && !hasPolicy && !belongsToPreviousModel }
     /// True if the links of its policy's objects are found by keys: see ``RelatingByKeys``.
     var isRelatedByKeys = false
     /// True if its relationship mappings define all links of its objects: no user code sets any.
-    var hasDeclaredLinks: Bool { isDeclarative || (isRelatedByKeys && !isEarlier) }
+    var hasDeclaredLinks: Bool { isDeclarative || (isRelatedByKeys && !belongsToPreviousModel) }
     /// True if policy code may associate or have associated objects for the mapping, in this model's run or before.
     var mayBeAssociatedByHand: Bool { mapping.hasPolicy || sourceExpression != nil }
     /// Tells whether an object of an entity may be one of the mapping's source objects.
@@ -57,9 +57,9 @@ final class PlannedMapping {
     }
 
     /// Marks the mapping as one of a model that has run.
-    func retire() { isEarlier = true }
+    func retire() { belongsToPreviousModel = true }
     /// Marks the mapping as one of a model that is about to run again.
-    func revive() { isEarlier = false }
+    func revive() { belongsToPreviousModel = false }
 
     init(
         index: Int, mapping: EntityMapping, source: EntityDescription?, sourceTable: Int?,
@@ -126,7 +126,7 @@ struct PlannedAttribute {
     /// True if a nil result becomes the default, because inference added the expression and the attribute is required.
     let replacesNil: Bool
     /// The default as stored, from the model or from a version passed on the way; nil if there is none.
-    let defaultValue: StoredValue?
+    let defaultValue: ColumnValue?
     /// True if only objects can evaluate the expression.
     let needsObjects: Bool
     /// The reason why the expression's value does not fit, if it may never be evaluated. A row that evaluates it fails
@@ -222,8 +222,8 @@ struct MemberArgument {
     /// Returns the slots of an owner's row, with the members' collection last.
     ///
     /// - Throws: `expression.…` for a condition that does not compile.
-    func slots(_ entity: EntityDescription, schema: StoreSchema) throws(MigrationError) -> SourceSlots {
-        var slots = SourceSlots(entity: entity, schema: schema)
+    func slots(_ entity: EntityDescription, schema: StoreSchema) throws(MigrationError) -> SourceColumns {
+        var slots = SourceColumns(entity: entity, schema: schema)
         _ = try slots.slot(for: fold, level: 0)
         return slots
     }

@@ -1,6 +1,6 @@
+import CoreDataStore
 import Diagnostics
 import ManagedModel
-import PersistentStore
 
 /// Decides the keys and cuts the work of one mapping model into passes.
 struct Planner {

@@ -1,6 +1,6 @@
+import CoreDataStore
 import ManagedModel
 import Mapping
-import PersistentStore
 
 /// Finds the stored properties of the source that the entity mappings read, for the objects of each source entity. The
 /// result depends on the planned mappings alone.

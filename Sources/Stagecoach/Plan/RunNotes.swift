@@ -1,5 +1,5 @@
+import CoreDataStore
 import Foundation
-import PersistentStore
 
 /// The notes of the report for the user, as sentences.
 enum RunNotes {

@@ -1,6 +1,6 @@
+import CoreDataStore
 import Diagnostics
 import ManagedModel
-import PersistentStore
 
 /// Checks that a store was written by a model, before anything is read with the wrong model.
 enum StoreMatch {

@@ -1,5 +1,5 @@
+import CoreDataStore
 import ManagedModel
-import PersistentStore
 
 /// The graph of references between destination tables, as the entity mappings relate their objects.
 ///

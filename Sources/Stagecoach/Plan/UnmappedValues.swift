@@ -1,7 +1,7 @@
+import CoreDataStore
 import Diagnostics
 import ManagedModel
 import Mapping
-import PersistentStore
 
 /// Counts the values of properties that a mapping model could not map and leaves behind.
 struct UnmappedValues {

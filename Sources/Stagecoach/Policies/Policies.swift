@@ -38,7 +38,7 @@ final class Policies {
 
     /// Returns the class name of a policy whose state cannot be saved; nil for any other policy.
     func statefulName(_ mapping: PlannedMapping, _ policy: EntityMigrationPolicy) -> String? {
-        guard !(policy is any ResumablePolicy), !StoredState.isAbsent(in: policy) else { return nil }
+        guard !(policy is any ResumablePolicy), !PolicyStoredProperties.isAbsent(in: policy) else { return nil }
         return mapping.mapping.entityMigrationPolicyClassName ?? String(describing: type(of: policy))
     }
 

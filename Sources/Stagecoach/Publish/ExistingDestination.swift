@@ -1,7 +1,7 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Glibc
-import PersistentStore
 
 /// The store at the destination that is appended to, locked from the beginning of the run to its end. It is copied, and
 /// replaced by the finished copy in one step. Until then it is unchanged, except that its -wal was checkpointed into the main

@@ -1,10 +1,10 @@
 import Archives
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
-import PersistentStore
 
 /// The end of a load: triggers are made, metadata and the cached model are written. An appended store already has them.
 struct Publication {

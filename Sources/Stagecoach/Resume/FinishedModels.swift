@@ -27,7 +27,7 @@ enum FinishedModels {
     /// - Parameter mappings: the entity mappings of all mapping models, each at its index.
     /// - Throws: `journal.damaged`, `spill.io` (74).
     static func restore(
-        _ bytes: [UInt8], _ turns: RunRecord.Turns, in session: MigrationSession, mappings: [PlannedMapping]
+        _ bytes: [UInt8], _ turns: JournalRecord.Turns, in session: MigrationSession, mappings: [PlannedMapping]
     ) throws(MigrationError) {
         var state = StateReader(bytes)
         var tables: [MappingAssociations] = []
@@ -40,7 +40,7 @@ enum FinishedModels {
             let keys = try state.optional { state throws(MigrationError) in
                 let isKept = try state.flag()
                 let holdsEveryRow = try state.flag()
-                let made = MappingKeys(
+                let made = DestinationKeys(
                     mapping: mapping, mode: isKept ? .kept : .sequential,
                     index: KeyIndex(directory: session.associations.directory, name: "keys", memory: share))
                 made.holdsEveryRow = holdsEveryRow

@@ -34,20 +34,21 @@ final class JournalWriter: @unchecked Sendable {
     ///   - spills: the directory of the spill files that states name.
     /// - Throws: `journal.full`, `journal.io` (74).
     init(
-        _ path: String, header: RunRecord.Header, earlier: EarlierRun?, storePath: String, spills: WorkDirectory,
+        _ path: String, header: JournalRecord.Header, earlier: InterruptedRun?, storePath: String,
+        spills: WorkDirectory,
         failure: Int? = nil
     ) throws {
         failAfter = failure
         self.storePath = storePath
         self.spills = spills
-        killAfter = RunCheckpoints.setting("STAGECOACH_KILL_AT_RECORD")
+        killAfter = CheckpointScheduler.setting("STAGECOACH_KILL_AT_RECORD")
         if let earlier {
-            journal = try RunJournal(goingOn: path, after: earlier.journal)
+            journal = try RunJournal(continuing: path, after: earlier.journal)
             headerPlace = earlier.journal.places.first ?? 0
             latest = earlier.statePlaces
         } else {
             journal = try RunJournal(creating: path)
-            headerPlace = try journal.append(RunRecord.record(header))
+            headerPlace = try journal.append(JournalRecord.record(header))
             try journal.synchronizeFolder()
             countAppended()
         }
@@ -56,7 +57,7 @@ final class JournalWriter: @unchecked Sendable {
     /// True while a record is being written.
     var isBusy: Bool { busy.load(ordering: .acquiring) }
 
-    /// The ``RunRecord/State/ordinal`` of the last state that ``append(_:ordinal:everything:trims:)`` has brought to the disk.
+    /// The ``JournalRecord/State/ordinal`` of the last state that ``append(_:ordinal:everything:trims:)`` has brought to the disk.
     var settled: Int { lastSettled.load(ordering: .acquiring) }
 
     /// Appends a state in the background, after syncing the store.
@@ -96,7 +97,7 @@ final class JournalWriter: @unchecked Sendable {
     ) throws(MigrationError) {
         try drain()
         var result: MigrationError?
-        let files = record.kind == RunRecord.stateKind ? spills.saveState() : nil
+        let files = record.kind == JournalRecord.stateKind ? spills.saveState() : nil
         WaitBoard.during(.disk) {
             queue.sync {
                 do throws(MigrationError) {
@@ -118,13 +119,13 @@ final class JournalWriter: @unchecked Sendable {
     /// Reads back the last state that was written. Returns nil if there is none.
     ///
     /// - Throws: `journal.io` (74), and the error of an earlier record.
-    func lastState() throws(MigrationError) -> RunRecord.State? {
+    func lastState() throws(MigrationError) -> JournalRecord.State? {
         try drain()
-        var result: Result<RunRecord.State?, MigrationError> = .success(nil)
+        var result: Result<JournalRecord.State?, MigrationError> = .success(nil)
         queue.sync {
             do throws(MigrationError) {
                 guard let place = latest.last, let record = try journal.record(at: place) else { return }
-                result = .success(RunRecord.state(record))
+                result = .success(JournalRecord.state(record))
             } catch { result = .failure(error) }
         }
         return try result.get()
@@ -141,7 +142,7 @@ final class JournalWriter: @unchecked Sendable {
         if let failAfter, appended >= failAfter {
             throw .writing("Writing the journal", path: storePath, otherwise: "journal.io", number: EIO)
         }
-        if record.kind == RunRecord.stateKind {
+        if record.kind == JournalRecord.stateKind {
             let before = latest.suffix(1)
             if journal.isLong {
                 let places = try journal.replace(keeping: [headerPlace] + before, appending: record)

@@ -14,7 +14,7 @@ struct PassedOver {
     var reason: String?
 
     /// The maximum number of states of the killed run to read.
-    var statesRead: Int { reason == nil ? EarlierRun.statesRead.first : EarlierRun.statesRead.again }
+    var statesRead: Int { reason == nil ? InterruptedRun.statesRead.first : InterruptedRun.statesRead.again }
 }
 
 /// An error that ends a run because the killed run's work is damaged. The run is repeated without that work.

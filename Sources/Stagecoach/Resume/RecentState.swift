@@ -1,8 +1,8 @@
+import CoreDataStore
 import DatabasePages
 import Diagnostics
 import Foundation
 import Glibc
-import PersistentStore
 import SpillStorage
 
 /// A state that was written without syncing, between two states of the journal.
@@ -14,11 +14,11 @@ import SpillStorage
 struct RecentState {
     /// The UUID of the destination, which identifies the run.
     var run: String
-    /// The ``RunRecord/State/ordinal`` of the journal's state on which the checksums are based.
+    /// The ``JournalRecord/State/ordinal`` of the journal's state on which the checksums are based.
     var base: Int
     /// Checksums of the pages written since that state.
     var written: [UInt8]
-    var state: RunRecord.State
+    var state: JournalRecord.State
 
     var bytes: [UInt8] {
         var writer = StateWriter(capacity: (state.fill?.count ?? 0) + written.count + 4096)
@@ -29,7 +29,7 @@ struct RecentState {
         return writer.bytes
     }
 
-    init(run: String, base: Int, written: [UInt8], state: RunRecord.State) {
+    init(run: String, base: Int, written: [UInt8], state: JournalRecord.State) {
         (self.run, self.base, self.written, self.state) = (run, base, written, state)
     }
 
@@ -39,7 +39,7 @@ struct RecentState {
         run = try reader.text()
         base = try reader.signed()
         written = try reader.block()
-        state = try RunRecord.State(from: &reader)
+        state = try JournalRecord.State(from: &reader)
     }
 
     /// Reads the recent state of an interrupted run. Returns nil if it is not later than the journal's state, or if the store's
@@ -49,8 +49,8 @@ struct RecentState {
     ///   - found: the journal's state that matches the store.
     /// - Throws: `journal.io`, `store.io` (74).
     static func find(
-        _ path: String, after found: RunRecord.State, of run: EarlierRun, store: String
-    ) throws(MigrationError) -> RunRecord.State? {
+        _ path: String, after found: JournalRecord.State, of run: InterruptedRun, store: String
+    ) throws(MigrationError) -> JournalRecord.State? {
         guard let bytes = try RecordSlot.read(path), let recent = try? RecentState(from: bytes),
             recent.run == run.header.uuid, recent.state.ordinal > found.ordinal, recent.state.stamp == found.stamp,
             run.states.contains(where: { $0.ordinal == recent.base && $0.stamp == found.stamp })
@@ -84,7 +84,7 @@ final class RecentStates {
     init(_ path: String, interval: Duration) {
         self.path = path
         self.interval = interval
-        killAfter = RunCheckpoints.setting("STAGECOACH_KILL_AT_RECENT")
+        killAfter = CheckpointScheduler.setting("STAGECOACH_KILL_AT_RECENT")
     }
 
     /// For tests: true if the journal's states are to be left out, so that the test reaches its kill.
@@ -119,7 +119,7 @@ final class RecentStates {
     /// Writes a state. If writing fails, no further recent states are written.
     ///
     /// - Parameter state: the state as of the writer's checkpoint immediately before this call.
-    func write(_ state: RunRecord.State, of writer: PageTableWriter, run: String) {
+    func write(_ state: JournalRecord.State, of writer: PageTableWriter, run: String) {
         guard let base else { return }
         do throws(MigrationError) {
             let slot: RecordSlot

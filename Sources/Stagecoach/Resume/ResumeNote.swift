@@ -13,7 +13,7 @@ struct ResumeNote {
             sentence = inside
             return
         }
-        let own = turn.mappings.filter { !$0.isEarlier }
+        let own = turn.mappings.filter { !$0.belongsToPreviousModel }
         for (number, mapping) in own.enumerated() {
             if let policy = turn.policies[mapping], let name = turn.policies.statefulName(mapping, policy) {
                 obstacles[number] = "the policy \(name) holds a state, and does not conform to ResumablePolicy"
@@ -21,7 +21,7 @@ struct ResumeNote {
                 obstacles[number] = "its source expression is evaluated again from its beginning"
             }
         }
-        if let obstacle = StagedCheckpoints.obstacle(own, turn.policies, migration.manager) {
+        if let obstacle = PolicyCheckpoint.obstacle(own, turn.policies, migration.manager) {
             sentence = "A killed run begins the mapping model's stages again, because \(obstacle)"
         } else if appends || count > 1 {
             sentence =

@@ -1,16 +1,16 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
 import Glibc
 import ManagedModel
 import Mapping
-import PersistentStore
 import SpillStorage
 
 /// A run's decision about an interrupted run to the same destination: resume it, refuse to, or start anew.
 struct Resumption {
-    let checkpoints: RunCheckpoints
+    let checkpoints: CheckpointScheduler
     /// The state from which the load resumes; nil if the load starts at its beginning.
-    let state: RunRecord.State?
+    let state: JournalRecord.State?
     /// The report of the interrupted run, if it had already published its store.
     let published: MigrationReport?
     /// The notes for the report: one sentence, or none.
@@ -49,15 +49,15 @@ struct Resumption {
         let uuid = area.earlier?.header.uuid ?? UUID().uuidString
         if options.newUUID { migration.newUUID = uuid }
         // Digests of models take a millisecond or two, so the header is made on demand and only once.
-        var known: RunRecord.Header?
+        var known: JournalRecord.Header?
         let header = {
             if let known { return known }
-            let made = try RunRecord.Header(migration, prepared, appends: appends, started: started, uuid: uuid)
+            let made = try JournalRecord.Header(migration, prepared, appends: appends, started: started, uuid: uuid)
             known = made
             return made
         }
         let isResumable = migration.archive == nil && !options.isDryRun
-        checkpoints = RunCheckpoints(
+        checkpoints = CheckpointScheduler(
             area, earlier: area.earlier, isResumable: isResumable, cancellation: migration.cancellation,
             options: options, header: header)
         guard let earlier = area.earlier else {
@@ -111,7 +111,7 @@ struct Resumption {
     }
 }
 
-extension RunRecord.Header {
+extension JournalRecord.Header {
     /// Returns the row counts of the interrupted run, if the source is unchanged since; nil otherwise. Models need no check
     /// here: a run with other models is refused.
     func census(of source: SourceStore, _ layout: StoreLayout) -> SourceCensus? {
@@ -176,7 +176,7 @@ extension RunRecord.Header {
     }
 }
 
-extension RunCheckpoints {
+extension CheckpointScheduler {
     /// Records which files are about to be renamed to their final paths, together with the final report.
     ///
     /// - Parameters:
@@ -187,8 +187,8 @@ extension RunCheckpoints {
         _ report: MigrationReport, store: String, built: String, results: [(path: String, part: String)?]
     ) throws {
         try publish(
-            RunRecord.Publication(
-                store: RunRecord.Publication.File(store, part: built),
+            JournalRecord.Publication(
+                store: JournalRecord.Publication.File(store, part: built),
                 results: results.compactMap { $0 }.map { try .init($0.path, part: $0.part) }, report: report))
     }
 }

@@ -1,8 +1,8 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
 import Glibc
 import ManagedModel
-import PersistentStore
 import Stagecoach
 import Synchronization
 

@@ -1,6 +1,6 @@
+import CoreDataStore
 import Diagnostics
 import ManagedModel
-import PersistentStore
 
 /// `stagecoach inspect --fidelity`.
 enum FidelityCommand {

@@ -1,6 +1,6 @@
+import CoreDataStore
 import Diagnostics
 import ManagedModel
-import PersistentStore
 import Stagecoach
 
 /// The encodable description of a store for `inspect`.

@@ -1,5 +1,5 @@
+import CoreDataStore
 import ManagedModel
-import PersistentStore
 import Rows
 
 /// The slots of an entity's properties in its table, by name.

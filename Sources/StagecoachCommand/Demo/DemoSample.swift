@@ -1,6 +1,6 @@
+import CoreDataStore
 import Diagnostics
 import ManagedModel
-import PersistentStore
 import Rows
 
 /// Prints a few rows of a store as objects in readable form.

@@ -1,4 +1,4 @@
-import PersistentStore
+import CoreDataStore
 
 /// The words of `inspect --fidelity`.
 enum FidelityWording {

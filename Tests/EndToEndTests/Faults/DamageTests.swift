@@ -5,7 +5,7 @@ import Testing
 /// The built command is killed, and what it left is damaged by somebody else: it is never refused, and what it ends with is the
 /// result of an unbroken run.
 ///
-/// `STAGECOACH_DAMAGES=200` tries so many for each scene, `STAGECOACH_SEED` others, `STAGECOACH_FAULT_SCENES=append,chain` those
+/// `STAGECOACH_DAMAGES=200` tries so many for each fixture, `STAGECOACH_SEED` others, `STAGECOACH_FAULT_SCENES=append,chain` those
 /// migrations only.
 @Suite(
     "Faults: a killed run's work, damaged by a third hand", .serialized,
@@ -16,23 +16,23 @@ struct DamageTests {
     private static let asked = environment["STAGECOACH_DAMAGES"].flatMap(Int.init)
     private static let names =
         environment["STAGECOACH_FAULT_SCENES"]?.split(separator: ",").map(String.init)
-        ?? FaultScene.makers.map(\.name).filter {
+        ?? FaultFixture.makers.map(\.name).filter {
             $0 != "policy" || environment["STAGECOACH_COMMAND"] == nil || environment["STAGECOACH_POLICIES"] != nil
         }
 
     @Test("Any byte of any file: never refused, never another result", .timeLimit(.minutes(600)), arguments: names)
     func trials(name: String) throws {
-        let maker = try #require(FaultScene.makers.first { $0.name == name }, "no scene \(name)")
-        let scene = try maker.make()
-        let number = FaultScene.makers.firstIndex { $0.name == name } ?? 0
+        let maker = try #require(FaultFixture.makers.first { $0.name == name }, "no fixture \(name)")
+        let fixture = try maker.make()
+        let number = FaultFixture.makers.firstIndex { $0.name == name } ?? 0
         var generator = SeededGenerator(seed: RandomSeeds.first &* 37 &+ UInt64(number))
-        let all = scene.calls["all"] ?? 1
+        let all = fixture.calls["all"] ?? 1
         var (damaged, anew) = (0, 0)
         for _ in 0..<(Self.asked ?? 5) {
             // At the beginning there is nothing to damage.
             let at = generator.chance(4) ? all - generator.below(min(all, 100)) : all / 8 + generator.below(all * 7 / 8)
             let trial = DamageTrial(
-                scene: scene, kill: FaultPlan(deed: "kill", kinds: "all", at: [max(1, at)]), seed: generator.next())
+                fixture: fixture, kill: FaultPlan(deed: "kill", kinds: "all", at: [max(1, at)]), seed: generator.next())
             let outcome = try trial.run()
             damaged += outcome.files.count
             anew += outcome.isAnew ? 1 : 0

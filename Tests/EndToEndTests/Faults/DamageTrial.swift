@@ -17,7 +17,7 @@ struct DamageTrial {
         case remove
     }
 
-    let scene: FaultScene
+    let fixture: FaultFixture
     let kill: FaultPlan
     /// Says which file is damaged, where and in which way.
     let seed: UInt64
@@ -31,12 +31,12 @@ struct DamageTrial {
         var isAnew = false
     }
 
-    var name: String { "\(scene.name) \(kill), damage \(seed)" }
+    var name: String { "\(fixture.name) \(kill), damage \(seed)" }
 
     func run() throws -> Outcome {
-        let folder = try FaultFolder(copyOf: scene.template, arguments: scene.arguments)
+        let folder = try FaultFolder(copyOf: fixture.template, arguments: fixture.arguments)
         var outcome = Outcome()
-        let inputs = try CommandBinary.contents(of: scene.template.file("in"))
+        let inputs = try CommandBinary.contents(of: fixture.template.file("in"))
         let killed = try folder.run(0, plan: kill)
         if killed.code == 0 { return outcome }
         var generator = SeededGenerator(seed: seed)
@@ -52,11 +52,11 @@ struct DamageTrial {
         }
         let run = try folder.run(plan: FaultPlan(deed: "EIO", kinds: "all", at: [0]))
         let result = try FaultResult(out: out)
-        let isOver = run.code == 73 && before == scene.after && run.messages.contains(" exists already")
+        let isOver = run.code == 73 && before == fixture.after && run.messages.contains(" exists already")
         let what = "after \(outcome.files), killed at \(killed.report.fired ?? "nothing")"
         if run.code != 0, !isOver { outcome.problems.append("\(run.code) \(run.messages) \(what)") }
-        if result != scene.after {
-            outcome.problems.append("not the unbroken run's result: \(scene.after.differences(result)) \(what)")
+        if result != fixture.after {
+            outcome.problems.append("not the unbroken run's result: \(fixture.after.differences(result)) \(what)")
         }
         let unfinished = try FileManager.default.subpathsOfDirectory(atPath: out).filter(FaultResult.isUnfinished)
         if !unfinished.isEmpty { outcome.problems.append("left: \(unfinished) \(what)") }

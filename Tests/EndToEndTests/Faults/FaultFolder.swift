@@ -25,7 +25,7 @@ struct FaultReport {
     }
 }
 
-/// A copy of a scene's folder, in which the command runs.
+/// A copy of a fixture's folder, in which the command runs.
 final class FaultFolder {
     /// How a run ended.
     struct Run {

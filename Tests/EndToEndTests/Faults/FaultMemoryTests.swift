@@ -10,16 +10,16 @@ import Testing
     .enabled(if: !Instrumentation.isSanitized, "a sanitizer's memory would count"))
 struct FaultMemoryTests {
     /// The policies' library takes minutes to build where no other test has: it is among the long run's.
-    private static let names = FaultScene.makers.map(\.name).filter {
+    private static let names = FaultFixture.makers.map(\.name).filter {
         $0 != "policy" || ProcessInfo.processInfo.environment["STAGECOACH_POLICIES"] != nil
     }
 
     @Test("Within 64 MiB of resident memory and 2 GiB of addresses", .timeLimit(.minutes(60)), arguments: names)
     func limit(name: String) throws {
-        let scene = try #require(try FaultScene.makers.first { $0.name == name }?.make())
+        let fixture = try #require(try FaultFixture.makers.first { $0.name == name }?.make())
         let folder = try FaultFolder(
-            copyOf: scene.template,
-            arguments: scene.arguments.filter { $0 != "--memory-limit" && $0 != Instrumentation.limit("64M") }
+            copyOf: fixture.template,
+            arguments: fixture.arguments.filter { $0 != "--memory-limit" && $0 != Instrumentation.limit("64M") }
                 + ["--memory-limit", "64M"])
         // Addresses, not pages: the shared libraries and the threads' stacks take most of them.
         let run = try folder.run(
@@ -28,6 +28,6 @@ struct FaultMemoryTests {
         #expect(run.code == 0, "\(name): \(run.code) \(run.messages)")
         #expect(run.report.peak > 0 && run.report.peak < 64 << 10, "\(name): \(run.report.peak) KiB")
         print("memory, \(name): \(run.report.peak) KiB resident at the most, of 65536")
-        #expect(try FaultResult(out: folder.path("out")) == scene.after, "\(name)")
+        #expect(try FaultResult(out: folder.path("out")) == fixture.after, "\(name)")
     }
 }

@@ -22,29 +22,29 @@ import Testing
         if: FileManager.default.fileExists(atPath: FaultFolder.injector), "the preloaded library is not built"))
 struct FaultTests {
     private static let environment = ProcessInfo.processInfo.environment
-    /// Trials of all scenes together; a usual run has two of each sort for each scene.
+    /// Trials of all scenes together; a usual run has two of each sort for each fixture.
     private static let asked = environment["STAGECOACH_FAULTS"].flatMap(Int.init)
     private static let names =
         environment["STAGECOACH_FAULT_SCENES"]?.split(separator: ",").map(String.init)
-        ?? FaultScene.makers.map(\.name).filter {
+        ?? FaultFixture.makers.map(\.name).filter {
             $0 != "policy" || environment["STAGECOACH_COMMAND"] == nil || environment["STAGECOACH_POLICIES"] != nil
         }
 
-    /// The trials of a scene: so many that die, lose power, and fail.
-    private static func plans(_ scene: FaultScene) -> [FaultPlan] {
-        // Each scene has its own, whichever others run.
-        let number = FaultScene.makers.firstIndex { $0.name == scene.name } ?? 0
+    /// The trials of a fixture: so many that die, lose power, and fail.
+    private static func plans(_ fixture: FaultFixture) -> [FaultPlan] {
+        // Each fixture has its own, whichever others run.
+        let number = FaultFixture.makers.firstIndex { $0.name == fixture.name } ?? 0
         var generator = SeededGenerator(seed: RandomSeeds.first &* 31 &+ UInt64(number))
         let share = asked.map { ($0 + names.count - 1) / names.count }
         var plans: [FaultPlan] = []
         var kills = 0
         while kills < share ?? 2 {
-            let plan = FaultPlan.kill(scene.calls, &generator)
+            let plan = FaultPlan.kill(fixture.calls, &generator)
             kills += plan.at.count
             plans.append(plan)
         }
-        for _ in 0..<(share.map { $0 / 2 } ?? 1) { plans.append(.power(scene.calls, &generator)) }
-        for _ in 0..<(share ?? 3) { plans.append(.error(scene.calls, &generator)) }
+        for _ in 0..<(share.map { $0 / 2 } ?? 1) { plans.append(.power(fixture.calls, &generator)) }
+        for _ in 0..<(share ?? 3) { plans.append(.error(fixture.calls, &generator)) }
         return plans
     }
 
@@ -52,14 +52,14 @@ struct FaultTests {
         "Killed, without power, or with failing calls: old or new, never between, and then done",
         .timeLimit(.minutes(600)), .enabled(if: environment["STAGECOACH_FAULT"] == nil), arguments: names)
     func trials(name: String) throws {
-        let maker = try #require(FaultScene.makers.first { $0.name == name }, "no scene \(name)")
-        let scene = try maker.make()
+        let maker = try #require(FaultFixture.makers.first { $0.name == name }, "no fixture \(name)")
+        let fixture = try maker.make()
         var total = FaultTrial.Outcome()
         var survived = 0
         let start = Date()
-        let plans = Self.plans(scene)
+        let plans = Self.plans(fixture)
         for plan in plans {
-            let trial = FaultTrial(scene: scene, plan: plan)
+            let trial = FaultTrial(fixture: fixture, plan: plan)
             let outcome = try trial.run()
             total.kills += outcome.kills
             total.faults += outcome.faults
@@ -70,7 +70,7 @@ struct FaultTests {
         }
         print(
             "faults, \(name), seed \(RandomSeeds.first): \(plans.count) trials, \(total.kills) kills, \(total.faults) failed "
-                + "calls, of which \(survived) were got over; \(scene.calls["all"] ?? 0) calls in an unbroken run; "
+                + "calls, of which \(survived) were got over; \(fixture.calls["all"] ?? 0) calls in an unbroken run; "
                 + "\(Int(Date().timeIntervalSince(start))) s")
     }
 
@@ -79,11 +79,11 @@ struct FaultTests {
         "An append that dies at any of its last calls is appended once",
         .enabled(if: environment["STAGECOACH_FAULT"] == nil && asked == nil), arguments: ["kill", "power"])
     func lastCalls(deed: String) throws {
-        let maker = try #require(FaultScene.makers.first { $0.name == "appendWAL" })
-        let scene = try maker.make()
-        let all = try #require(scene.calls["all"])
+        let maker = try #require(FaultFixture.makers.first { $0.name == "appendWAL" })
+        let fixture = try maker.make()
+        let all = try #require(fixture.calls["all"])
         for back in 0..<24 {
-            let trial = FaultTrial(scene: scene, plan: FaultPlan(deed: deed, kinds: "all", at: [all - back]))
+            let trial = FaultTrial(fixture: fixture, plan: FaultPlan(deed: deed, kinds: "all", at: [all - back]))
             for problem in try trial.run().problems { Issue.record("STAGECOACH_FAULT='\(trial.name)': \(problem)") }
         }
     }
@@ -93,10 +93,10 @@ struct FaultTests {
         "A journal of external data that cannot be written leaves nothing beside the destination",
         .enabled(if: environment["STAGECOACH_FAULT"] == nil && asked == nil), arguments: ["EIO", "ENOSPC"])
     func externalJournal(deed: String) throws {
-        let scene = try #require(try FaultScene.makers.first { $0.name == "external" }?.make())
-        let all = try #require(scene.calls["write"])
+        let fixture = try #require(try FaultFixture.makers.first { $0.name == "external" }?.make())
+        let all = try #require(fixture.calls["write"])
         for back in 0..<8 {
-            let trial = FaultTrial(scene: scene, plan: FaultPlan(deed: deed, kinds: "write", at: [all - back]))
+            let trial = FaultTrial(fixture: fixture, plan: FaultPlan(deed: deed, kinds: "write", at: [all - back]))
             for problem in try trial.run().problems { Issue.record("STAGECOACH_FAULT='\(trial.name)': \(problem)") }
         }
     }
@@ -106,11 +106,11 @@ struct FaultTests {
         "External data is taken back where nothing can be looked up any more",
         .enabled(if: environment["STAGECOACH_FAULT"] == nil && asked == nil))
     func externalLookups() throws {
-        let scene = try #require(try FaultScene.makers.first { $0.name == "external" }?.make())
-        let all = try #require(scene.calls["stat"])
+        let fixture = try #require(try FaultFixture.makers.first { $0.name == "external" }?.make())
+        let all = try #require(fixture.calls["stat"])
         for back in stride(from: 0, to: 60, by: 4) {
             let trial = FaultTrial(
-                scene: scene, plan: FaultPlan(deed: "EIO", kinds: "stat", at: [all - back], lasts: true))
+                fixture: fixture, plan: FaultPlan(deed: "EIO", kinds: "stat", at: [all - back], lasts: true))
             for problem in try trial.run().problems { Issue.record("STAGECOACH_FAULT='\(trial.name)': \(problem)") }
         }
     }
@@ -122,9 +122,9 @@ struct FaultTests {
         .enabled(if: environment["STAGECOACH_FAULT"] == nil && asked == nil),
         arguments: ["external", "appendExternal", "append"])
     func lastOpens(name: String) throws {
-        let scene = try #require(try FaultScene.makers.first { $0.name == name }?.make())
-        let opens = try #require(scene.calls["open"])
-        let syncs = try #require(scene.calls["sync"])
+        let fixture = try #require(try FaultFixture.makers.first { $0.name == name }?.make())
+        let opens = try #require(fixture.calls["open"])
+        let syncs = try #require(fixture.calls["sync"])
         let plans = (0..<12).flatMap { back in
             [
                 FaultPlan(deed: "EIO", kinds: "open", at: [opens - back], lasts: true),
@@ -133,7 +133,7 @@ struct FaultTests {
             ]
         }
         for plan in plans {
-            let trial = FaultTrial(scene: scene, plan: plan)
+            let trial = FaultTrial(fixture: fixture, plan: plan)
             for problem in try trial.run().problems { Issue.record("STAGECOACH_FAULT='\(trial.name)': \(problem)") }
         }
     }
@@ -141,9 +141,9 @@ struct FaultTests {
     @Test("The trial that STAGECOACH_FAULT names", .enabled(if: environment["STAGECOACH_FAULT"] != nil))
     func replay() throws {
         let words = (Self.environment["STAGECOACH_FAULT"] ?? "").split(separator: " ")
-        let maker = try #require(FaultScene.makers.first { $0.name == words.first ?? "" }, "no such scene")
+        let maker = try #require(FaultFixture.makers.first { $0.name == words.first ?? "" }, "no such fixture")
         let plan = try #require(FaultPlan(Array(words.dropFirst())), "no such trial")
-        let trial = FaultTrial(scene: try maker.make(), plan: plan)
+        let trial = FaultTrial(fixture: try maker.make(), plan: plan)
         let outcome = try trial.run()
         print("\(trial.name): \(outcome.kills) kills, \(outcome.faults) failed calls")
         for problem in outcome.problems { Issue.record("\(problem)") }

@@ -4,7 +4,7 @@ import TestSupport
 /// One disturbed migration: the command runs, something goes wrong, what is left is looked at, and the same command runs
 /// until it is done.
 struct FaultTrial {
-    let scene: FaultScene
+    let fixture: FaultFixture
     let plan: FaultPlan
 
     /// What came of it.
@@ -20,15 +20,15 @@ struct FaultTrial {
     }
 
     /// The line that repeats the trial.
-    var name: String { "\(scene.name) \(plan)" }
+    var name: String { "\(fixture.name) \(plan)" }
 
     func run() throws -> Outcome {
-        let folder = try FaultFolder(copyOf: scene.template, arguments: scene.arguments)
+        let folder = try FaultFolder(copyOf: fixture.template, arguments: fixture.arguments)
         var outcome = Outcome()
-        let inputs = try CommandBinary.contents(of: scene.template.file("in"))
+        let inputs = try CommandBinary.contents(of: fixture.template.file("in"))
         for number in plan.at.indices {
             let run = try folder.run(number, plan: plan)
-            let state = try State(folder, scene)
+            let state = try State(folder, fixture)
             if run.report.fired != nil { if plan.kills { outcome.kills += 1 } else { outcome.faults += 1 } }
             outcome.isSurvived = run.code == 0
             check(run, state, folder, into: &outcome.problems)
@@ -39,7 +39,7 @@ struct FaultTrial {
             if !FaultFolder.resumes, state.isNew || !state.isOld { return outcome }
         }
         let run = try folder.run(plan: FaultPlan(deed: "EIO", kinds: "all", at: [0]))
-        let state = try State(folder, scene)
+        let state = try State(folder, fixture)
         // After the journal is gone a run is over: the same command finds a destination that stands, and clears the rest.
         let isOver = run.code == 73 && state.isDone && run.messages.contains(" exists already")
         if run.code != 0, !isOver { outcome.problems.append("the same command again: \(run.code) \(run.messages)") }
@@ -61,13 +61,13 @@ struct FaultTrial {
         /// The new store and nothing beside it.
         var isDone: Bool { isNew && unfinished.isEmpty }
 
-        init(_ folder: FaultFolder, _ scene: FaultScene) throws {
+        init(_ folder: FaultFolder, _ fixture: FaultFixture) throws {
             let out = folder.path("out")
             do {
                 result = try FaultResult(out: out)
             } catch {
                 // A store that is half written, say: neither old nor new.
-                result = scene.after
+                result = fixture.after
                 isOld = false
                 isNew = false
                 unfinished = []
@@ -75,14 +75,14 @@ struct FaultTrial {
                 return
             }
             let files = try FaultResult.files(in: out)
-            let hasLog = scene.before.keys.contains { $0.hasSuffix("-wal") }
+            let hasLog = fixture.before.keys.contains { $0.hasSuffix("-wal") }
             // What a store's own -wal holds may have been brought into its main file.
             isOld =
                 hasLog
-                ? result.store == scene.rowsBefore && result.files.allSatisfy { Self.isLog($0.key) }
-                : files == scene.before
-            isNew = result == scene.after
-            differences = isOld || isNew ? [] : scene.after.differences(result)
+                ? result.store == fixture.rowsBefore && result.files.allSatisfy { Self.isLog($0.key) }
+                : files == fixture.before
+            isNew = result == fixture.after
+            differences = isOld || isNew ? [] : fixture.after.differences(result)
             // With what is in them.
             unfinished = try FileManager.default.subpathsOfDirectory(atPath: out).filter {
                 FaultResult.isUnfinished(String($0.split(separator: "/").first ?? ""))
@@ -103,9 +103,9 @@ struct FaultTrial {
         if run.isHung { return problem("hung") }
         // Between a result's getting its name and the store's a kill leaves the one without the other.
         let isBetween =
-            (plan.kills || cannotRemove) && state.result.store == scene.rowsBefore
+            (plan.kills || cannotRemove) && state.result.store == fixture.rowsBefore
             && state.result.files.allSatisfy {
-                scene.after.files[$0.key] == $0.value || scene.before[$0.key] == $0.value
+                fixture.after.files[$0.key] == $0.value || fixture.before[$0.key] == $0.value
             }
         if !state.isOld, !state.isNew, !isBetween { problem("neither the old store nor the new: \(state.differences)") }
         if plan.kills {

@@ -10,7 +10,7 @@ import Testing
     .enabled(
         if: FileManager.default.fileExists(atPath: FaultFolder.injector), "the preloaded library is not built"))
 struct PermissionTests {
-    private static let names = FaultScene.makers.map(\.name).filter { $0 != "policy" }
+    private static let names = FaultFixture.makers.map(\.name).filter { $0 != "policy" }
     /// Runs the command with the usual umask, whatever the tests have.
     private static let masked = ["/bin/sh", "-c", "umask 022; exec \"$0\" \"$@\""]
 
@@ -31,8 +31,8 @@ struct PermissionTests {
         }.sorted()
     }
 
-    private static func folder(_ scene: FaultScene, _ mode: mode_t, _ more: [String]) throws -> FaultFolder {
-        let folder = try FaultFolder(copyOf: scene.template, arguments: scene.arguments + more)
+    private static func folder(_ fixture: FaultFixture, _ mode: mode_t, _ more: [String]) throws -> FaultFolder {
+        let folder = try FaultFolder(copyOf: fixture.template, arguments: fixture.arguments + more)
         try #require(chmod(folder.path("in/old.sqlite"), mode) == 0)
         return folder
     }
@@ -41,18 +41,18 @@ struct PermissionTests {
         "A destination has its source's permissions less the umask's, and nothing beside it has more",
         arguments: names, [0o600, 0o640, 0o666] as [mode_t])
     func results(name: String, mode: mode_t) throws {
-        let scene = try #require(try FaultScene.makers.first { $0.name == name }?.make())
+        let fixture = try #require(try FaultFixture.makers.first { $0.name == name }?.make())
         let reports = ["html", "json", "csv"].flatMap { ["--report", "$/out/report-\(mode).\($0)"] }
         for writer in ["pages", "sqlite"] {
-            let folder = try Self.folder(scene, mode, reports + ["--writer", writer])
+            let folder = try Self.folder(fixture, mode, reports + ["--writer", writer])
             let out = folder.path("out")
-            let stood = Set(scene.before.keys)
-            if scene.rowsBefore != nil { try #require(chmod(out + "/new.sqlite", 0o660) == 0) }
+            let stood = Set(fixture.before.keys)
+            if fixture.rowsBefore != nil { try #require(chmod(out + "/new.sqlite", 0o660) == 0) }
             let run = try folder.run(plan: FaultPlan(deed: "EIO", kinds: "all", at: [0]), through: Self.masked)
             #expect(run.code == 0, "\(run.messages)")
             // A store that is appended to keeps its own.
-            #expect(Self.mode(out + "/new.sqlite") == (scene.rowsBefore == nil ? mode & ~0o022 : 0o660), "\(writer)")
-            let known = stood.union(scene.rowsBefore == nil ? [] : ["new.sqlite"])
+            #expect(Self.mode(out + "/new.sqlite") == (fixture.rowsBefore == nil ? mode & ~0o022 : 0o660), "\(writer)")
+            let known = stood.union(fixture.rowsBefore == nil ? [] : ["new.sqlite"])
             #expect(try Self.beyond(mode & ~0o022, in: out, except: known) == [], "\(writer)")
             #expect(FileManager.default.fileExists(atPath: out + "/report-\(mode).html"))
         }
@@ -60,14 +60,14 @@ struct PermissionTests {
 
     @Test("Work files of a killed run, and what it makes when it goes on", arguments: names)
     func work(name: String) throws {
-        let scene = try #require(try FaultScene.makers.first { $0.name == name }?.make())
-        let all = try #require(scene.calls["all"])
+        let fixture = try #require(try FaultFixture.makers.first { $0.name == name }?.make())
+        let all = try #require(fixture.calls["all"])
         for part in [4, 7, 9] {
-            let folder = try Self.folder(scene, 0o600, [])
+            let folder = try Self.folder(fixture, 0o600, [])
             let out = folder.path("out")
             // SQLite gives the wal-index of a store that is appended to that store's own mode; it holds no values.
-            let stood = Set(scene.before.keys).union(
-                scene.rowsBefore == nil ? [] : ["new.sqlite-shm", "new.sqlite-wal"])
+            let stood = Set(fixture.before.keys).union(
+                fixture.rowsBefore == nil ? [] : ["new.sqlite-shm", "new.sqlite-wal"])
             let plan = FaultPlan(deed: "kill", kinds: "all", at: [all * part / 10])
             _ = try folder.run(0, plan: plan, through: Self.masked)
             #expect(try Self.beyond(0o600, in: out, except: stood) == [])
@@ -79,8 +79,8 @@ struct PermissionTests {
 
     @Test("A batch: each destination as its source, results and reports as all of them allow")
     func batch() throws {
-        let scene = try #require(try FaultScene.makers.first { $0.name == "inferred" }?.make())
-        let folder = try Self.folder(scene, 0o640, [])
+        let fixture = try #require(try FaultFixture.makers.first { $0.name == "inferred" }?.make())
+        let folder = try Self.folder(fixture, 0o640, [])
         let input = folder.path("in")
         try FileManager.default.copyItem(atPath: input + "/old.sqlite", toPath: input + "/open.sqlite")
         try #require(chmod(input + "/open.sqlite", 0o644) == 0)
@@ -97,8 +97,8 @@ struct PermissionTests {
 
     @Test("A check's report, and lines of progress")
     func check() throws {
-        let scene = try #require(try FaultScene.makers.first { $0.name == "inferred" }?.make())
-        let folder = try Self.folder(scene, 0o600, [])
+        let fixture = try #require(try FaultFixture.makers.first { $0.name == "inferred" }?.make())
+        let folder = try Self.folder(fixture, 0o600, [])
         let outcome = try CommandBinary.run(
             [
                 "check", folder.path("in/old.sqlite"), folder.path("out/new.sqlite"), "--to",

@@ -1,5 +1,5 @@
 import CSQLite
-import PersistentStore
+import CoreDataStore
 
 /// What a store says, whatever its pages: its schema's statements and every table's rows.
 struct StoreImage: Equatable, Sendable {

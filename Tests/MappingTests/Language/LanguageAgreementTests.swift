@@ -185,7 +185,7 @@ struct LanguageAgreementTests {
         print("LanguageAgreementTests.expressions seed \(seed)")
         var generator = Generator(random: SeededGenerator(seed: seed))
         var (values, errors) = (0, 0)
-        let object = LanguageScene.Thing("Row", Self.row)
+        let object = LanguageFixture.Thing("Row", Self.row)
         try EvaluationScope.$current.withValue(EvaluationScope(now: 5000)) {
             for _ in 0..<8000 {
                 let depth = 1 + generator.random.below(3)
@@ -224,7 +224,7 @@ struct LanguageAgreementTests {
         let seed = RandomSeeds.first
         print("LanguageAgreementTests.filters seed \(seed)")
         var generator = Generator(random: SeededGenerator(seed: seed), root: "", allowsNil: false)
-        let object = LanguageScene.Thing("Row", Self.row)
+        let object = LanguageFixture.Thing("Row", Self.row)
         var passed = 0
         try EvaluationScope.$current.withValue(EvaluationScope(now: 5000)) {
             for _ in 0..<4000 {
@@ -251,7 +251,7 @@ struct LanguageAgreementTests {
         let runs = environment["STAGECOACH_RUNS"].flatMap(Int.init).map { $0 * 200 } ?? 4000
         print("LanguageAgreementTests.filtersWithNil seed \(seed), \(runs) runs")
         var generator = Generator(random: SeededGenerator(seed: seed), root: "")
-        let object = LanguageScene.Thing("Row", Self.row)
+        let object = LanguageFixture.Thing("Row", Self.row)
         var (passed, unknown) = (0, 0)
         try EvaluationScope.$current.withValue(EvaluationScope(now: 5000)) {
             for _ in 0..<runs {
@@ -281,6 +281,6 @@ struct LanguageAgreementTests {
         ])
     func differences(text: String, compiled: Bool, evaluated: Bool) throws {
         #expect(try ExpressionRow.passes(text) == compiled)
-        #expect(try SourcePredicate(format: text).evaluate(with: LanguageScene.Thing("Row", Self.row)) == evaluated)
+        #expect(try SourcePredicate(format: text).evaluate(with: LanguageFixture.Thing("Row", Self.row)) == evaluated)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The language: format arguments and variables")
 struct LanguageArgumentTests {
-    private static let source = LanguageScene.employee
+    private static let source = LanguageFixture.employee
 
     @Test("%@ takes values, lists, sets, objects, predicates and nil")
     func objects() {

@@ -6,11 +6,11 @@ import Testing
 
 @Suite("The language: NSExpression's, NSPredicate's and NSSortDescriptor's interfaces")
 struct LanguageClassTests {
-    typealias Thing = LanguageScene.Thing
+    typealias Thing = LanguageFixture.Thing
 
     @Test("expressions are made of parts and say their parts")
     func expressions() {
-        let ada = LanguageScene.employee()
+        let ada = LanguageFixture.employee()
         let one = ValueExpression(forConstantValue: 1)
         let age = ValueExpression(forKeyPath: "age")
         #expect(one.expressionType == .constantValue)
@@ -69,7 +69,7 @@ struct LanguageClassTests {
         #expect(ValueExpression(format: "CAST(a, 'NSDate')").function == "castObject:toType:")
         #expect(one == ValueExpression(format: "1") && one.description == "1")
         #expect(ValueExpression(forConstantValue: ada) == ValueExpression(forConstantValue: ada))
-        #expect(ValueExpression(forConstantValue: ada) != ValueExpression(forConstantValue: LanguageScene.employee()))
+        #expect(ValueExpression(forConstantValue: ada) != ValueExpression(forConstantValue: LanguageFixture.employee()))
     }
 
     @Test("assignments go into the context")
@@ -108,7 +108,7 @@ struct LanguageClassTests {
 
     @Test("predicates are made of values, closures and other predicates")
     func predicates() throws {
-        let ada = LanguageScene.employee()
+        let ada = LanguageFixture.employee()
         #expect(FormatPredicate(value: true).evaluate(with: nil) && !FormatPredicate(value: false).evaluate(with: nil))
         let block = FormatPredicate { object, bindings in
             (object as? Thing) === ada && (bindings?["x"] as? Int ?? 1) == 1

@@ -77,11 +77,11 @@ struct LanguageHostileTests {
         let seed = RandomSeeds.first
         print("LanguageHostileTests.random seed \(seed)")
         var generator = ExpressionRoundTripTests.TreeGenerator(random: SeededGenerator(seed: seed))
-        let object = LanguageScene.employee()
-        let variables = LanguageScene.variables(object)
+        let object = LanguageFixture.employee()
+        let variables = LanguageFixture.variables(object)
         func outcome(_ expression: ValueExpression) -> String {
             do {
-                return LanguageScene.text(try expression.evaluate(with: object, variables: variables))
+                return LanguageFixture.text(try expression.evaluate(with: object, variables: variables))
             } catch let error as MigrationError {
                 return error.code.rawValue
             } catch {

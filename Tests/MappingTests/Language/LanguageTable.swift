@@ -3,10 +3,10 @@ import Foundation
 import Mapping
 import Testing
 
-/// A line of a table: a text of the language and what it gives for ``LanguageScene/employee()``.
+/// A line of a table: a text of the language and what it gives for ``LanguageFixture/employee()``.
 struct LanguageCase: Sendable, CustomTestStringConvertible {
     let text: String
-    /// The value as ``LanguageScene/text(_:)`` writes it, or the code of the error.
+    /// The value as ``LanguageFixture/text(_:)`` writes it, or the code of the error.
     let result: String
 
     init(_ text: String, _ result: String) {
@@ -42,8 +42,8 @@ struct LanguageCase: Sendable, CustomTestStringConvertible {
 
     /// What the text is as a predicate, in each of the forms that a predicate is evaluated in.
     private func predicateValues() throws -> [(form: String, value: Bool)] {
-        let source = LanguageScene.employee()
-        let variables = LanguageScene.variables(source)
+        let source = LanguageFixture.employee()
+        let variables = LanguageFixture.variables(source)
         let predicate = try SourcePredicate(format: text)
         let object = FormatPredicate(format: text)
         let given = variables.mapValues { $0 ?? NSNull() }
@@ -58,11 +58,11 @@ struct LanguageCase: Sendable, CustomTestStringConvertible {
     }
 
     private static func outcome(_ expression: ValueExpression) -> String {
-        let source = LanguageScene.employee()
+        let source = LanguageFixture.employee()
         return EvaluationScope.$current.withValue(EvaluationScope(now: 5000)) {
             do {
-                return LanguageScene.text(
-                    try expression.evaluate(with: source, variables: LanguageScene.variables(source)))
+                return LanguageFixture.text(
+                    try expression.evaluate(with: source, variables: LanguageFixture.variables(source)))
             } catch let error as MigrationError {
                 return "error \(error.code.rawValue)"
             } catch {

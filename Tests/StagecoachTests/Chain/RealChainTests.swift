@@ -1,7 +1,7 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
-import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing

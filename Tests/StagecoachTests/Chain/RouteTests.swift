@@ -9,7 +9,7 @@ import Testing
 @Suite("Ways from version to version")
 struct RouteTests {
     /// A bundle of the chain's versions, and mapping models of neighbours as JSON.
-    private struct Scene {
+    private struct Fixture {
         let folder: TemporaryFolder
         let versions: [ModelVersion]
         let bundle: String
@@ -53,49 +53,49 @@ struct RouteTests {
 
     @Test("One step where it can be inferred, mapping models in any order, inference between, versions by --via")
     func ways() throws {
-        let scene = try Scene(ChainTests.versions())
-        #expect(try names(scene.route(1, 4)) == ["4"])
-        #expect(try names(scene.route(1, 4, via: [3])) == ["3", "4"])
-        #expect(try names(scene.route(1, 4, via: [2, 3])) == ["2", "3", "4"])
-        let (two, three) = (try scene.mapping(1, 2), try scene.mapping(3, 4))
-        #expect(try names(scene.route(1, 4, mappings: [three, two])) == ["2 by 1to2", "3", "4 by 3to4"])
-        #expect(try names(scene.route(1, 4, mappings: [three])) == ["3", "4 by 3to4"])
-        #expect(try names(scene.route(1, 4, via: [2, 3], mappings: [three])) == ["2", "3", "4 by 3to4"])
-        #expect(try names(scene.route(4, 3)) == ["3"])
-        #expect(try scene.route(2, 4, via: [3]).steps[0].source.name == "2")
+        let fixture = try Fixture(ChainTests.versions())
+        #expect(try names(fixture.route(1, 4)) == ["4"])
+        #expect(try names(fixture.route(1, 4, via: [3])) == ["3", "4"])
+        #expect(try names(fixture.route(1, 4, via: [2, 3])) == ["2", "3", "4"])
+        let (two, three) = (try fixture.mapping(1, 2), try fixture.mapping(3, 4))
+        #expect(try names(fixture.route(1, 4, mappings: [three, two])) == ["2 by 1to2", "3", "4 by 3to4"])
+        #expect(try names(fixture.route(1, 4, mappings: [three])) == ["3", "4 by 3to4"])
+        #expect(try names(fixture.route(1, 4, via: [2, 3], mappings: [three])) == ["2", "3", "4 by 3to4"])
+        #expect(try names(fixture.route(4, 3)) == ["3"])
+        #expect(try fixture.route(2, 4, via: [3]).steps[0].source.name == "2")
     }
 
     @Test("A mapping model of versions beside the way is left out, and said")
     func beside() throws {
-        let scene = try Scene(ChainTests.versions())
-        let (first, last) = (try scene.mapping(1, 2), try scene.mapping(3, 4))
-        let route = try scene.route(2, 4, mappings: [first, last])
+        let fixture = try Fixture(ChainTests.versions())
+        let (first, last) = (try fixture.mapping(1, 2), try fixture.mapping(3, 4))
+        let route = try fixture.route(2, 4, mappings: [first, last])
         #expect(names(route) == ["3", "4 by 3to4"] && route.unneeded == [first])
-        #expect(throws: MigrationError.self) { try scene.route(2, 4, mappings: [first]) }
+        #expect(throws: MigrationError.self) { try fixture.route(2, 4, mappings: [first]) }
     }
 
     @Test("Several for one pair run in turn; one that fits several pairs has to be told")
     func several() throws {
-        let scene = try Scene(ChainTests.versions())
-        let direct = try scene.mapping(1, 4)
-        #expect(try names(scene.route(1, 4, mappings: [direct])) == ["4 by 1to4"])
-        let vague = scene.folder.file("vague.json")
+        let fixture = try Fixture(ChainTests.versions())
+        let direct = try fixture.mapping(1, 4)
+        #expect(try names(fixture.route(1, 4, mappings: [direct])) == ["4 by 1to4"])
+        let vague = fixture.folder.file("vague.json")
         try Data(
             #"{"formatVersion": 2, "entityMappings": [{"sourceEntity": "Book", "destinationEntity": "Book"}]}"#.utf8
         )
         .write(to: URL(fileURLWithPath: vague))
-        #expect(try names(scene.route(1, 4, mappings: [vague])) == ["4 by vagu"])
+        #expect(try names(fixture.route(1, 4, mappings: [vague])) == ["4 by vagu"])
         let error = try #require(throws: MigrationError.self) {
-            try scene.route(1, 4, mappings: [vague, scene.mapping(3, 4)])
+            try fixture.route(1, 4, mappings: [vague, fixture.mapping(3, 4)])
         }
         #expect(error.code == "chain.ambiguousMapping" && error.remedy?.contains("--via") == true)
     }
 
     @Test("A mapping model is for the versions that its argument or its text names")
     func stated() throws {
-        let scene = try Scene(ChainTests.versions())
+        let fixture = try Fixture(ChainTests.versions())
         func vague(_ name: String, _ keys: String = "") throws -> String {
-            let path = scene.folder.file(name)
+            let path = fixture.folder.file(name)
             let text =
                 "{\"formatVersion\": 2,\(keys) \"entityMappings\": [{\"sourceEntity\": \"Book\", \"destinationEntity\": \"Book\"}]}"
             try Data(text.utf8).write(to: URL(fileURLWithPath: path))
@@ -103,15 +103,15 @@ struct RouteTests {
         }
         let plain = try vague("vague.json")
         let told = try vague("told.json", #""from": "2", "to": "3","#)
-        #expect(try names(scene.route(1, 4, via: [2, 3], mappings: ["2..3=\(plain)"])) == ["2", "3 by vagu", "4"])
-        #expect(try names(scene.route(1, 4, via: [2, 3], mappings: [told])) == ["2", "3 by told", "4"])
-        #expect(try names(scene.route(1, 4, mappings: ["2..3=\(plain)"])) == ["2", "3 by vagu", "4"])
-        #expect(try names(scene.route(1, 4, mappings: [told])) == ["2", "3 by told", "4"])
-        #expect(try names(scene.route(1, 4, mappings: ["1..4=\(plain)"])) == ["4 by vagu"])
+        #expect(try names(fixture.route(1, 4, via: [2, 3], mappings: ["2..3=\(plain)"])) == ["2", "3 by vagu", "4"])
+        #expect(try names(fixture.route(1, 4, via: [2, 3], mappings: [told])) == ["2", "3 by told", "4"])
+        #expect(try names(fixture.route(1, 4, mappings: ["2..3=\(plain)"])) == ["2", "3 by vagu", "4"])
+        #expect(try names(fixture.route(1, 4, mappings: [told])) == ["2", "3 by told", "4"])
+        #expect(try names(fixture.route(1, 4, mappings: ["1..4=\(plain)"])) == ["4 by vagu"])
         // The argument's word is the later one.
-        #expect(try names(scene.route(1, 4, via: [2, 3], mappings: ["1..2=\(told)"])) == ["2 by told", "3", "4"])
-        #expect(try names(scene.route(1, 3, mappings: ["1..2=\(plain)", told])) == ["2 by vagu", "3 by told"])
-        let beside = try scene.route(1, 2, mappings: ["1..2=\(plain)", told])
+        #expect(try names(fixture.route(1, 4, via: [2, 3], mappings: ["1..2=\(told)"])) == ["2 by told", "3", "4"])
+        #expect(try names(fixture.route(1, 3, mappings: ["1..2=\(plain)", told])) == ["2 by vagu", "3 by told"])
+        let beside = try fixture.route(1, 2, mappings: ["1..2=\(plain)", told])
         #expect(names(beside) == ["2 by vagu"] && beside.unneeded == [told])
 
         for (mappings, via, code, words) in [
@@ -120,27 +120,29 @@ struct RouteTests {
             (["1..3=\(plain)"], [2, 3], "chain.noWay", "--via"),
         ] as [([String], [Int], String, String)] {
             let error = try #require(throws: MigrationError.self) {
-                try scene.route(1, 4, via: via, mappings: mappings)
+                try fixture.route(1, 4, via: via, mappings: mappings)
             }
             #expect(error.code.rawValue == code && error.message.contains(words), "\(error)")
         }
-        let elsewhere = try #require(throws: MigrationError.self) { try scene.route(1, 2, mappings: [told]) }
+        let elsewhere = try #require(throws: MigrationError.self) { try fixture.route(1, 2, mappings: [told]) }
         #expect(elsewhere.code == "chain.mappingElsewhere", "\(elsewhere)")
     }
 
     @Test("What the hint for a mapping model of several pairs says can be followed")
     func hint() throws {
-        let scene = try Scene(ChainTests.versions())
-        let path = scene.folder.file("vague.json")
+        let fixture = try Fixture(ChainTests.versions())
+        let path = fixture.folder.file("vague.json")
         let text = #"{"formatVersion": 2, "entityMappings": [{"sourceEntity": "Book", "destinationEntity": "Book"}]}"#
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-        let error = try #require(throws: MigrationError.self) { try scene.route(1, 4, via: [2, 3], mappings: [path]) }
+        let error = try #require(throws: MigrationError.self) {
+            try fixture.route(1, 4, via: [2, 3], mappings: [path])
+        }
         #expect(error.code == "chain.ambiguousMapping")
         let remedy = try #require(error.remedy)
         #expect(!remedy.contains("--via"), "\(remedy)")
         #expect(remedy.contains("--mapping \"1..2=\(path)\""), "\(remedy)")
         #expect(remedy.contains(#""from": "1", "to": "2""#), "\(remedy)")
-        #expect(try names(scene.route(1, 4, via: [2, 3], mappings: ["1..2=\(path)"])) == ["2 by vagu", "3", "4"])
+        #expect(try names(fixture.route(1, 4, via: [2, 3], mappings: ["1..2=\(path)"])) == ["2 by vagu", "3", "4"])
     }
 
     @Test(
@@ -177,9 +179,9 @@ struct RouteTests {
                     entity(
                         "A", type.map { [attribute("x", $0), attribute("y", .string)] } ?? [attribute("y", .string)])))
         }
-        let round = try Scene([version("1", .string), version("2", nil), version("3", .integer16)])
+        let round = try Fixture([version("1", .string), version("2", nil), version("3", .integer16)])
         #expect(try names(round.route(1, 3)) == ["2", "3"])
-        let none = try Scene([version("1", .string), version("2", .integer64), version("3", .integer16)])
+        let none = try Fixture([version("1", .string), version("2", .integer64), version("3", .integer16)])
         let error = try #require(throws: MigrationError.self) { try none.route(1, 3) }
         #expect(error.code == "inference.attributeType" && error.message.contains("no way from"))
         #expect(error.remedy?.contains("--mapping") == true)
@@ -191,16 +193,16 @@ struct RouteTests {
         // The same to a store: a default does not enter the hash.
         let same = try model(entity("Book", [attribute("title", .string) { $0.defaultValue = .string("x") }]))
         versions.insert(ModelVersion(name: "1b", model: same), at: 1)
-        let scene = try Scene(versions)
-        let path = try ChainTests.source(scene.folder, versions[0])
-        let found = try StoreVersion.find(store: path, bundle: scene.bundle, namesAll: true)
+        let fixture = try Fixture(versions)
+        let path = try ChainTests.source(fixture.folder, versions[0])
+        let found = try StoreVersion.find(store: path, bundle: fixture.bundle, namesAll: true)
         #expect(found.evidence == .hashes && found.names == ["1", "1b"])
         let alone = try #require(throws: MigrationError.self) { try StoreVersion.find(store: path, bundle: nil) }
         #expect(alone.code == "model.unknownVersion" && alone.remedy?.contains("--from") == true)
 
         // Other hashes, the same tables.
         let other = try model(entity("Book", [attribute("title", .string, default: .string(""), required: true)]))
-        let near = try Scene([ModelVersion(name: "near", model: other), versions[4]])
+        let near = try Fixture([ModelVersion(name: "near", model: other), versions[4]])
         let told = try StoreVersion.find(store: path, bundle: near.bundle)
         #expect(told.evidence == .schema && told.names == ["near"])
         var options = MigrationOptions()
@@ -216,7 +218,7 @@ struct RouteTests {
             from: path, model: other, mapping: .inferred(from: other, to: versions[4].model),
             to: near.folder.file("new.sqlite"), model: versions[4].model, options: options
         ).run()
-        let far = try Scene([versions[4]])
+        let far = try Fixture([versions[4]])
         let unknown = try #require(throws: MigrationError.self) {
             try StoreVersion.find(store: path, bundle: far.bundle)
         }

@@ -1,14 +1,14 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
-import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing
 
 @Suite("Staged migration")
 struct StagedMigrationManagerTests {
-    private struct Scene {
+    private struct Fixture {
         let versions: [ModelVersion]
         let folder: TemporaryFolder
         let source: URL
@@ -36,51 +36,51 @@ struct StagedMigrationManagerTests {
 
     @Test("A lightweight stage leads directly to its last version, a custom one calls its handlers")
     func stages() throws {
-        let scene = try Scene()
-        let light = NSLightweightMigrationStage([try scene.checksum(1), try scene.checksum(2)])
+        let fixture = try Fixture()
+        let light = NSLightweightMigrationStage([try fixture.checksum(1), try fixture.checksum(2)])
         let custom = NSCustomMigrationStage(
-            migratingFrom: try scene.reference(2), to: try scene.reference(3))
+            migratingFrom: try fixture.reference(2), to: try fixture.reference(3))
         custom.label = "tags"
         var seen: [String] = []
         custom.willMigrateHandler = { manager, stage in
             let path = try #require(manager.storeURL).path
-            #expect(manager.model === scene.versions[1].model && stage.label == "tags")
-            seen += try scene.rows(path, "SELECT ZTITLE FROM ZBOOK ORDER BY Z_PK")
+            #expect(manager.model === fixture.versions[1].model && stage.label == "tags")
+            seen += try fixture.rows(path, "SELECT ZTITLE FROM ZBOOK ORDER BY Z_PK")
             let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE)
             try connection.execute("UPDATE ZBOOK SET ZTITLE = ZTITLE || '?' WHERE Z_PK = 9")
             try connection.close()
         }
         custom.didMigrateHandler = { manager, _ in
             let path = try #require(manager.storeURL).path
-            seen += try scene.rows(path, "SELECT ZNAME FROM ZBOOK ORDER BY Z_PK")
-            let mapping = try MappingModel.inferred(from: scene.versions[2].model, to: scene.versions[2].model)
+            seen += try fixture.rows(path, "SELECT ZNAME FROM ZBOOK ORDER BY Z_PK")
+            let mapping = try MappingModel.inferred(from: fixture.versions[2].model, to: fixture.versions[2].model)
             let book = try #require(mapping.entityMappings.first { $0.destinationEntityName == "Book" })
             book.attributeMappings?.first { $0.name == "pages" }?.valueExpression = try NSExpression(
                 parsing: "$source.pages * 2")
             try manager.transformStore(with: mapping)
         }
         let manager = NSStagedMigrationManager([light, custom])
-        manager.models = [scene.versions[0].model]
-        let before = try Data(contentsOf: scene.source)
+        manager.models = [fixture.versions[0].model]
+        let before = try Data(contentsOf: fixture.source)
         let reports = try manager.migrateStore(
-            from: scene.source, to: scene.destination, destinationModel: scene.versions[3].model)
+            from: fixture.source, to: fixture.destination, destinationModel: fixture.versions[3].model)
         #expect(seen == ["A", "none", "A", "none?"])
         #expect(
-            try scene.rows(scene.destination.path, "SELECT ZHEADING || ZPAGES FROM ZBOOK ORDER BY Z_PK")
+            try fixture.rows(fixture.destination.path, "SELECT ZHEADING || ZPAGES FROM ZBOOK ORDER BY Z_PK")
                 == ["A14", "none?14"])
         #expect(reports.count == 3 && manager.storeURL == nil && manager.model == nil)
         #expect(manager.progress.snapshot.fraction == 1)
-        #expect(try Data(contentsOf: scene.source) == before)
+        #expect(try Data(contentsOf: fixture.source) == before)
         #expect(
-            try FileManager.default.contentsOfDirectory(atPath: scene.folder.path).sorted()
+            try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path).sorted()
                 == ["new.sqlite", "old.sqlite"])
     }
 
     @Test("What the last handler changes is checked by the model's rules, and a handler's error ends the run as it is")
     func lastHandler() throws {
-        let scene = try Scene()
+        let fixture = try Fixture()
         let custom = NSCustomMigrationStage(
-            migratingFrom: try scene.reference(1), to: try scene.reference(2))
+            migratingFrom: try fixture.reference(1), to: try fixture.reference(2))
         custom.didMigrateHandler = { manager, _ in
             let path = try #require(manager.storeURL).path
             let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE)
@@ -89,11 +89,11 @@ struct StagedMigrationManagerTests {
         }
         let manager = StagedMigrationManager([custom])
         try manager.migrateStore(
-            from: scene.source, to: scene.destination, destinationModel: scene.versions[1].model)
-        #expect(try scene.rows(scene.destination.path, "SELECT DISTINCT ZTITLE FROM ZBOOK") == ["new"])
+            from: fixture.source, to: fixture.destination, destinationModel: fixture.versions[1].model)
+        #expect(try fixture.rows(fixture.destination.path, "SELECT DISTINCT ZTITLE FROM ZBOOK") == ["new"])
 
         struct Refusal: Error {}
-        let other = try Scene()
+        let other = try Fixture()
         custom.didMigrateHandler = { _, _ in throw Refusal() }
         #expect(throws: Refusal.self) {
             try manager.migrateStore(
@@ -104,66 +104,66 @@ struct StagedMigrationManagerTests {
 
     @Test("A store is taken up at its version, and goes to a version inside a stage")
     func positions() throws {
-        let scene = try Scene()
+        let fixture = try Fixture()
         let all = StagedMigrationManager([
-            LightweightMigrationStage([try scene.checksum(1), try scene.checksum(2)]),
-            LightweightMigrationStage([try scene.checksum(3), try scene.checksum(4)]),
+            LightweightMigrationStage([try fixture.checksum(1), try fixture.checksum(2)]),
+            LightweightMigrationStage([try fixture.checksum(3), try fixture.checksum(4)]),
         ])
-        all.models = scene.versions.map(\.model)
+        all.models = fixture.versions.map(\.model)
         #expect(
             try all.migrateStore(
-                from: scene.source, to: scene.destination, destinationModel: scene.versions[3].model
+                from: fixture.source, to: fixture.destination, destinationModel: fixture.versions[3].model
             ).count == 2)
-        let third = scene.folder.file("third.sqlite")
+        let third = fixture.folder.file("third.sqlite")
         #expect(
             try all.migrateStore(
-                from: scene.source, to: URL(fileURLWithPath: third), destinationModel: scene.versions[2].model
+                from: fixture.source, to: URL(fileURLWithPath: third), destinationModel: fixture.versions[2].model
             ).count == 2)
-        #expect(try scene.rows(third, "SELECT ZNAME FROM ZBOOK ORDER BY Z_PK") == ["A", "none"])
+        #expect(try fixture.rows(third, "SELECT ZNAME FROM ZBOOK ORDER BY Z_PK") == ["A", "none"])
         #expect(
             try all.migrateStore(
-                from: URL(fileURLWithPath: third), to: URL(fileURLWithPath: scene.folder.file("fourth.sqlite")),
-                destinationModel: scene.versions[3].model
+                from: URL(fileURLWithPath: third), to: URL(fileURLWithPath: fixture.folder.file("fourth.sqlite")),
+                destinationModel: fixture.versions[3].model
             ).count == 1)
         let back = try #require(throws: MigrationError.self) {
             try all.migrateStore(
-                from: URL(fileURLWithPath: third), to: URL(fileURLWithPath: scene.folder.file("back.sqlite")),
-                destinationModel: scene.versions[0].model)
+                from: URL(fileURLWithPath: third), to: URL(fileURLWithPath: fixture.folder.file("back.sqlite")),
+                destinationModel: fixture.versions[0].model)
         }
         #expect(back.code == "staged.backward")
     }
 
     @Test("Wrong stages are refused before anything is written")
     func refusals() throws {
-        let scene = try Scene()
+        let fixture = try Fixture()
         func code(_ stages: [MigrationStage], models: [ManagedObjectModel] = []) throws -> String {
             let manager = StagedMigrationManager(stages)
             manager.models = models
             return try #require(throws: MigrationError.self) {
                 try manager.migrateStore(
-                    from: scene.source, to: scene.destination, destinationModel: scene.versions[3].model)
+                    from: fixture.source, to: fixture.destination, destinationModel: fixture.versions[3].model)
             }.code.rawValue
         }
-        let (one, two) = (try scene.checksum(1), try scene.checksum(2))
+        let (one, two) = (try fixture.checksum(1), try fixture.checksum(2))
         #expect(
             try code([LightweightMigrationStage([one, two]), LightweightMigrationStage([one])])
                 == "staged.duplicateVersion")
         #expect(try code([LightweightMigrationStage([two])]) == "staged.unknownVersion")
         #expect(try code([]) == "staged.unknownVersion")
-        let wrong = ManagedObjectModelReference(model: scene.versions[2].model, versionChecksum: two)
+        let wrong = ManagedObjectModelReference(model: fixture.versions[2].model, versionChecksum: two)
         #expect(
-            try code([CustomMigrationStage(migratingFrom: try scene.reference(1), to: wrong)])
+            try code([CustomMigrationStage(migratingFrom: try fixture.reference(1), to: wrong)])
                 == "staged.modelNotFound")
         let absent = ManagedObjectModelReference(name: "Nowhere", in: nil, versionChecksum: two)
         #expect(
-            try code([CustomMigrationStage(migratingFrom: try scene.reference(1), to: absent)])
+            try code([CustomMigrationStage(migratingFrom: try fixture.reference(1), to: absent)])
                 == "staged.modelNotFound")
         let manager = StagedMigrationManager([])
         let idle = #expect(throws: MigrationError.self) {
-            try manager.transformStore(with: .inferred(from: scene.versions[0].model, to: scene.versions[0].model))
+            try manager.transformStore(with: .inferred(from: fixture.versions[0].model, to: fixture.versions[0].model))
         }
         #expect(idle?.code == "staged.idle")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: scene.folder.path) == ["old.sqlite"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path) == ["old.sqlite"])
     }
 
     @Test("A reference finds its model on disk and by hashes")

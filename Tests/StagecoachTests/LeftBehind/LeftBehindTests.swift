@@ -1,9 +1,9 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
-import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing
@@ -11,7 +11,7 @@ import Testing
 @Suite("What is left behind is named and counted")
 struct LeftBehindTests {
     /// A source model, a destination model, a source, and where it goes.
-    private struct Scene {
+    private struct Fixture {
         let folder: TemporaryFolder
         let source: ManagedObjectModel
         let destination: ManagedObjectModel
@@ -47,8 +47,8 @@ struct LeftBehindTests {
 
     private static func words(_ left: LeftBehind?) -> [String] { (left?.lines ?? []).map(\.sentence) }
 
-    private static func slip() throws -> Scene {
-        try Scene(
+    private static func slip() throws -> Fixture {
+        try Fixture(
             model(entity("Author", [attribute("age", .integer16), attribute("name", .string)])),
             model(entity("Author", [attribute("age", .integer16), attribute("fullName", .string)]))
         ) { store in
@@ -62,14 +62,14 @@ struct LeftBehindTests {
         "A renaming identifier that is missing: values, a line that keeps them, in plan, check and report"
     )
     func missingIdentifier() throws {
-        let scene = try Self.slip()
+        let fixture = try Self.slip()
         let wanted = ["Author.name, 40 values, is read by no entity mapping"]
-        let planned = try scene.migration().plan().leftBehind
+        let planned = try fixture.migration().plan().leftBehind
         #expect(Self.words(planned) == wanted)
-        let checked = try scene.migration().check()
+        let checked = try fixture.migration().check()
         #expect(Self.words(checked.leftBehind) == wanted && checked.sourceObjects == 50)
-        #expect(!checked.fails(scene.options))
-        let report = try scene.migration().run()
+        #expect(!checked.fails(fixture.options))
+        let report = try fixture.migration().run()
         #expect(report.leftBehind == planned && report.sourceObjects == 50)
         #expect(
             (report.leftBehind?.objects, report.leftBehind?.values, report.leftBehind?.links) == (
@@ -78,29 +78,29 @@ struct LeftBehindTests {
         let suggestion = try #require(planned?.lines[0].suggestions?.first)
         #expect(
             suggestion.json == #""fullName": "$source.name""#
-                && suggestion.entityMapping == scene.mapping.entityMappings[0].name)
+                && suggestion.entityMapping == fixture.mapping.entityMappings[0].name)
         // The line does it.
-        scene.mapping.entityMappings[0].attributeMapping(named: "fullName")?.valueExpression =
+        fixture.mapping.entityMappings[0].attributeMapping(named: "fullName")?.valueExpression =
             try ValueExpression(
                 parsing: "$source.name")
-        #expect(try scene.migration("kept.sqlite").run().leftBehind == nil)
+        #expect(try fixture.migration("kept.sqlite").run().leftBehind == nil)
     }
 
     @Test("refuse ends before anything is written, allow warns of nothing", arguments: [false, true])
     func choices(isStaged: Bool) throws {
-        var scene = try Self.slip()
-        scene.options.usesStoreSpecificMigrationManager = !isStaged
-        scene.options.onLoss = .refuse
-        let error = try #require(throws: MigrationError.self) { try scene.migration().run() }
+        var fixture = try Self.slip()
+        fixture.options.usesStoreSpecificMigrationManager = !isStaged
+        fixture.options.onLoss = .refuse
+        let error = try #require(throws: MigrationError.self) { try fixture.migration().run() }
         #expect(error.code == "migration.loss" && error.category == .data)
         #expect(
             error.message.contains("Author.name, 40 values")
                 && error.remedy?.contains("$source.name") == true)
         #expect(
-            try FileManager.default.contentsOfDirectory(atPath: scene.folder.path) == ["source.sqlite"])
-        #expect(try scene.migration().check().fails(scene.options))
-        scene.options.onLoss = .allow
-        let left = try #require(try scene.migration().run().leftBehind)
+            try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path) == ["source.sqlite"])
+        #expect(try fixture.migration().check().fails(fixture.options))
+        fixture.options.onLoss = .allow
+        let left = try #require(try fixture.migration().run().leftBehind)
         #expect(left.isAllowed && left.values == 40)
     }
 
@@ -114,16 +114,16 @@ struct LeftBehindTests {
             one.sourceFilter = try SourcePredicate(format: "x > 5")
             mapping = mappings(one)
         }
-        var scene = try Scene(models.0, models.1, mapping) { store in
+        var fixture = try Fixture(models.0, models.1, mapping) { store in
             store.insert("A", 1, ["x": .integer(3)])
         }
-        let error = try #require(throws: MigrationError.self) { try scene.migration().run() }
+        let error = try #require(throws: MigrationError.self) { try fixture.migration().run() }
         #expect(error.code == "migration.empty" && error.category == .data)
         #expect(
-            try FileManager.default.contentsOfDirectory(atPath: scene.folder.path) == ["source.sqlite"])
-        #expect(try scene.migration().check().refusal(scene.options)?.code == "migration.empty")
-        scene.options.onLoss = .allow
-        let left = try #require(try scene.migration().run().leftBehind)
+            try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path) == ["source.sqlite"])
+        #expect(try fixture.migration().check().refusal(fixture.options)?.code == "migration.empty")
+        fixture.options.onLoss = .allow
+        let left = try #require(try fixture.migration().run().leftBehind)
         #expect(
             Self.words(left) == [
                 isFiltered
@@ -134,26 +134,26 @@ struct LeftBehindTests {
 
     @Test("An empty source gives an empty store")
     func emptySource() throws {
-        let scene = try Scene(model(entity("A")), model(entity("B"))) { _ in }
-        #expect(try scene.migration().run().leftBehind == nil)
+        let fixture = try Fixture(model(entity("A")), model(entity("B"))) { _ in }
+        #expect(try fixture.migration().run().leftBehind == nil)
     }
 
     @Test("Rows that are shorter than their table", arguments: [StoreReader.pages, .sqlite])
     func shortRows(reader: StoreReader) throws {
-        var scene = try Scene(
+        var fixture = try Fixture(
             model(entity("A", [attribute("a", .string), attribute("z", .string)])),
             model(entity("A", [attribute("a", .string)]))
         ) { store in
             for key in 1...9 { store.insert("A", Int64(key), ["a": .text("a"), "z": .text("z")]) }
         }
-        scene.options.reader = reader
-        try scene.change(
+        fixture.options.reader = reader
+        try fixture.change(
             """
             ALTER TABLE ZA DROP COLUMN ZZ; ALTER TABLE ZA ADD COLUMN ZZ VARCHAR;
             UPDATE ZA SET ZZ = printf('%100s', 'long') WHERE Z_PK IN (2, 5)
             """)
         #expect(
-            try Self.words(scene.migration().run().leftBehind) == [
+            try Self.words(fixture.migration().run().leftBehind) == [
                 "A.z, 2 values, is read by no entity mapping"
             ])
     }
@@ -161,7 +161,7 @@ struct LeftBehindTests {
     @Test("Long texts before, many columns, overflow pages")
     func wideRows() throws {
         let names = (0..<40).map { "c\($0 < 10 ? "0" : "")\($0)" }
-        let scene = try Scene(
+        let fixture = try Fixture(
             model(entity("A", names.map { attribute($0, .string) })),
             model(entity("A", names.dropLast(20).map { attribute($0, .string) }))
         ) { store in
@@ -172,7 +172,7 @@ struct LeftBehindTests {
                 store.insert("A", Int64(key), values)
             }
         }
-        let left = try scene.migration().run().leftBehind
+        let left = try fixture.migration().run().leftBehind
         #expect(left?.lines.count == 20)
         // Every column in ten rows, every second in ten, every third in ten.
         #expect(left?.values == 10 * 20 + 10 * 10 + 10 * 7)
@@ -180,7 +180,7 @@ struct LeftBehindTests {
 
     @Test("Properties that subentities inherit are one line; an entity without a mapping is one, too")
     func inherited() throws {
-        let scene = try Scene(
+        let fixture = try Fixture(
             model(
                 entity("Base", [attribute("x", .integer64), attribute("y", .integer64)]),
                 entity("One", parent: "Base", [attribute("own", .string)]), entity("Two", parent: "Base")),
@@ -192,7 +192,7 @@ struct LeftBehindTests {
             store.set("One", 2, "own", .text("o"))
         }
         #expect(
-            try Self.words(scene.migration().run().leftBehind) == [
+            try Self.words(fixture.migration().run().leftBehind) == [
                 "Base.y, 2 values, is read by no entity mapping",
                 "One, 2 objects, 5 values, has only a remove mapping",
             ])
@@ -219,7 +219,7 @@ struct LeftBehindTests {
                             toMany("keeper", "A", inverse: "kept"),
                         ] : [toMany("keeper", "A", inverse: "kept")]))
         }
-        var scene = try Scene(models(true), models(false)) { store in
+        var fixture = try Fixture(models(true), models(false)) { store in
             for key in 1...4 {
                 store.insert("A", Int64(key))
                 store.insert("B", Int64(key))
@@ -236,28 +236,28 @@ struct LeftBehindTests {
             "B.a, 3 links, is read by no entity mapping",
         ]
         for reader in [StoreReader.pages, .sqlite] {
-            scene.options.reader = reader
-            #expect(try Self.words(scene.migration("\(reader).sqlite").run().leftBehind) == wanted)
+            fixture.options.reader = reader
+            #expect(try Self.words(fixture.migration("\(reader).sqlite").run().leftBehind) == wanted)
         }
-        let json = try #require(scene.mapping.entityMappings.first { $0.sourceEntityName == "B" })
+        let json = try #require(fixture.mapping.entityMappings.first { $0.sourceEntityName == "B" })
         json.relationshipMappings = []
         // Read at the other end.
-        #expect(try Self.words(scene.migration("one-end.sqlite").run().leftBehind) == wanted)
+        #expect(try Self.words(fixture.migration("one-end.sqlite").run().leftBehind) == wanted)
     }
 
     @Test("A second store that is added, and runs that go on", arguments: [false, true])
     func appendedAndResumed(isStaged: Bool) throws {
-        var scene = try Self.slip()
-        scene.options.usesStoreSpecificMigrationManager = !isStaged
-        scene.options.appendsToExisting = true
-        scene.options.batchSize = 7
-        scene.options.passes = 3
+        var fixture = try Self.slip()
+        fixture.options.usesStoreSpecificMigrationManager = !isStaged
+        fixture.options.appendsToExisting = true
+        fixture.options.batchSize = 7
+        fixture.options.passes = 3
         var generator = SeededGenerator(seed: 9)
         for _ in 0..<3 {
-            let run = try InterruptedRun(&generator, scene.options) { options in
-                var scene = scene
-                scene.options = options
-                return scene.migration()
+            let run = try KilledRun(&generator, fixture.options) { options in
+                var fixture = fixture
+                fixture.options = options
+                return fixture.migration()
             }
             #expect(
                 Self.words(run.report.leftBehind) == [
@@ -268,11 +268,11 @@ struct LeftBehindTests {
 
     @Test("Rows in the -wal")
     func logged() throws {
-        let scene = try Self.slip()
-        let writer = try Connection(path: scene.path, flags: SQLITE_OPEN_READWRITE)
+        let fixture = try Self.slip()
+        let writer = try Connection(path: fixture.path, flags: SQLITE_OPEN_READWRITE)
         try writer.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
         try writer.execute("UPDATE ZAUTHOR SET ZNAME = 'late' WHERE Z_PK = 5")
-        #expect(try scene.migration().run().leftBehind?.values == 41)
+        #expect(try fixture.migration().run().leftBehind?.values == 41)
         try writer.close()
     }
 
@@ -284,7 +284,7 @@ struct LeftBehindTests {
             ModelVersion(
                 name: "\(index + 1)", model: try model(entity("A", names.map { attribute($0, .string) })))
         }
-        let scene = try Scene(versions[0].model, versions[2].model) { store in
+        let fixture = try Fixture(versions[0].model, versions[2].model) { store in
             for key in 1...3 { store.insert("A", Int64(key), ["a": .text("a"), "b": .text("b")]) }
         }
         let steps = try zip(versions, versions.dropFirst()).map { from, to in
@@ -293,7 +293,7 @@ struct LeftBehindTests {
                 mappingModels: [try MappingModel.inferred(from: from.model, to: to.model)])
         }
         let chain = ChainedMigration(
-            from: scene.path, steps: steps, to: scene.folder.file("new.sqlite"), options: scene.options)
+            from: fixture.path, steps: steps, to: fixture.folder.file("new.sqlite"), options: fixture.options)
         chain.fusesSteps = fuses
         let wanted = ["1 → 2: A.b, 3 values, is read by no entity mapping"]
         #expect(try Self.words(chain.check().report.leftBehind) == wanted)
@@ -311,18 +311,18 @@ struct LeftBehindTests {
             version("M 2", attribute("label", .string) { $0.renamingIdentifier = "name" }),
             version("M 3", attribute("title", .string) { $0.renamingIdentifier = "label" }),
         ]
-        let scene = try Scene(versions[0].model, versions[2].model) { store in
+        let fixture = try Fixture(versions[0].model, versions[2].model) { store in
             store.insert("A", 1, ["name": .text("a")])
         }
-        let bundle = scene.folder.file("M.momd")
+        let bundle = fixture.folder.file("M.momd")
         try FileManager.default.createDirectory(atPath: bundle, withIntermediateDirectories: true)
         for version in versions {
             try Data(try ModelArchive.encode(version.model)).write(
                 to: URL(fileURLWithPath: "\(bundle)/\(version.name ?? "").mom"))
         }
-        let step = MigrationStep(from: versions[0], to: versions[2], mappingModels: [scene.mapping])
+        let step = MigrationStep(from: versions[0], to: versions[2], mappingModels: [fixture.mapping])
         let chain = ChainedMigration(
-            from: scene.path, steps: [step], to: scene.folder.file("new.sqlite"), options: scene.options)
+            from: fixture.path, steps: [step], to: fixture.folder.file("new.sqlite"), options: fixture.options)
         chain.detours = VersionDetours(from: versions[0], to: versions[2], bundle: bundle)
         let line = try #require(try chain.run().leftBehind?.lines.first)
         #expect(line.suggestions?.first?.text == "--via 'M 2' keeps A.name")
@@ -333,7 +333,7 @@ struct LeftBehindTests {
     @Test("An entity that nothing migrates and one like it that nothing makes")
     func entitySuggestion() throws {
         let attributes = [attribute("name", .string), attribute("age", .integer16)]
-        let scene = try Scene(
+        let fixture = try Fixture(
             model(entity("Other"), entity("Writer", attributes)),
             model(
                 entity("Author", attributes), entity("Other"), entity("Place", [attribute("zip", .string)]))
@@ -341,7 +341,7 @@ struct LeftBehindTests {
             store.insert("Writer", 1, ["name": .text("n")])
             store.insert("Other", 1)
         }
-        let line = try #require(try scene.migration().run().leftBehind?.lines.first)
+        let line = try #require(try fixture.migration().run().leftBehind?.lines.first)
         #expect(line.sentence == "Writer, 1 object, 1 value, has only a remove mapping")
         #expect(
             line.suggestions?.map(\.json) == [

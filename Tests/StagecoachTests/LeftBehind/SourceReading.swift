@@ -1,7 +1,7 @@
+import CoreDataStore
 import Foundation
 import ManagedModel
 import Mapping
-import PersistentStore
 import TestSupport
 
 /// The values and links of a source and what of them the texts of a mapping model's expressions name: short and slow, what the

@@ -5,7 +5,7 @@ import Testing
 // Only `import Stagecoach`: Core Data's names are found without qualification, Foundation's are there too.
 @Suite("Core Data's names")
 struct CoreDataNameTests {
-    private func scene() throws -> PolicySourceScene { try PolicySourceScene() }
+    private func fixture() throws -> PolicySourceFixture { try PolicySourceFixture() }
 
     @Test("Keys of value expressions are the variables' names")
     func expressionKeys() throws {
@@ -28,11 +28,11 @@ struct CoreDataNameTests {
             NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true,
         ]
         #expect(options.count == 2)
-        let scene = try scene()
+        let fixture = try fixture()
         let error = #expect(throws: MigrationError.self) {
-            try scene.manager.migrateStore(
-                from: scene.sourceURL, sourceType: NSBinaryStoreType, options: nil, with: scene.mapping,
-                toDestinationURL: scene.destinationURL, destinationType: NSSQLiteStoreType, destinationOptions: nil)
+            try fixture.manager.migrateStore(
+                from: fixture.sourceURL, sourceType: NSBinaryStoreType, options: nil, with: fixture.mapping,
+                toDestinationURL: fixture.destinationURL, destinationType: NSSQLiteStoreType, destinationOptions: nil)
         }
         #expect(error?.code == "manager.storeType")
     }
@@ -50,9 +50,9 @@ struct CoreDataNameTests {
 
     @Test("Mapping models are inferred and read by name")
     func mappingModels() throws {
-        let scene = try scene()
+        let fixture = try fixture()
         let model = try NSMappingModel.inferredMappingModel(
-            forSourceModel: scene.manager.sourceModel, destinationModel: scene.manager.sourceModel)
+            forSourceModel: fixture.manager.sourceModel, destinationModel: fixture.manager.sourceModel)
         #expect(model.entityMappings.count == 3)
         let book = try #require(model.entityMappings.first { $0.sourceEntityName == "Book" })
         #expect(model.entityMappingsByName[book.name] === book)
@@ -63,14 +63,14 @@ struct CoreDataNameTests {
 
     @Test("A copy of a mapping model shares nothing that can be changed")
     func copies() throws {
-        let scene = try scene()
-        let copy = scene.mapping.copy() as! NSMappingModel
+        let fixture = try fixture()
+        let copy = fixture.mapping.copy() as! NSMappingModel
         let book = try #require(copy.entityMappingsByName["BookToBook"])
         book.attributeMappings?.first?.valueExpression = NSExpression(forConstantValue: "changed")
         book.name = "Other"
         book.userInfo = ["a": 1]
-        #expect(scene.books?.attributeMappings?.first?.valueExpression?.description == "$source.title")
-        #expect(scene.books?.userInfo == nil)
+        #expect(fixture.books?.attributeMappings?.first?.valueExpression?.description == "$source.title")
+        #expect(fixture.books?.userInfo == nil)
         let property = book.attributeMappings?.first?.copy() as? NSPropertyMapping
         #expect(property !== book.attributeMappings?.first)
         #expect(property?.name == "title")
@@ -99,16 +99,16 @@ struct CoreDataNameTests {
 
     @Test("A store's metadata finds the version that wrote it in a bundle")
     func metadata() throws {
-        let scene = try scene()
+        let fixture = try fixture()
         let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(
-            ofType: NSSQLiteStoreType, at: scene.sourceURL, options: nil)
+            ofType: NSSQLiteStoreType, at: fixture.sourceURL, options: nil)
         #expect(metadata[NSStoreTypeKey] as? String == "SQLite")
         #expect((metadata[NSStoreUUIDKey] as? String)?.count == 36)
         #expect(
-            scene.manager.sourceModel.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+            fixture.manager.sourceModel.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
         #expect(
-            !scene.manager.destinationModel.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
-        let newer = try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: scene.sourceURL)
+            !fixture.manager.destinationModel.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+        let newer = try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: fixture.sourceURL)
         #expect(newer.count == metadata.count)
 
         let folder = SharedStores.repository.appendingPathComponent("Fixtures/Models")
@@ -126,10 +126,10 @@ struct CoreDataNameTests {
 
     @Test("Entities, attributes and relationships describe themselves")
     func entities() throws {
-        let scene = try scene()
-        let mapping = try #require(scene.books)
-        let source: NSEntityDescription = try #require(scene.manager.sourceEntity(for: mapping))
-        let destination = try #require(scene.manager.destinationEntity(for: mapping))
+        let fixture = try fixture()
+        let mapping = try #require(fixture.books)
+        let source: NSEntityDescription = try #require(fixture.manager.sourceEntity(for: mapping))
+        let destination = try #require(fixture.manager.destinationEntity(for: mapping))
         #expect(source.name == "Book" && destination.name == "Book")
         let pages: NSAttributeDescription = try #require(source.attributesByName["pages"])
         #expect(pages.attributeType == .integer32AttributeType)

@@ -88,26 +88,26 @@ struct FunctionTests {
         #expect(registry.names == ["FunctionPolicy", "LIBFunctionPolicy", "StagecoachTests.FunctionPolicy"])
     }
 
-    private func scene(_ expressions: [String: String]) throws -> PolicySourceScene {
-        let scene = try PolicySourceScene()
-        for property in scene.books?.attributeMappings ?? [] {
+    private func fixture(_ expressions: [String: String]) throws -> PolicySourceFixture {
+        let fixture = try PolicySourceFixture()
+        for property in fixture.books?.attributeMappings ?? [] {
             guard let text = property.name.flatMap({ expressions[$0] }) else { continue }
             property.valueExpression = try NSExpression(parsing: text)
         }
-        scene.manager.policies.register(FunctionPolicy.self, functions: Self.register)
-        return scene
+        fixture.manager.policies.register(FunctionPolicy.self, functions: Self.register)
+        return fixture
     }
 
     @Test("Expressions of a mapping call them on $entityPolicy")
     func expressions() throws {
-        let scene = try scene([
+        let fixture = try fixture([
             "title": "FUNCTION($entityPolicy, 'titleForTitle:pages:', $source.title, $source.pages)",
             "note": "FUNCTION($entityPolicy, 'titlesOfChapters:', $source.chapters)",
             "year": "FUNCTION($entityPolicy, 'count') + 1900",
             "isbn":
                 "FUNCTION($entityPolicy, 'describe:manager:mapping:price:any:', $source, $manager, $entityMapping, $source.price, nil)",
         ])
-        let store = try scene.run(FunctionPolicy.self, registering: false)
+        let store = try fixture.run(FunctionPolicy.self, registering: false)
         #expect(store.texts("Book", "title") == ["Emma (474)", "Dune (412)", "Anon (7)", "Beowulf (90)"])
         #expect(store.texts("Book", "note") == ["c1 c2 c3", "", "", ""])
         #expect(store.texts("Book", "year") == ["1901", "1902", "1903", "1904"])
@@ -116,8 +116,8 @@ struct FunctionTests {
 
     @Test("A function's error ends the run with mapping, object and property, and keeps its identity")
     func failure() throws {
-        let scene = try scene(["title": "FUNCTION($entityPolicy, 'shout:', $source.title)"])
-        let error = #expect(throws: MigrationError.self) { try scene.run(FunctionPolicy.self, registering: false) }
+        let fixture = try fixture(["title": "FUNCTION($entityPolicy, 'shout:', $source.title)"])
+        let error = #expect(throws: MigrationError.self) { try fixture.run(FunctionPolicy.self, registering: false) }
         #expect(error?.cause as? FunctionStop == .anonymous)
         #expect(error?.context.entityMapping == "BookToBook")
         #expect(error?.context.objectID?.hasSuffix("p3") == true)
@@ -125,31 +125,31 @@ struct FunctionTests {
 
     @Test("A selector that nobody registered is refused before anything runs")
     func unregistered() throws {
-        let scene = try scene(["title": "FUNCTION($entityPolicy, 'nothing:', $source.title)"])
-        let error = #expect(throws: MigrationError.self) { try scene.run(FunctionPolicy.self, registering: false) }
+        let fixture = try fixture(["title": "FUNCTION($entityPolicy, 'nothing:', $source.title)"])
+        let error = #expect(throws: MigrationError.self) { try fixture.run(FunctionPolicy.self, registering: false) }
         #expect(error?.code == "policy.unknownSelector")
         #expect(error?.category == .configuration)
         #expect(error?.context.property == "title")
-        #expect(!FileManager.default.fileExists(atPath: scene.destinationURL.path))
+        #expect(!FileManager.default.fileExists(atPath: fixture.destinationURL.path))
     }
 
     @Test("A registration whose selector has another number of colons is refused")
     func colons() throws {
-        let scene = try PolicySourceScene()
-        scene.manager.policies.register(FunctionPolicy.self) { $0.add("count:", FunctionPolicy.count) }
-        let error = #expect(throws: MigrationError.self) { try scene.run(FunctionPolicy.self, registering: false) }
+        let fixture = try PolicySourceFixture()
+        fixture.manager.policies.register(FunctionPolicy.self) { $0.add("count:", FunctionPolicy.count) }
+        let error = #expect(throws: MigrationError.self) { try fixture.run(FunctionPolicy.self, registering: false) }
         #expect(error?.code == "policy.selector")
     }
 
     @Test("A manager's subclass registers its own")
     func manager() throws {
-        let base = try scene(["note": "FUNCTION($manager, 'shelfForTitle:', $source.title)"])
+        let base = try fixture(["note": "FUNCTION($manager, 'shelfForTitle:', $source.title)"])
         let manager = LibraryManager(
             sourceModel: base.manager.sourceModel, destinationModel: base.manager.destinationModel)
         #expect(manager.knows(selector: "shelfForTitle:"))
         #expect(try manager.call(selector: "shelfForTitle:", arguments: ["Emma"]) as? String == "shelf E")
-        let scene = base.with(manager)
-        let store = try scene.run(nil)
+        let fixture = base.with(manager)
+        let store = try fixture.run(nil)
         #expect(store.texts("Book", "note") == ["shelf E", "shelf D", "shelf A", "shelf B"])
         // The base class has no such function.
         let error = #expect(throws: MigrationError.self) { try base.run(nil) }
@@ -158,27 +158,28 @@ struct FunctionTests {
 
     @Test("The manager's own selectors answer")
     func own() throws {
-        let scene = try PolicySourceScene()
-        scene.manager.userInfo = ["currency": "EUR"]
-        #expect(scene.manager.knows(selector: "destinationInstancesForEntityMappingNamed:sourceInstances:"))
-        #expect(scene.manager.knows(selector: "fetchRequestForSourceEntityNamed:predicateString:"))
+        let fixture = try PolicySourceFixture()
+        fixture.manager.userInfo = ["currency": "EUR"]
+        #expect(fixture.manager.knows(selector: "destinationInstancesForEntityMappingNamed:sourceInstances:"))
+        #expect(fixture.manager.knows(selector: "fetchRequestForSourceEntityNamed:predicateString:"))
         let request = try #require(
-            try scene.manager.call(
+            try fixture.manager.call(
                 selector: "fetchRequestForSourceEntityNamed:predicateString:", arguments: ["Book", "pages > 100"])
                 as? NSFetchRequest<NSManagedObject>)
         #expect(request.entityName == "Book")
         #expect(!request.includesSubentities)
-        let all = try scene.manager.call(
+        let all = try fixture.manager.call(
             selector: "fetchRequestForSourceEntityNamed:predicateString:includesSubentities:",
             arguments: ["Book", nil, true])
         #expect((all as? NSFetchRequest<NSManagedObject>)?.includesSubentities == true)
         #expect(
-            try scene.manager.call(selector: "valueForKeyPath:", arguments: ["userInfo.currency"]) as? String == "EUR")
+            try fixture.manager.call(selector: "valueForKeyPath:", arguments: ["userInfo.currency"]) as? String == "EUR"
+        )
         #expect(
-            try scene.manager.call(selector: "valueForKey:", arguments: ["sourceModel"]) as? NSManagedObjectModel
-                === scene.manager.sourceModel)
+            try fixture.manager.call(selector: "valueForKey:", arguments: ["sourceModel"]) as? NSManagedObjectModel
+                === fixture.manager.sourceModel)
         #expect(
-            try scene.manager.call(
+            try fixture.manager.call(
                 selector: "destinationInstancesForEntityMappingNamed:sourceInstances:", arguments: ["BookToBook", nil])
                 == nil)
     }

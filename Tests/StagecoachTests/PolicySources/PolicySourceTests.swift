@@ -30,24 +30,24 @@ import Testing
 struct PolicySourceTests {
     @Test("Calling super and changing what it made")
     func superclass() throws {
-        let store = try PolicySourceScene().run(SuperPolicy.self)
+        let store = try PolicySourceFixture().run(SuperPolicy.self)
         #expect(store.texts("Book", "title") == ["EMMA", "DUNE", "ANON", "BEOWULF"])
         #expect(store.texts("Book", "pages") == ["474", "412", "7", "90"])
     }
 
     @Test("Creating and associating by hand")
     func handmade() throws {
-        let scene = try PolicySourceScene()
-        let store = try scene.run(HandmadePolicy.self)
+        let fixture = try PolicySourceFixture()
+        let store = try fixture.run(HandmadePolicy.self)
         #expect(store.texts("Book", "title") == ["Emma", "Dune", "Anon", "Beowulf"])
         #expect(store.texts("Book", "isbn") == ["1", "-", "-", "4"])
         #expect(store.texts("Book", "note") == Array(repeating: "by hand", count: 4))
-        #expect(scene.manager.report?.counts.mappings[1].migrated == 4)
+        #expect(fixture.manager.report?.counts.mappings[1].migrated == 4)
     }
 
     @Test("Values by dictionary, NSNull for nil")
     func dictionaries() throws {
-        let store = try PolicySourceScene().run(DictionaryPolicy.self)
+        let store = try PolicySourceFixture().run(DictionaryPolicy.self)
         #expect(store.texts("Book", "title") == ["Emma", "Dune", "Anon", "Beowulf"])
         #expect(store.texts("Book", "isbn") == ["1", "-", "-", "4"])
         #expect(store.texts("Book", "note") == ["0 missing", "1 missing", "1 missing", "0 missing"])
@@ -55,41 +55,41 @@ struct PolicySourceTests {
 
     @Test("Numbers cast to NSNumber, Int, Int32, Int64 and Double")
     func numbers() throws {
-        let store = try PolicySourceScene().run(NumberPolicy.self)
+        let store = try PolicySourceFixture().run(NumberPolicy.self)
         #expect(store.texts("Book", "pages") == ["2370", "2060", "35", "450"])
         #expect(store.texts("Book", "note") == ["0 67", "9.5 58", "0 1", "0 12"])
     }
 
     @Test("Dropping, splitting and merging objects")
     func split() throws {
-        let scene = try PolicySourceScene()
-        let store = try scene.run(SplitPolicy.self)
+        let fixture = try PolicySourceFixture()
+        let store = try fixture.run(SplitPolicy.self)
         #expect(store.texts("Book", "title") == ["Emma 1", "Emma 2", "Collected"])
-        let line = scene.manager.report?.counts.mappings[1]
+        let line = fixture.manager.report?.counts.mappings[1]
         #expect(line?.droppedByPolicy == 1)
         #expect(line?.migrated == 3)
     }
 
     @Test("Expressions set before super, evaluated with a partial context, and userInfo")
     func expressions() throws {
-        let scene = try PolicySourceScene()
-        scene.books?.userInfo = ["suffix": "seven"]
-        let store = try scene.run(ExpressionPolicy.self)
+        let fixture = try PolicySourceFixture()
+        fixture.books?.userInfo = ["suffix": "seven"]
+        let store = try fixture.run(ExpressionPolicy.self)
         #expect(store.texts("Book", "note") == Array(repeating: "note seven", count: 4))
         #expect(store.texts("Book", "year") == ["1474", "1412", "1007", "1090"])
         #expect(
-            scene.manager.userInfo?.keys.compactMap { $0 as? String }.sorted() == ["Anon", "Beowulf", "Dune", "Emma"])
+            fixture.manager.userInfo?.keys.compactMap { $0 as? String }.sorted() == ["Anon", "Beowulf", "Dune", "Emma"])
     }
 
     @Test("Key paths through relationships")
     func keyPaths() throws {
-        let store = try PolicySourceScene().run(KeyPathPolicy.self)
+        let store = try PolicySourceFixture().run(KeyPathPolicy.self)
         #expect(store.texts("Book", "note") == ["Austen 4", "Herbert 4", "nobody 4", "nobody 4"])
     }
 
     @Test("Relating by lookups, ordered sets included")
     func relating() throws {
-        let store = try PolicySourceScene().run(RelatingPolicy.self)
+        let store = try PolicySourceFixture().run(RelatingPolicy.self)
         let books = store.objects("Book")
         #expect(books[1]?.related("author").map { $0["name"] } == [.text("Austen")])
         #expect(books[2]?.related("author").map { $0["name"] } == [.text("Herbert")])
@@ -99,7 +99,7 @@ struct PolicySourceTests {
 
     @Test("Finding or creating by one fetch for each object")
     func genres() throws {
-        let store = try PolicySourceScene().run(GenrePolicy.self)
+        let store = try PolicySourceFixture().run(GenrePolicy.self)
         #expect(store.texts("Genre", "name").sorted() == ["desert", "novel", "romance"])
         let genres = store.objects("Genre").values
         let ranks = Dictionary(uniqueKeysWithValues: genres.map { ($0["name"], $0["rank"]) })
@@ -112,7 +112,7 @@ struct PolicySourceTests {
 
     @Test("Objects kept from begin on, mutable sets, deletion, custom validation")
     func mutable() throws {
-        let store = try PolicySourceScene().run(MutablePolicy.self)
+        let store = try PolicySourceFixture().run(MutablePolicy.self)
         #expect(store.texts("Genre", "name") == ["all"])
         #expect(store.texts("Genre", "rank") == ["4"])
         #expect(store.objects("Genre").values.first?.related("books").count == 4)
@@ -120,13 +120,13 @@ struct PolicySourceTests {
 
     @Test("Predicates of the forms that policies use")
     func predicates() throws {
-        let store = try PolicySourceScene().run(PredicatePolicy.self)
+        let store = try PolicySourceFixture().run(PredicatePolicy.self)
         #expect(store.texts("Book", "note")[0] == "4 Emma;Emma;Dune;Emma,Dune;Emma;Dune,Beowulf,Anon;Dune,Anon")
     }
 
     @Test("Ids, URIs and the store behind a context")
     func identity() throws {
-        let store = try PolicySourceScene().run(IdentityPolicy.self)
+        let store = try PolicySourceFixture().run(IdentityPolicy.self)
         #expect(store.texts("Book", "note") == (1...4).map { "p\($0) library.sqlite" })
     }
 }

@@ -11,8 +11,8 @@ struct RealPolicyModelTests {
     @Test("TML: text becomes numbers, and text that is none ends the run with the policy's own error")
     func numbers() throws {
         let bundle = "tml/models/TestModel_MultiConfig_2.xcdatamodeld"
-        func scene(_ text: String) throws -> RealPolicyScene {
-            let scene = try RealPolicyScene(
+        func fixture(_ text: String) throws -> RealPolicyFixture {
+            let fixture = try RealPolicyFixture(
                 (bundle + ":TestModel_MultiConfig_1", bundle + ":TestModel_MultiConfig_2"),
                 mapping: "tml/mappings/TestModel_MultiConfig_12.xcmappingmodel"
             ) { store in
@@ -20,15 +20,15 @@ struct RealPolicyModelTests {
                 store.insert("MultiItem1", 2, ["id1": .text(text)])
                 store.insert("MultiItem2", 1, ["id2": .text("-4")])
             }
-            scene.registry.register(MultiItem1MigrationPolicy1to2.self)
-            scene.registry.register(MultiItem2MigrationPolicy1to2.self)
-            return scene
+            fixture.registry.register(MultiItem1MigrationPolicy1to2.self)
+            fixture.registry.register(MultiItem2MigrationPolicy1to2.self)
+            return fixture
         }
-        let good = try scene("23")
+        let good = try fixture("23")
         try good.run()
         #expect(try good.rows("SELECT ZID1, ZCOUNTER1 FROM ZMULTIITEM1 ORDER BY Z_PK") == ["17|0", "23|0"])
         #expect(try good.rows("SELECT ZID2, ZCOUNTER2 FROM ZMULTIITEM2") == ["-4|0"])
-        let bad = try scene("many")
+        let bad = try fixture("many")
         let error = #expect(throws: MigrationError.self) { try bad.run() }
         #expect((error?.cause as? NSError)?.code == NSEntityMigrationPolicyError)
         #expect(!FileManager.default.fileExists(atPath: bad.destinationPath))
@@ -37,24 +37,24 @@ struct RealPolicyModelTests {
     @Test("TML simple: a mapping model with stubs")
     func simple() throws {
         let bundle = "tml/models/TestModel_Simple_2.xcdatamodeld"
-        let scene = try RealPolicyScene(
+        let fixture = try RealPolicyFixture(
             (bundle + ":TestModel_Simple_1", bundle + ":TestModel_Simple_2"),
             mapping: "tml/mappings/TestModel_Simple_Mapping12.xcmappingmodel"
         ) { store in
             for key in 1...3 as ClosedRange<Int64> { store.insert("SimpleItem", key, ["id1": .text("\(key * 100)")]) }
         }
-        scene.registry.register(SimpleItemMigrationPolicy1to2.self)
-        try scene.run()
-        let rows = try scene.rows("SELECT ZID1 FROM ZSIMPLEITEM ORDER BY Z_PK")
+        fixture.registry.register(SimpleItemMigrationPolicy1to2.self)
+        try fixture.run()
+        let rows = try fixture.rows("SELECT ZID1 FROM ZSIMPLEITEM ORDER BY Z_PK")
         // Two entity mappings of the source entity stand in the file: each makes its objects.
         #expect(Set(rows) == ["100", "200", "300"])
-        #expect(rows.count == 3 * scene.mapping.entityMappings.filter { $0.sourceEntityName == "SimpleItem" }.count)
+        #expect(rows.count == 3 * fixture.mapping.entityMappings.filter { $0.sourceEntityName == "SimpleItem" }.count)
     }
 
     @Test("jdspoone: one policy serves two steps by the mapping's userInfo, and its chain keeps every picture")
     func notes() throws {
         let bundle = "jdspoone/models/CoreDataMigration.xcdatamodeld:CoreDataMigration-"
-        let first = try RealPolicyScene(
+        let first = try RealPolicyFixture(
             (bundle + "v1.1", bundle + "v1.2"), mapping: "jdspoone/mappings/v1.1-to-v1.2.xcmappingmodel"
         ) { store in
             store.insert("Note", 1, ["title": .text("a"), "body": .text("A"), "imageData": .blob([1, 2])])
@@ -70,7 +70,7 @@ struct RealPolicyModelTests {
                 ORDER BY n.ZTITLE
                 """) == ["a|A|0102", "b|B|09", "c|C|03"])
         // The result goes on to the next version.
-        let next = try RealPolicyScene(
+        let next = try RealPolicyFixture(
             (bundle + "v1.2", bundle + "v1.3"), mapping: "jdspoone/mappings/v1.2-to-v1.3.xcmappingmodel")
         next.registry.register(NoteToNotePolicy.self)
         next.registry.register(ImageToImagePolicy.self)
@@ -91,16 +91,16 @@ struct RealPolicyModelTests {
     @Test("Flapjack: a number becomes text in a new entity")
     func flapjack() throws {
         let bundle = "flapjack/models/TestMigrationModel.xcdatamodeld:TestMigrationModel "
-        let scene = try RealPolicyScene(
+        let fixture = try RealPolicyFixture(
             (bundle + "3", bundle + "4"), mapping: "flapjack/mappings/TestMigrationModel 4.xcmappingmodel"
         ) { store in
             store.insert("EntityToMigrate", 1, ["renamedProperty": .integer(12), "addedProperty": .text("x")])
             store.insert("EntityToMigrate", 2)
         }
-        scene.registry.register(MockMigrationPolicy.self)
-        try scene.run()
+        fixture.registry.register(MockMigrationPolicy.self)
+        try fixture.run()
         #expect(
-            try scene.rows("SELECT ZCONVERTEDPROPERTY, ZADDEDPROPERTY FROM ZMIGRATEDENTITY ORDER BY Z_PK") == [
+            try fixture.rows("SELECT ZCONVERTEDPROPERTY, ZADDEDPROPERTY FROM ZMIGRATEDENTITY ORDER BY Z_PK") == [
                 "12|x", "|",
             ])
     }
@@ -108,17 +108,18 @@ struct RealPolicyModelTests {
     @Test("CoreStore: new attributes follow from an old one; constants of the mapping stay")
     func creatures() throws {
         let bundle = "corestore/models/Advanced.EvolutionDemo.V1.xcdatamodeld:Advanced.EvolutionDemo."
-        let scene = try RealPolicyScene(
+        let fixture = try RealPolicyFixture(
             (bundle + "V1", bundle + "V2"),
             mapping: "corestore/mappings/Advanced.EvolutionDemo.V2.FromV1.xcmappingmodel"
         ) { store in
             store.insert("Creature", 1, ["dnaCode": .integer(77), "numberOfFlagella": .integer(5)])
             store.insert("Creature", 2, ["dnaCode": .integer(78), "numberOfFlagella": .integer(0)])
         }
-        scene.registry.register(Advanced_EvolutionDemo_V2_FromV1MigrationPolicy.self)
-        try scene.run()
+        fixture.registry.register(Advanced_EvolutionDemo_V2_FromV1MigrationPolicy.self)
+        try fixture.run()
         #expect(
-            try scene.rows("SELECT ZDNACODE, ZHASTAIL, ZNUMBEROFFLIPPERS, ZHASHEAD FROM ZCREATURE ORDER BY Z_PK").map {
+            try fixture.rows("SELECT ZDNACODE, ZHASTAIL, ZNUMBEROFFLIPPERS, ZHASHEAD FROM ZCREATURE ORDER BY Z_PK").map
+            {
                 $0.split(separator: "|").prefix(3).joined(separator: "|")
             } == ["77|1|2", "78|0|0"])
     }
@@ -126,7 +127,7 @@ struct RealPolicyModelTests {
     @Test("nova-wallet: each account becomes one of several chains, the first is selected")
     func accounts() throws {
         let bundle = "nova-wallet/models/UserDataModel.xcdatamodeld:"
-        let scene = try RealPolicyScene(
+        let fixture = try RealPolicyFixture(
             (bundle + "UserDataModel", bundle + "MultiassetUserDataModel"),
             mapping: "nova-wallet/mappings/SingleToMultiasset.xcmappingmodel"
         ) { store in
@@ -139,10 +140,10 @@ struct RealPolicyModelTests {
                     ])
             }
         }
-        scene.registry.register(SingleToMultiassetMigrationPolicy.self)
-        try scene.run()
+        fixture.registry.register(SingleToMultiassetMigrationPolicy.self)
+        try fixture.run()
         #expect(
-            try scene.rows(
+            try fixture.rows(
                 """
                 SELECT ZNAME, ZSUBSTRATEACCOUNTID, ZSUBSTRATECRYPTOTYPE, ZORDER, ZISSELECTED, hex(ZSUBSTRATEPUBLICKEY)
                 FROM ZCDMETAACCOUNT ORDER BY Z_PK

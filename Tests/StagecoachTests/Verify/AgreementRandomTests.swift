@@ -1,9 +1,9 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
-import PersistentStore
 import TestSupport
 import Testing
 
@@ -25,23 +25,23 @@ struct AgreementRandomTests {
 
     @Test("A fresh destination", arguments: RandomSeeds.seeds(60) + knownFresh)
     func fresh(seed: UInt64) throws {
-        let scene = try AgreementScene(seed: seed)
-        let lines = try scene.differences(scene.first, appends: false)
-        #expect(lines == [], "\(scene)")
+        let fixture = try AgreementFixture(seed: seed)
+        let lines = try fixture.differences(fixture.first, appends: false)
+        #expect(lines == [], "\(fixture)")
     }
 
     @Test(
         "A store that is appended to, with and without a cached model", arguments: RandomSeeds.seeds(40) + knownAppends)
     func append(seed: UInt64) throws {
-        let scene = try AgreementScene(seed: seed)
-        guard try scene.makeBase() else { return }
-        let lines = try scene.differences(scene.second, appends: true)
-        #expect(lines == [], "\(scene)")
+        let fixture = try AgreementFixture(seed: seed)
+        guard try fixture.makeBase() else { return }
+        let lines = try fixture.differences(fixture.second, appends: true)
+        #expect(lines == [], "\(fixture)")
     }
 }
 
 /// One random case.
-private final class AgreementScene: CustomStringConvertible {
+private final class AgreementFixture: CustomStringConvertible {
     let migration: RandomMigration
     let mapping: MappingModel
     /// Two sources of the same model.

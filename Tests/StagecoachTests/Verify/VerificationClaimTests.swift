@@ -1,9 +1,9 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
-import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing
@@ -160,15 +160,15 @@ import Testing
 
     @Test("An append to a store without a cached model is no difference", arguments: ["DROP TABLE", "DELETE FROM"])
     func noCache(sql: String) throws {
-        let scene = try FailureScene()
-        try scene.migration(scene.options()).run()
-        let connection = try Connection(path: scene.destinationPath, flags: SQLITE_OPEN_READWRITE)
+        let fixture = try FailureFixture()
+        try fixture.migration(fixture.options()).run()
+        let connection = try Connection(path: fixture.destinationPath, flags: SQLITE_OPEN_READWRITE)
         try connection.execute("\(sql) Z_MODELCACHE")
         try connection.close()
-        var options = scene.options()
+        var options = fixture.options()
         options.appendsToExisting = true
-        try scene.migration(options).run()
-        let report = try StoreVerification(scene.migration(options)).run()
+        try fixture.migration(options).run()
+        let report = try StoreVerification(fixture.migration(options)).run()
         #expect(report.differences == [])
         #expect(report.notes.contains { $0.contains("no cached model") })
         #expect(report.compared.recomputed == 44 && report.compared.passedOver == 44)
@@ -176,18 +176,18 @@ import Testing
 
     @Test("An append that rejected objects which no file names is no difference, and the claim says so")
     func rejectedAppend() throws {
-        let scene = try FailureScene { $0.uniquenessConstraints = [["isbn"]] }
-        try scene.migration(scene.options()).run()
+        let fixture = try FailureFixture { $0.uniquenessConstraints = [["isbn"]] }
+        try fixture.migration(fixture.options()).run()
         // Half of the books come again.
-        try scene.change("UPDATE ZBOOK SET ZISBN = 'again ' || Z_PK WHERE Z_PK > 20")
-        var options = scene.options()
+        try fixture.change("UPDATE ZBOOK SET ZISBN = 'again ' || Z_PK WHERE Z_PK > 20")
+        var options = fixture.options()
         options.appendsToExisting = true
         options.onInvalid = .reject
-        options.rejectFile = scene.folder.file("rejects.jsonl")
-        let migrated = try scene.migration(options).run()
+        options.rejectFile = fixture.folder.file("rejects.jsonl")
+        let migrated = try fixture.migration(options).run()
         #expect(migrated.rejects?.objects == 20)
         for isTold in [false, true] {
-            let verification = StoreVerification(scene.migration(options))
+            let verification = StoreVerification(fixture.migration(options))
             if !isTold { verification.rejectFile = nil }
             let report = try verification.run()
             #expect(report.differences == [])
@@ -196,10 +196,10 @@ import Testing
             #expect(report.isComplete == isTold)
         }
         // What is wrong of the new objects is found all the same.
-        let connection = try Connection(path: scene.destinationPath, flags: SQLITE_OPEN_READWRITE)
+        let connection = try Connection(path: fixture.destinationPath, flags: SQLITE_OPEN_READWRITE)
         try connection.execute("UPDATE ZBOOK SET ZHEADING = 'wrong' WHERE Z_PK = 70")
         try connection.close()
-        let verification = StoreVerification(scene.migration(options))
+        let verification = StoreVerification(fixture.migration(options))
         verification.rejectFile = nil
         #expect(try verification.run().differences.map(\.objectID) == ["Book/p70"])
     }

@@ -1,9 +1,9 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
-import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    private final class Scene {
+    private final class Fixture {
         let folder: TemporaryFolder
         let source: ManagedObjectModel
         let destination: ManagedObjectModel
@@ -104,7 +104,7 @@ import Testing
 
     @Test("The report says which objects were recomputed, and which were not, and why")
     func coverage() throws {
-        let report = try Scene().verify(rerun: false)
+        let report = try Fixture().verify(rerun: false)
         #expect(report.differences == [])
         #expect(!report.isComplete && !report.ranPolicies)
         let lines = report.compared.entities.map {
@@ -125,8 +125,8 @@ import Testing
 
     @Test("Where the policies run again, all that they made is compared")
     func rerun() throws {
-        let scene = try Scene()
-        let report = try scene.verify(rerun: true)
+        let fixture = try Fixture()
+        let report = try fixture.verify(rerun: true)
         #expect(report.differences == [])
         #expect(report.ranPolicies && report.compared.rerun == 10 && report.compared.checked == 0)
         #expect(report.notes.contains { $0.contains("trusts the policies") })
@@ -152,9 +152,9 @@ import Testing
 
     @Test("Damage of what a policy made is found where the policies run again", arguments: damages)
     func damaged(sql: String, expected: String) throws {
-        let scene = try Scene()
-        try scene.change(sql)
-        let found = try scene.verify(rerun: true).differences.map {
+        let fixture = try Fixture()
+        try fixture.change(sql)
+        let found = try fixture.verify(rerun: true).differences.map {
             "\($0.kind.rawValue) \($0.objectID ?? "") \($0.property ?? "")"
         }
         #expect(found.contains(expected), "\(found)")
@@ -162,21 +162,21 @@ import Testing
 
     @Test("Values that are never the same twice are differences, and a note says what they may be")
     func stamped() throws {
-        let scene = try Scene("Stamping")
-        #expect(try scene.verify(rerun: false).differences == [])
-        let report = try scene.verify(rerun: true)
+        let fixture = try Fixture("Stamping")
+        #expect(try fixture.verify(rerun: false).differences == [])
+        let report = try fixture.verify(rerun: true)
         #expect(report.differences.map(\.property) == Array(repeating: "name", count: 5))
         #expect(report.notes.contains { $0.hasPrefix("Person.name: the policies gave other values") })
     }
 
     @Test("Of a store that was appended to the policies do not run, and the report says so")
     func appended() throws {
-        let scene = try Scene()
-        var options = scene.migration.options
+        let fixture = try Fixture()
+        var options = fixture.migration.options
         options.appendsToExisting = true
         let migration = Migration(
-            from: scene.path, model: scene.source, mapping: scene.mapping, to: scene.folder.file("new.sqlite"),
-            model: scene.destination, options: options, manager: scene.manager)
+            from: fixture.path, model: fixture.source, mapping: fixture.mapping, to: fixture.folder.file("new.sqlite"),
+            model: fixture.destination, options: options, manager: fixture.manager)
         try migration.run()
         let verification = StoreVerification(migration)
         verification.runsPolicies = true

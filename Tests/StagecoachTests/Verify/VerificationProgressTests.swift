@@ -1,7 +1,7 @@
 import CSQLite
+import CoreDataStore
 import Diagnostics
 import Foundation
-import PersistentStore
 import Testing
 
 @testable import Stagecoach

@@ -46,13 +46,14 @@ struct VerificationRandomTests {
 
     @Test("Several mapping models in turn", arguments: seeds)
     func several(seed: UInt64) throws {
-        let scene = try SplitScene(seed: seed)
+        let fixture = try SplitFixture(seed: seed)
         let folder = try TemporaryFolder()
         let lines = try Self.differences(
             Migration(
-                from: scene.path, model: scene.migration.source, mappings: scene.models, to: folder.file("new.sqlite"),
-                model: scene.migration.destination, options: Self.options()))
-        #expect(lines == [], "\(scene.migration)")
+                from: fixture.path, model: fixture.migration.source, mappings: fixture.models,
+                to: folder.file("new.sqlite"),
+                model: fixture.migration.destination, options: Self.options()))
+        #expect(lines == [], "\(fixture.migration)")
     }
 
     @Test("Rejected objects that a reject file lists", arguments: seeds)

@@ -1,7 +1,7 @@
 import CSQLite
+import CoreDataStore
 import Foundation
 import Mapping
-import PersistentStore
 import Stagecoach
 import TestSupport
 

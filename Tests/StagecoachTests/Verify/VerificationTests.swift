@@ -1,6 +1,6 @@
 import CSQLite
+import CoreDataStore
 import Foundation
-import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing

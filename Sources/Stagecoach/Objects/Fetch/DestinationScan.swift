@@ -1,5 +1,5 @@
+import CoreDataStore
 import Diagnostics
-import PersistentStore
 import Rows
 import SpillStorage
 

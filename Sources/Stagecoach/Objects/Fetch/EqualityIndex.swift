@@ -40,7 +40,7 @@ final class EqualityIndex {
     }
 
     /// Returns the hash of a value.
-    func hash(of value: StoredValue) -> UInt64 { FetchHash.hash(value, options: options) }
+    func hash(of value: ColumnValue) -> UInt64 { FetchHash.hash(value, options: options) }
 
     /// Tells whether a cell has a given hash.
     func has(_ cell: Cell, _ hash: UInt64, in batch: borrowing RowBatch) -> Bool {
@@ -79,7 +79,7 @@ final class EqualityIndex {
     /// Returns the keys of rows that may hold one of the values, ascending, each once.
     ///
     /// - Complexity: O(log rows + rows noted with the values).
-    func keys(holding values: [StoredValue]) throws(MigrationError) -> [Int64] {
+    func keys(holding values: [ColumnValue]) throws(MigrationError) -> [Int64] {
         var keys: [Int64] = []
         var isAscending = true
         for value in values {

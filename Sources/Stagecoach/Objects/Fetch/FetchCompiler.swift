@@ -1,15 +1,15 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
-import PersistentStore
 import Rows
 
 /// Divides a fetch's predicate into conditions on cells and conditions on objects.
 struct FetchCompiler {
     let entity: EntityDescription
     let side: any FetchSide
-    private(set) var slots: FetchSlots
+    private(set) var slots: FetchColumns
     /// The conditions for which keys can be looked up.
     private(set) var probes: [FetchProbe] = []
     private let context: MigrationError.Context
@@ -17,7 +17,7 @@ struct FetchCompiler {
     init(entity: EntityDescription, side: any FetchSide, predicate: SourcePredicate?) {
         self.entity = entity
         self.side = side
-        slots = FetchSlots(entity: entity, schema: side.schema, isSource: side.isSource)
+        slots = FetchColumns(entity: entity, schema: side.schema, isSource: side.isSource)
         context = .init(entity: entity.definition.name, expression: predicate?.format)
     }
 
@@ -144,14 +144,14 @@ struct FetchCompiler {
                 return nil
             }
             return .values(
-                FetchColumn(table: own, column: column, options: 0), slot: slot, keys.map(StoredValue.integer))
+                FetchColumn(table: own, column: column, options: 0), slot: slot, keys.map(ColumnValue.integer))
         }
         if let (column, attribute) = slots.column(ofAttribute: comparison.path) {
             guard FetchHash.isIndexable(attribute), options.isSubset(of: [.caseInsensitive, .diacriticInsensitive])
             else { return nil }
-            var values: [StoredValue] = []
+            var values: [ColumnValue] = []
             for constant in comparison.constants {
-                guard case .scalar(let value) = constant, let stored = StoredValue(value, storedIn: attribute) else {
+                guard case .scalar(let value) = constant, let stored = ColumnValue(value, storedIn: attribute) else {
                     return nil
                 }
                 values.append(stored)

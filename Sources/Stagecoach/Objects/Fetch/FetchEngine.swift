@@ -1,8 +1,8 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
-import PersistentStore
 import Rows
 
 /// Runs the fetches of one side. Candidates are looked up by key if the predicate allows it, else all rows of the
@@ -172,17 +172,17 @@ struct FetchEngine {
         var most = 16
         while let from = next {
             let page = try index.page(of: hash, from: from, most: most)
-            var goesOn = true
+            var wantsMore = true
             try side.probe(query.rows, keys: page.keys) { batch, row, entity in
                 if isLeading, index.has(batch[row, slot], hash, in: batch) {
                     isLeading = false
                     index.noteStart(batch.key(row), of: hash)
                 }
-                goesOn = try body(batch, row, entity)
-                return goesOn
+                wantsMore = try body(batch, row, entity)
+                return wantsMore
             }
-            if isLeading, goesOn, let last = page.keys.last, last < .max { index.noteStart(last + 1, of: hash) }
-            guard goesOn else { return }
+            if isLeading, wantsMore, let last = page.keys.last, last < .max { index.noteStart(last + 1, of: hash) }
+            guard wantsMore else { return }
             next = page.next
             most = min(512, most * 4)
         }

@@ -16,14 +16,14 @@ enum FetchHash {
     /// Returns the hash of a cell; nil for NULL, and for a huge value, which no value in a predicate can equal.
     static func hash(_ cell: Cell, in batch: borrowing RowBatch, options: UInt8) -> UInt64? {
         switch cell.kind {
-        case .null, .absent, .huge, .encoded: return nil
+        case .null, .absent, .huge, .rawRecord: return nil
         case .integer, .reference: return mix(Double(cell.integerValue).bitPattern)
         case .real: return mix((cell.realValue == 0 ? 0 : cell.realValue).bitPattern)
         case .text, .blob: return hash(batch.bytes(cell), options: options)
         }
     }
 
-    static func hash(_ value: StoredValue, options: UInt8) -> UInt64 {
+    static func hash(_ value: ColumnValue, options: UInt8) -> UInt64 {
         switch value {
         case .integer(let number): mix(Double(number).bitPattern)
         case .real(let number): mix((number == 0 ? 0 : number).bitPattern)
@@ -54,7 +54,7 @@ enum FetchHash {
     }
 }
 
-extension StoredValue {
+extension ColumnValue {
     /// Creates the stored form of a predicate's value, as an attribute's column holds it; nil if it is not certain.
     init?(_ value: Any, storedIn attribute: AttributeDescription) {
         if attribute.attributeType == .uri, let text = value as? String {
@@ -73,7 +73,7 @@ extension StoredValue {
         case .real: self = .real(cell.realValue)
         case .text: self = .text(String(decoding: batch.bytes(cell), as: UTF8.self))
         case .blob: self = .blob(Array(batch.bytes(cell)))
-        case .null, .absent, .reference, .huge, .encoded: return nil
+        case .null, .absent, .reference, .huge, .rawRecord: return nil
         }
     }
 }

@@ -1,6 +1,6 @@
+import CoreDataStore
 import ManagedModel
 import Mapping
-import PersistentStore
 
 /// A fetch request compiled for one side: the rows that may match, and the conditions for a match.
 struct FetchQuery {
@@ -46,7 +46,7 @@ enum FetchProbe {
     /// The object is one of those with the given keys.
     case keys([Int64])
     /// A column holds one of the given values.
-    case values(FetchColumn, slot: Int, [StoredValue])
+    case values(FetchColumn, slot: Int, [ColumnValue])
     /// A relationship of the destination leads to one of the given objects.
     case partners(LinkStore, LinkStore.Side, [Int64])
 }

@@ -1,5 +1,5 @@
+import CoreDataStore
 import ManagedModel
-import PersistentStore
 import Rows
 
 /// The rows of one side of a migration, as fetches read them.

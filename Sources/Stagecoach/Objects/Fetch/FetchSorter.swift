@@ -59,14 +59,14 @@ final class FetchSorter {
     ) {
         if cell.kind == .text, !options.isEmpty {
             let text = String(decoding: source.bytes(cell), as: UTF8.self)
-            StoredValue.text(text.folding(options: options, locale: nil)).store(in: &batch, row: row, slot: slot)
+            ColumnValue.text(text.folding(options: options, locale: nil)).store(in: &batch, row: row, slot: slot)
         } else {
             batch.copy(cell, from: source, row: row, slot: slot)
         }
     }
 
     private func set(_ value: Any?, at row: Int, _ slot: Int, _ options: String.CompareOptions) {
-        let stored: StoredValue
+        let stored: ColumnValue
         switch ValueBridge.unwrapped(value) {
         case let decimal as NSDecimalNumber: stored = .decimal(decimal.decimalValue)
         case let text as String:
@@ -120,7 +120,7 @@ final class FetchSorter {
 
     private static func rank(_ cell: Cell) -> Int {
         switch cell.kind {
-        case .null, .absent, .encoded: 0
+        case .null, .absent, .rawRecord: 0
         case .integer, .real, .reference: 1
         case .text: 2
         case .blob, .huge: 3

@@ -1,0 +1,239 @@
+import CSQLite
+import DatabasePages
+import Diagnostics
+import SpillStorage
+
+/// The place and the memory for sorting the indexes of a table while its rows are written.
+package struct IndexSorts {
+    let directory: WorkDirectory
+    /// The memory in bytes for all indexes of a table together.
+    package var memory: Int {
+        didSet {
+            guard memory != oldValue else { return }
+            // Copies of this value may keep the old space alive.
+            space.release()
+            space = SortSpace(byteCount: memory)
+        }
+    }
+    /// The memory that the sorts of one table after the other use.
+    private(set) var space: SortSpace
+
+    /// The least memory of one sort in bytes. Indexes without that much are left to SQLite.
+    static let leastMemory = 256 << 10
+
+    package init(directory: WorkDirectory, memory: Int) {
+        self.directory = directory
+        self.memory = memory
+        space = SortSpace(byteCount: memory)
+    }
+}
+
+/// Fills tables by pages, below the connection and between its transactions.
+extension DestinationStore {
+    /// An index that a sort may fill.
+    struct SortableIndex {
+        let name: String
+        let statement: String
+        let isUnique: Bool
+        let terms: [IndexTerm]
+    }
+
+    /// Ends the transaction, if there is one.
+    func suspend() throws(MigrationError) {
+        if sqlite3_get_autocommit(connection.handle) == 0 { try connection.execute("COMMIT") }
+    }
+
+    /// Begins a transaction, if there is none.
+    func resume() throws(MigrationError) {
+        guard sqlite3_get_autocommit(connection.handle) != 0 else { return }
+        if wantsJournal, !hasJournal {
+            // The journal mode can change only between transactions. The end of a transaction must be on the disk before pages
+            // are written that no checkpoint describes. Truncating the journal is synced, and deleting it is not.
+            try connection.execute("PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=FULL")
+            hasJournal = true
+        }
+        // Nobody else uses the file. ``hasChanges`` tells a transaction that has written from one that has not.
+        try connection.execute("BEGIN")
+    }
+
+    /// True if the transaction has written anything.
+    package var hasChanges: Bool { sqlite3_txn_state(connection.handle, "main") == SQLITE_TXN_WRITE }
+
+    /// Ends the transaction and releases the file's lock, so that pages may be written.
+    func letGo() throws(MigrationError) {
+        try suspend()
+        guard !sharesFile else { return }
+        // The mode changes at the next access to the file.
+        try connection.execute("PRAGMA locking_mode=NORMAL; SELECT 1 FROM sqlite_master")
+        sharesFile = true
+    }
+
+    /// Tells whether a table can be filled by pages: it is empty, and its only indexes are those made in advance and that of a
+    /// join table's primary key.
+    func canWritePages(_ table: String, isIndexed: Bool) throws(MigrationError) -> Bool {
+        guard filling.writesPages, !isAppending,
+            try connection.integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") == nil
+        else { return false }
+        guard isIndexed else { return true }
+        return try connection.integer(
+            "SELECT 1 FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin <> 'pk' LIMIT 1") == nil
+    }
+
+    /// Returns the names of a table's indexes, without those of its own constraints. If the table is not in ``indexed`` yet,
+    /// they were made in advance, and contain the rows that exist.
+    func indexNames(of table: String) throws(MigrationError) -> Set<String> {
+        let list = try connection.prepare(
+            "SELECT name FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin = 'c'")
+        var names: Set<String> = []
+        while try list.step() { if let name = list.text(0) { names.insert(name) } }
+        list.reset()
+        return names
+    }
+
+    /// Drops the indexes made in advance for a table whose indexes are to be built after its rows are inserted.
+    func dropIndexesAhead(of table: String) throws(MigrationError) {
+        for name in try indexNames(of: table).sorted() {
+            try resume()
+            try connection.execute("DROP INDEX \(SQLName.quoted(name))")
+        }
+    }
+
+    /// Makes the indexes of all tables that may be filled by pages, before the first table is filled. Made later, they would
+    /// cost each table a synced transaction of its own.
+    private func makeIndexesAhead() throws(MigrationError) {
+        guard !hasIndexesAhead, !wantsJournal else { return }
+        hasIndexesAhead = true
+        func make(_ indexes: [SortableIndex], _ table: String, isIndexed: Bool) throws(MigrationError) {
+            guard !isIndexed, !indexes.isEmpty, try canWritePages(table, isIndexed: false) else { return }
+            let present = try indexNames(of: table)
+            for index in indexes where !present.contains(index.name) { try connection.execute(index.statement) }
+        }
+        for (place, table) in schema.tables.enumerated() {
+            try make(sortableIndexes(ofTable: place), table.name, isIndexed: indexed.contains(place))
+        }
+        for (place, table) in schema.joinTables.enumerated() {
+            try make(sortableIndexes(ofJoinTable: place), table.name, isIndexed: indexedJoins.contains(place))
+        }
+    }
+
+    /// Gives an empty table exactly the indexes that pages will fill.
+    private func setIndexes(of table: String, _ indexes: [SortableIndex]) throws(MigrationError) {
+        let present = try indexNames(of: table)
+        // An index of an empty table costs nothing; only its root page is needed.
+        let statements =
+            present.subtracting(indexes.map(\.name)).sorted().map { "DROP INDEX \(SQLName.quoted($0))" }
+            + indexes.filter { !present.contains($0.name) }.map(\.statement)
+        guard !statements.isEmpty else { return }
+        try willAlter?()
+        for statement in statements { try connection.execute(statement) }
+    }
+
+    /// Returns a writer that fills a table and those of its indexes that can be sorted.
+    func pageWriter(
+        of table: String, isKeyed: Bool, entity: String, indexes: [SortableIndex], resumingFrom state: [UInt8]?
+    ) throws(MigrationError) -> PageTableWriter {
+        let writer = PageTableWriter(
+            path: path, entity: entity,
+            begin: { known throws(MigrationError) in
+                try self.resume()
+                let indexes = known.map { known in indexes.filter { known.contains($0.name) } } ?? indexes
+                if known == nil {
+                    try self.makeIndexesAhead()
+                    try self.setIndexes(of: table, indexes)
+                }
+                let target = try self.pageTarget(table, isKeyed: isKeyed, indexes: indexes)
+                try self.letGo()
+                return target
+            },
+            end: { filled throws(MigrationError) in
+                try self.resume()
+                // Drop them now, because a query would use an empty index.
+                for index in indexes where !filled.contains(index.name) {
+                    try self.connection.execute("DROP INDEX IF EXISTS \(SQLName.quoted(index.name))")
+                }
+            })
+        if let state { try writer.resume(from: state) }
+        writer.passed = passed
+        return writer
+    }
+
+    /// Returns the indexes of an entity table that cover all its rows, as many as the memory allows.
+    func sortableIndexes(ofTable table: Int) -> [SortableIndex] {
+        guard let indexSorts = filling.indexSorts else { return [] }
+        let description = schema.tables[table]
+        let found = schema.indexes[table].compactMap { index -> SortableIndex? in
+            guard index.condition == nil, !index.terms.isEmpty, index.terms.count <= IndexSorter.mostTerms,
+                !index.terms.contains(where: { $0.column == StoreIndex.Term.key })
+            else { return nil }
+            let terms = index.terms.map { term in
+                IndexTerm(
+                    slot: term.column, affinity: ColumnAffinity(declaredType: description.columns[term.column].type),
+                    isAscending: term.isAscending)
+            }
+            return SortableIndex(
+                name: index.name, statement: index.statement(on: description), isUnique: index.isUnique, terms: terms)
+        }
+        return Array(found.prefix(indexSorts.memory / IndexSorts.leastMemory))
+    }
+
+    /// Returns the index of a join table's second column.
+    func sortableIndexes(ofJoinTable table: Int) -> [SortableIndex] {
+        guard filling.indexSorts != nil else { return [] }
+        let most = schema.joinTables[table].sides.map { side -> Int64? in
+            let entity = schema.model.entity(at: side.relationship.entity)
+            return filling.expectedKeys.map { $0[schema.tableIndex(of: entity)] }
+        }
+        return schema.joinIndexes(table).map { index in
+            SortableIndex(
+                name: index.name, statement: index.statement, isUnique: false,
+                terms: index.columns.map {
+                    IndexTerm(slot: $0, affinity: .integer, isAscending: true, mostExpected: most[$0])
+                })
+        }
+    }
+
+    /// Returns the description of a table that a page writer needs.
+    private func pageTarget(
+        _ table: String, isKeyed: Bool, indexes: [SortableIndex]
+    ) throws(MigrationError) -> PageTableWriter.Target {
+        let literal = SQLName.literal(table)
+        var affinities: [ColumnAffinity] = []
+        let columns = try connection.prepare("SELECT type FROM pragma_table_info(\(literal)) ORDER BY cid")
+        while try columns.step() { affinities.append(ColumnAffinity(declaredType: columns.text(0) ?? "")) }
+        columns.reset()
+        var target = PageTableWriter.Target(
+            name: table, root: try root(of: table), affinities: Array(affinities.dropFirst(isKeyed ? 1 : 0)),
+            isKeyed: isKeyed, primary: nil, indexes: [])
+        for index in indexes {
+            guard let indexSorts = filling.indexSorts else { break }
+            target.indexes.append(
+                .init(
+                    name: index.name, root: try root(of: index.name), slots: index.terms.map(\.slot),
+                    sorter: IndexSorter(
+                        terms: index.terms, isUnique: index.isUnique, directory: indexSorts.directory,
+                        memory: indexSorts.memory / indexes.count, space: indexSorts.space)))
+        }
+        let primary = try connection.prepare(
+            "SELECT l.name, i.cid FROM pragma_index_list(\(literal)) AS l, pragma_index_info(l.name) AS i "
+                + "WHERE l.origin = 'pk' ORDER BY i.seqno")
+        var slots: [Int] = []
+        var name: String?
+        while try primary.step() {
+            name = primary.text(0)
+            slots.append(Int(primary.integer(1)))
+        }
+        primary.reset()
+        if let name { target.primary = (try root(of: name), slots) }
+        return target
+    }
+
+    private func root(of name: String) throws(MigrationError) -> UInt32 {
+        let page = try connection.integer(
+            "SELECT rootpage FROM sqlite_master WHERE name = \(SQLName.literal(name))")
+        guard let page, let root = UInt32(exactly: page), root > 0 else {
+            throw MigrationError(
+                "store.damaged", .internal, "\(name) has no root page", context: .init(path: path))
+        }
+        return root
+    }
+}

@@ -1,0 +1,663 @@
+import Archives
+import CSQLite
+import DatabasePages
+import Diagnostics
+import Glibc
+import SpillStorage
+
+/// A store while it is written: first tables, then rows in ascending key order, then indexes and triggers, then the metadata.
+///
+/// All of this is one transaction without a journal. Until ``finish(metadata:maximumKeys:modelCache:)`` returns, the file is
+/// private and unusable. After an error it must be abandoned, because nothing can be rolled back. One task at a time owns it.
+///
+/// Memory: SQLite's page cache of the given size, the same again while an index is built, and the writers' statements.
+@dynamicMemberLookup
+package final class DestinationStore {
+    /// The settings that the owner of a store chooses for filling it.
+    package struct Filling {
+        /// True if pages fill empty tables of a fresh file; otherwise SQLite inserts. No statement of the connection may be in
+        /// progress while the writer of a table is in use.
+        package var writesPages = false
+        /// Fetch indexes that are made as they stand in the source, once the rows are in.
+        package var carriedIndexes: [CarriedIndex] = []
+        /// Objects beside the model that are made as they stand in the source, once the rows are in.
+        package var carried = CarriedObjects()
+        /// Derived attributes that are computed when the rows are in.
+        package var derived = DerivedSelection()
+        /// True if indexes of tables without rows wait until the end, because later mapping models may fill the tables.
+        package var defersEmptyIndexes = false
+        /// The place for sorting indexes while the rows of their tables are written by pages; if nil, SQLite builds all
+        /// indexes.
+        package var indexSorts: IndexSorts?
+        /// The highest expected key of each table, by table; nil if unknown. It only determines the memory of sorts.
+        package var expectedKeys: [Int64]?
+    }
+
+    package let path: String
+    package let schema: StoreSchema
+    /// The connection, for checks. Only this type and its writers may change the store through it.
+    package let connection: Connection
+    /// True if the file existed before, with rows, indexes and metadata of its own.
+    let isAppending: Bool
+    /// The settings for filling the store; each of them is available as a property of the store. A store reopened from a
+    /// checkpoint has the same settings.
+    private(set) var filling = Filling()
+    package subscript<Value>(dynamicMember property: WritableKeyPath<Filling, Value>) -> Value {
+        get { filling[keyPath: property] }
+        set { filling[keyPath: property] = newValue }
+    }
+    /// A sentence for each object of the schema that the source has or the model asks for and that could not be made.
+    package private(set) var missing: [String] = []
+    /// Tables and join tables that have their indexes, and those whose indexes are away while rows come.
+    var indexed: Set<Int> = []
+    var indexedJoins: Set<Int> = []
+    private(set) var absent: [String: AbsentIndexes] = [:]
+    /// The file's user version before the run; 0 in a fresh file.
+    private(set) var firstStamp: Int64 = 0
+    /// True if indexes of tables without rows were made in advance, for pages to fill.
+    var hasIndexesAhead = false
+    /// True if the connection releases its lock after each transaction and examines the file anew in the next.
+    var sharesFile = false
+    /// True if transactions can be rolled back after the process is killed: from the first checkpoint of a run on.
+    var wantsJournal = false
+    var hasJournal = false
+    /// The file's user version: the number of the last state described elsewhere; 0 at the end.
+    package var stamp: Int64 = 0
+    /// Called directly before the last transaction is committed.
+    package var willCommit: (() throws(MigrationError) -> Void)?
+    /// Called before the connection alters a table that pages are about to fill.
+    package var willAlter: (() throws(MigrationError) -> Void)?
+    /// Passed to every page writer.
+    package var passed: ((PageTableWriter) throws(MigrationError) -> Void)?
+
+    /// Makes the file with all its tables, fixed ones included, and begins the transaction.
+    ///
+    /// - Parameters:
+    ///   - path: the path of a file that does not exist.
+    ///   - schema: the schema of the store.
+    ///   - cacheBytes: the size of the page cache. 2 to 8 MB are as good as more while keys are in order.
+    ///   - permissions: the permissions of the file, less those of the process's umask.
+    ///   - vfs: the name of the SQLite VFS, nil for the default.
+    /// - Throws: `destination.exists` (73), `destination.permission` (77), `destination.cannotCreate` (73),
+    ///   `model.unstorableAttribute` (78), `schema.tooManyColumns` (78), `store.full`, `store.io`. Nothing is left at
+    ///   the path.
+    package init(
+        creating path: String, schema: StoreSchema, cacheBytes: Int, permissions: mode_t = 0o644, vfs: String?
+    ) throws(MigrationError) {
+        self.path = path
+        self.schema = schema
+        isAppending = false
+        try schema.refuseUnstorable(path)
+        try DestinationFile.create(path, permissions: permissions)
+        do throws(MigrationError) {
+            connection = try Self.open(path, schema: schema, cacheBytes: cacheBytes, vfs: vfs)
+        } catch {
+            unlink(path)
+            throw error
+        }
+    }
+
+    /// Opens a private copy of a store to add rows to, and begins the transaction.
+    ///
+    /// - Parameters:
+    ///   - path: the copy. Nobody else uses it, and it has no -wal or journal.
+    ///   - schema: the schema with the file's own names and entity numbers (``StoreSchema/adopting(_:)``).
+    ///   - cacheBytes: the size of the page cache.
+    ///   - vfs: the name of the SQLite VFS, nil for the default.
+    /// - Throws: `model.unstorableAttribute`, `destination.virtualTable` (78) for an index that only Core Data maintains;
+    ///   SQLite's errors.
+    package init(
+        appendingTo path: String, schema: StoreSchema, cacheBytes: Int, vfs: String?
+    ) throws(MigrationError) {
+        self.path = path
+        self.schema = schema
+        isAppending = true
+        try schema.refuseUnstorable(path)
+        connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs)
+        firstStamp = try connection.integer("PRAGMA user_version") ?? 0
+        stamp = firstStamp
+        let virtual = try connection.prepare(
+            "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%'")
+        while try virtual.step() {
+            // R-trees of the model are filled anew.
+            if schema.trees.contains(where: { $0.index.treeName == virtual.text(0) }) { continue }
+            throw MigrationError(
+                "destination.virtualTable", .configuration,
+                "The destination has the index \(virtual.text(0) ?? ""), which only Core Data can keep up",
+                remedy: "Migrate to a fresh destination", context: .init(path: path))
+        }
+        indexed = Set(schema.tables.indices)
+        indexedJoins = Set(schema.joinTables.indices)
+    }
+
+    /// Opens a fresh store that another process began, between two transactions.
+    init(
+        resuming path: String, schema: StoreSchema, knowledge: Knowledge, cacheBytes: Int, vfs: String?
+    ) throws(MigrationError) {
+        self.path = path
+        self.schema = schema
+        isAppending = knowledge.isAppending
+        absent = knowledge.absent
+        firstStamp = knowledge.firstStamp
+        indexed = Set(knowledge.indexed)
+        indexedJoins = Set(knowledge.indexedJoins)
+        sharesFile = true
+        wantsJournal = true
+        connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs, isResumed: true)
+    }
+
+    private static func open(
+        _ path: String, schema: StoreSchema, cacheBytes: Int, vfs: String?
+    ) throws(MigrationError) -> Connection {
+        // One task at a time uses the store, so SQLite need not lock a mutex at every bound value.
+        let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
+        // A defensive connection refuses journal_mode OFF. This file is written by this process and does not come from a
+        // stranger.
+        if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
+        let most = Int(sqlite3_limit(connection.handle, SQLITE_LIMIT_COLUMN, -1))
+        for table in schema.tables where table.columns.count + 1 > most {
+            throw MigrationError(
+                "schema.tooManyColumns", .configuration,
+                "Table \(table.name) needs \(table.columns.count + 1) columns, SQLite allows \(most)",
+                remedy: "Split the entity or its hierarchy",
+                context: .init(path: path, entity: schema.model.entity(at: table.root).name))
+        }
+        let cache = max(1, cacheBytes / 1024)
+        try connection.execute(
+            """
+            PRAGMA page_size=4096; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;
+            PRAGMA auto_vacuum=2;
+            PRAGMA temp_store=FILE; PRAGMA secure_delete=OFF; PRAGMA cache_size=-\(cache); BEGIN EXCLUSIVE
+            """)
+        for statement in schema.tableStatements() + schema.fixedTableStatements() {
+            try connection.execute(statement)
+        }
+        return connection
+    }
+
+    /// Returns the number of rows of every table and join table.
+    ///
+    /// - Complexity: O(rows), the smallest index of each table.
+    package func rowCounts() throws(MigrationError) -> (tables: [Int], joinTables: [Int]) {
+        func counts(_ names: [String]) throws(MigrationError) -> [Int] {
+            var counts: [Int] = []
+            for name in names {
+                counts.append(Int(try connection.integer("SELECT count(*) FROM \(SQLName.quoted(name))") ?? 0))
+            }
+            return counts
+        }
+        return (try counts(schema.tables.map(\.name)), try counts(schema.joinTables.map(\.name)))
+    }
+
+    /// Returns a writer for an entity table, with one slot for each column after Z_PK.
+    ///
+    /// - Parameters:
+    ///   - table: the index in the schema's tables.
+    ///   - isWhole: true if this writer gets all rows. If false, indexes wait for ``createIndexes(table:)``, because a later
+    ///     row would conflict in a unique one.
+    ///   - state: the state of another process's writer, from which this one resumes.
+    package func tableWriter(
+        _ table: Int, isWhole: Bool = true, resumingFrom state: [UInt8]? = nil
+    ) throws(MigrationError) -> any TableWriter {
+        let description = schema.tables[table]
+        let entity = schema.model.entity(at: description.root).definition.name
+        let isByPages = try state != nil ? true : canWritePages(description.name, isIndexed: indexed.contains(table))
+        if isByPages {
+            return try pageWriter(
+                of: description.name, isKeyed: true, entity: entity,
+                indexes: isWhole ? sortableIndexes(ofTable: table) : [], resumingFrom: state)
+        }
+        try resume()
+        if !isAppending, !indexed.contains(table) { try dropIndexesAhead(of: description.name) }
+        return try SQLiteTableWriter(
+            connection: connection,
+            target: .init(
+                table: description.name, columns: description.columns.count + 1, isKeyed: true,
+                ignoresDuplicates: false, entity: entity,
+                columnNames: isAppending ? ["Z_PK"] + description.columns.map(\.name) : nil),
+            conflicts: InsertConflicts(connection: connection, table: description, model: schema.model))
+    }
+
+    /// Returns a writer for a join table, with one slot for each of its columns (``JoinTable/columnNames``). The batch's keys
+    /// are ignored. Rows come in ascending order of the two keys.
+    ///
+    /// - Parameters:
+    ///   - joinTable: the index in the schema's join tables.
+    ///   - ignoresDuplicates: true to skip an existing link instead of throwing `store.constraint`.
+    ///   - state: the state of another process's writer, from which this one resumes.
+    package func joinWriter(
+        _ joinTable: Int, ignoresDuplicates: Bool = false, resumingFrom state: [UInt8]? = nil
+    ) throws(MigrationError) -> any TableWriter {
+        let join = schema.joinTables[joinTable]
+        let entity = schema.model.entity(at: join.sides[0].relationship.entity).definition.name
+        let isIndexed = indexedJoins.contains(joinTable)
+        let isByPages =
+            try state != nil ? true : ignoresDuplicates ? false : canWritePages(join.name, isIndexed: isIndexed)
+        if isByPages {
+            return try pageWriter(
+                of: join.name, isKeyed: false, entity: entity, indexes: sortableIndexes(ofJoinTable: joinTable),
+                resumingFrom: state)
+        }
+        try resume()
+        if !isAppending, !isIndexed { try dropIndexesAhead(of: join.name) }
+        return try SQLiteTableWriter(
+            connection: connection,
+            target: .init(
+                table: join.name, columns: join.columnNames.count, isKeyed: false,
+                ignoresDuplicates: ignoresDuplicates,
+                entity: entity, columnNames: isAppending ? join.columnNames : nil))
+    }
+
+    /// Prepares an entity table for many rows. If it has rows and indexes and as many rows are to come, its indexes are dropped
+    /// until ``createIndexes(table:)``, because rebuilding them costs less than maintaining them.
+    ///
+    /// - Parameter rows: the expected number of rows.
+    package func prepareRows(table: Int, expecting rows: Int) throws(MigrationError) {
+        guard indexed.contains(table) else { return }
+        try takeIndexes(of: schema.tables[table].name, key: "Z_PK", expecting: rows)
+    }
+
+    /// Prepares a join table likewise.
+    package func prepareRows(joinTable: Int, expecting rows: Int) throws(MigrationError) {
+        guard indexedJoins.contains(joinTable) else { return }
+        try takeIndexes(of: schema.joinTables[joinTable].name, key: "rowid", expecting: rows)
+    }
+
+    /// Prepares an entity table for changes of attributes. Two rows that exchange values break a uniqueness constraint for a
+    /// moment, so its indexes are dropped until ``createIndexes(table:)``.
+    func prepareUpdates(table: Int) throws(MigrationError) {
+        let name = schema.tables[table].name
+        guard indexed.contains(table), absent[name] == nil, schema.indexes[table].contains(where: \.isUnique) else {
+            return
+        }
+        try resume()
+        absent[name] = try AbsentIndexes(takingFrom: name, connection, onlyUnique: true)
+    }
+
+    private func takeIndexes(of table: String, key: String, expecting rows: Int) throws(MigrationError) {
+        let name = SQLName.quoted(table)
+        let present = try connection.integer("SELECT max(\(key)) FROM \(name)") ?? 0
+        guard rows > 0, Int64(rows) >= present / 4, absent[table] == nil else { return }
+        try resume()
+        absent[table] = try AbsentIndexes(takingFrom: table, connection)
+    }
+
+    /// Builds the indexes of an entity table after its rows are inserted. Existing ones are kept.
+    ///
+    /// - Throws: `validation.uniqueness` (65) if rows break a uniqueness constraint, `store.full`, `store.io`.
+    package func createIndexes(table: Int) throws(MigrationError) {
+        try resume()
+        if let absent = absent.removeValue(forKey: schema.tables[table].name) {
+            return try absent.rebuild(connection, table: schema.tables[table], model: schema.model)
+        }
+        guard !indexed.contains(table), try !waits(schema.tables[table].name) else { return }
+        indexed.insert(table)
+        let missing = try missingIndexes(of: table)
+        // SQLite sorts in the memory of the page writer's sorts.
+        if !missing.isEmpty { filling.indexSorts?.space.release() }
+        for index in missing {
+            do throws(MigrationError) {
+                try connection.execute(index.statement(on: schema.tables[table]))
+            } catch {
+                guard error.code == "store.constraint",
+                    let violation = UniquenessViolation(index, schema.tables[table], schema.model)
+                else { throw error }
+                throw try violation.error(connection, cause: error)
+            }
+        }
+    }
+
+    /// Returns the indexes of an entity table that pages have not filled.
+    private func missingIndexes(of table: Int) throws(MigrationError) -> [StoreIndex] {
+        let present = try indexNames(of: schema.tables[table].name)
+        return schema.indexes[table].filter { !present.contains($0.name) }
+    }
+
+    /// Prepares an entity table for rows that may break its uniqueness constraints: its unique indexes are dropped until
+    /// ``createIndexes(table:leavingOut:)``.
+    ///
+    /// - Returns: false if the table itself has a constraint, in the form of older frameworks: see ``loosen(table:)``.
+    package func prepareDuplicates(table: Int) throws(MigrationError) -> Bool {
+        try prepareUpdates(table: table)
+        return try !AbsentIndexes.hasOwnConstraint(schema.tables[table].name, connection)
+    }
+
+    /// Replaces an entity table by one without its own uniqueness constraints. Such a store is only for reading.
+    ///
+    /// - Complexity: O(rows).
+    package func loosen(table: Int) throws(MigrationError) {
+        try resume()
+        let name = schema.tables[table].name
+        let indexes = try AbsentIndexes(takingFrom: name, connection)
+        let old = SQLName.quoted(name)
+        let loose = SQLName.quoted("stagecoach_loose_" + name)
+        let key = try connection.integer("SELECT 1 FROM pragma_table_info(\(SQLName.literal(name))) WHERE pk > 1")
+        precondition(key == nil, "an entity table has one key column")
+        let list = try connection.prepare("SELECT name FROM pragma_table_info(\(SQLName.literal(name))) ORDER BY cid")
+        var columns: [String] = []
+        while try list.step() {
+            let column = list.text(0) ?? ""
+            columns.append(SQLName.quoted(column) + (column.uppercased() == "Z_PK" ? " INTEGER PRIMARY KEY" : ""))
+        }
+        list.reset()
+        // Values are copied in stored form: columns without a type convert none.
+        try connection.execute("CREATE TABLE \(loose) (\(columns.joined(separator: ", ")))")
+        try connection.execute("INSERT INTO \(loose) SELECT * FROM \(old)")
+        try connection.execute("DROP TABLE \(old); ALTER TABLE \(loose) RENAME TO \(old)")
+        if let taken = absent.removeValue(forKey: name) {
+            absent[name] = taken.joined(indexes)
+        } else {
+            absent[name] = indexes
+        }
+    }
+
+    /// Builds the indexes of an entity table after its rows are inserted, except those of uniqueness constraints that rows
+    /// break. Such a store is only for reading.
+    ///
+    /// A constraint is checked before its index is built. A failed build would leave the file damaged, because nothing can be
+    /// rolled back.
+    ///
+    /// - Parameter duplicates: called for each omitted index.
+    /// - Throws: `store.full`, `store.io`.
+    package func createIndexes(table: Int, leavingOut duplicates: () -> Void) throws(MigrationError) {
+        try resume()
+        let name = schema.tables[table].name
+        if let absent = absent.removeValue(forKey: name) {
+            return try absent.rebuild(connection, table: name, leavingOut: duplicates)
+        }
+        guard !indexed.contains(table), try !waits(name) else { return }
+        indexed.insert(table)
+        let missing = try missingIndexes(of: table)
+        if !missing.isEmpty { filling.indexSorts?.space.release() }
+        for index in missing {
+            let columns = index.terms.map { schema.tables[table].columns[$0.column].name }
+            if index.isUnique, try AbsentIndexes.hasDuplicates(in: name, columns: columns, connection) {
+                duplicates()
+                continue
+            }
+            try connection.execute(index.statement(on: schema.tables[table]))
+        }
+    }
+
+    /// Closes the store without finishing it, so that its file can be read again. All writers must be finished.
+    package func closeUnfinished() throws(MigrationError) {
+        try suspend()
+        try connection.close()
+    }
+
+    /// The state of the store at one time: a copy of its file, and the facts about its indexes.
+    package struct Checkpoint {
+        fileprivate let path: String
+        fileprivate let filling: Filling
+        /// The facts about the store at that time.
+        package let knowledge: Knowledge
+        /// The number in the copy.
+        package let stamp: Int64
+
+        /// Removes the copy.
+        package func remove() {
+            unlink(path)
+            FileSums.remove(of: path)
+        }
+    }
+
+    /// Copies the file in its present state, to return to it with ``init(reopening:at:schema:cacheBytes:vfs:)``. All writers
+    /// must be finished. Other statements may be prepared, but none may be at a row.
+    ///
+    /// - Parameters:
+    ///   - path: the path of the copy, where no file exists.
+    ///   - checkCancelled: called once a MiB.
+    /// - Complexity: O(1) if the file system shares blocks, else O(bytes); 1 MiB of memory.
+    package func checkpoint(to path: String, checkCancelled: () throws -> Void) throws -> Checkpoint {
+        try suspend()
+        // The permissions are kept, because the copy may become the store again.
+        try FileCopy.copy(self.path, to: path, keepsPermissions: true, checkCancelled: checkCancelled)
+        FileSums.remove(of: path)
+        let sums = FileSums.path(of: self.path)
+        if access(sums, F_OK) == 0 {
+            try FileCopy.copy(sums, to: FileSums.path(of: path), checkCancelled: checkCancelled)
+        }
+        try resume()
+        return checkpoint(at: path, knowledge: knowledge, stamp: stamp)
+    }
+
+    /// Returns the checkpoint that another process made of this store at the same point of its work.
+    ///
+    /// - Parameters:
+    ///   - path: the path of the copy.
+    ///   - knowledge: the facts about the store at that time.
+    ///   - stamp: the number in the copy.
+    package func checkpoint(at path: String, knowledge: Knowledge, stamp: Int64) -> Checkpoint {
+        Checkpoint(path: path, filling: filling, knowledge: knowledge, stamp: stamp)
+    }
+
+    /// Reopens a store in the state of a checkpoint, and begins the transaction. The checkpoint is used up.
+    ///
+    /// - Parameters:
+    ///   - path: the path of the store; an existing file is replaced.
+    ///   - schema: the same schema as before.
+    package init(
+        reopening checkpoint: Checkpoint, at path: String, schema: StoreSchema, cacheBytes: Int, vfs: String?
+    ) throws(MigrationError) {
+        self.path = path
+        self.schema = schema
+        isAppending = checkpoint.knowledge.isAppending
+        filling = checkpoint.filling
+        indexed = Set(checkpoint.knowledge.indexed)
+        indexedJoins = Set(checkpoint.knowledge.indexedJoins)
+        absent = checkpoint.knowledge.absent
+        firstStamp = checkpoint.knowledge.firstStamp
+        stamp = checkpoint.stamp
+        guard rename(checkpoint.path, path) == 0 else {
+            throw MigrationError(
+                "store.io", .io, "Going back to a copy failed: \(String(cString: strerror(errno)))",
+                context: .init(path: path))
+        }
+        FileSums.move(from: checkpoint.path, to: path)
+        connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs)
+    }
+
+    static func open(
+        existing path: String, cacheBytes: Int, vfs: String?, isResumed: Bool = false
+    ) throws(MigrationError) -> Connection {
+        let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
+        if let handle = connection.handle {
+            _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0)
+            // Triggers of derived attributes call functions of Apple's process, so they must not fire.
+            _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        }
+        try connection.execute(
+            """
+            PRAGMA temp_store=FILE; PRAGMA secure_delete=OFF; PRAGMA cache_size=-\(max(1, cacheBytes / 1024))
+            """)
+        guard !isResumed else { return connection }
+        try connection.execute(
+            "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN EXCLUSIVE")
+        return connection
+    }
+
+    /// Builds the index of a join table after its rows are inserted. An existing one is kept.
+    package func createIndexes(joinTable: Int) throws(MigrationError) {
+        try resume()
+        let name = schema.joinTables[joinTable].name
+        if let absent = absent.removeValue(forKey: name) { return try absent.rebuild(connection) }
+        guard !indexedJoins.contains(joinTable), try !waits(name) else { return }
+        indexedJoins.insert(joinTable)
+        let present = try indexNames(of: name)
+        let missing = schema.joinIndexes(joinTable).filter { !present.contains($0.name) }
+        if !missing.isEmpty { filling.indexSorts?.space.release() }
+        for index in missing {
+            try connection.execute(index.statement)
+        }
+    }
+
+    /// Tells whether a table's indexes wait for rows of a later mapping model.
+    private func waits(_ table: String) throws(MigrationError) -> Bool {
+        guard filling.defersEmptyIndexes else { return false }
+        return try connection.integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") == nil
+    }
+
+    /// Brings derived counts up to date, as their triggers would have, and makes the triggers, R-trees and what is taken over
+    /// from the source. Triggers call functions of Apple's process: no row may be written afterwards.
+    package func createTriggers() throws(MigrationError) {
+        try resume()
+        try refreshDerivedAttributes()
+        filling.indexSorts?.space.release()
+        for index in filling.carriedIndexes { try make(index.statements, fill: index.fill) }
+        for tree in treesByRule {
+            let table = schema.tables[tree.table]
+            try make(tree.statements(on: table), fill: tree.fill(on: table))
+        }
+        for object in filling.carried.objects where object.kind != .trigger { try make(object) }
+        for statement in schema.triggerStatements() { try connection.execute(statement) }
+        for object in filling.carried.objects where object.kind == .trigger { try make(object) }
+        try noteMissing()
+    }
+
+    /// The R-trees that are not taken over from the source.
+    private var treesByRule: [StoreTree] {
+        schema.trees.filter { tree in !filling.carriedIndexes.contains { $0.index.treeName == tree.index.treeName } }
+    }
+
+    /// Makes an index or an R-tree with its triggers, unless SQLite here does not know what it uses.
+    private func make(_ statements: [String], fill: String?) throws(MigrationError) {
+        for (number, sql) in statements.enumerated() {
+            // A statement that cannot be prepared has changed nothing.
+            guard let statement = try? connection.prepare(sql) else { return }
+            try statement.run()
+            if number == 0, let fill { try connection.execute(fill) }
+        }
+    }
+
+    private func make(_ object: CarriedObjects.Object) throws(MigrationError) {
+        // A build that fails cannot be rolled back.
+        if let breaks = object.breaks, try connection.integer(breaks) != nil { return }
+        guard let statement = try? connection.prepare(object.sql) else { return }
+        try statement.run()
+        for sql in object.fill { try connection.execute(sql) }
+    }
+
+    /// Looks which of the wanted objects the file has not got.
+    func noteMissing() throws(MigrationError) {
+        let list = try connection.prepare("SELECT name FROM sqlite_master")
+        var names: Set<String> = []
+        while try list.step() { names.insert(list.text(0) ?? "") }
+        let trees = filling.carriedIndexes.map(\.index) + treesByRule.map(\.index)
+        missing = trees.filter { !names.contains($0.isTree ? $0.treeName : $0.name) }.map(\.note)
+        missing += filling.carried.objects.filter { !names.contains($0.name) }.map { object in
+            "The \(object.kind.rawValue) \(object.name) of the source is left behind: "
+                + (object.breaks == nil ? "SQLite here cannot make it" : "rows of the copy share its values")
+        }
+    }
+
+    private func refreshDerivedAttributes() throws(MigrationError) {
+        try connection.addTextFunctions()
+        for statement in schema.derivedRefreshes(filling.derived, isAppended: isAppending) {
+            try connection.execute(statement)
+        }
+    }
+
+    /// Updates derived attributes, writes Z_MAX into an appended store, commits, closes, checks the file's header and syncs the
+    /// file. Metadata and cached model stay unchanged. All writers must be finished.
+    ///
+    /// - Parameter maximumKeys: the highest key ever given out, by table.
+    package func finishAppending(maximumKeys: [Int64]) throws(MigrationError) {
+        precondition(maximumKeys.count == schema.tables.count, "one maximum key a table")
+        try resume()
+        try refreshDerivedAttributes()
+        try refillTrees()
+        try updatePrimaryKeys(maximumKeys)
+        try commit()
+    }
+
+    /// Fills the R-trees that an appended store has, as their own triggers would have.
+    private func refillTrees() throws(MigrationError) {
+        for tree in schema.trees where try connection.hasTable(tree.index.treeName) {
+            let table = schema.tables[tree.table]
+            let name = tree.index.treeName
+            let trigger = try connection.prepare(
+                "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = \(SQLName.literal(table.name)) "
+                    + "AND name = \(SQLName.literal("\(name)_INSERT"))")
+            let own = try trigger.step() ? trigger.text(0) : nil
+            trigger.reset()
+            try connection.execute("DELETE FROM \(SQLName.quoted(name))")
+            try connection.execute(own.flatMap { TreeTrigger.fill($0, name, table.name) } ?? tree.fill(on: table))
+        }
+    }
+
+    private func updatePrimaryKeys(_ maximumKeys: [Int64]) throws(MigrationError) {
+        let update = try connection.prepare("UPDATE Z_PRIMARYKEY SET Z_MAX = ?2 WHERE Z_ENT = ?1")
+        for (table, maximum) in zip(schema.tables, maximumKeys) {
+            update.bind(Int64(schema.entityNumbers[table.root]), at: 1)
+            update.bind(maximum, at: 2)
+            try update.run()
+        }
+    }
+
+    private func commit() throws(MigrationError) {
+        // A virtual table keeps statements of its own until the connection closes.
+        let hasTrees =
+            !schema.trees.isEmpty || filling.carriedIndexes.contains { $0.fill != nil }
+            || filling.carried.objects.contains { $0.kind == .virtualTable }
+        precondition(hasTrees || sqlite3_next_stmt(connection.handle, nil) == nil, "a writer is not finished")
+        if stamp != firstStamp { try connection.execute("PRAGMA user_version=\(firstStamp)") }
+        try willCommit?()
+        try connection.execute("COMMIT")
+        try connection.close()
+        try DestinationFile.checkAndSync(path, isOurs: !isAppending)
+    }
+
+    /// Writes Z_PRIMARYKEY, Z_METADATA and Z_MODELCACHE, commits, closes, checks the file's header and syncs the file. All
+    /// writers must be finished.
+    ///
+    /// - Parameters:
+    ///   - maximumKeys: Z_MAX by table: the highest key ever given out. Only the root entity's row has it.
+    ///   - modelCache: the content of Z_MODELCACHE; nil leaves the table empty.
+    ///   - history: the persistent history to carry over; nil for none.
+    /// - Throws: `metadata.missingHash` (78), the errors of ``HistoryCopy``, `store.full`, `store.io`.
+    package func finish(
+        metadata: DestinationMetadata, maximumKeys: [Int64], modelCache: [UInt8]?, history: HistoryCopy? = nil
+    ) throws(MigrationError) {
+        precondition(maximumKeys.count == schema.tables.count, "one maximum key a table")
+        let properties = try metadata.propertyList(for: schema.model)
+        try resume()
+        try writePrimaryKeys(maximumKeys)
+        try writeMetadata(metadata.uuid, properties)
+        if let modelCache {
+            let insert = try connection.prepare("INSERT INTO Z_MODELCACHE VALUES (?)")
+            insert.bind(modelCache, at: 1)
+            try insert.run()
+        }
+        try history?.run(into: connection)
+        // Dropped indexes may have left free pages.
+        try connection.execute("PRAGMA incremental_vacuum")
+        try commit()
+    }
+
+    private func writePrimaryKeys(_ maximumKeys: [Int64]) throws(MigrationError) {
+        let insert = try connection.prepare("INSERT INTO Z_PRIMARYKEY VALUES (?, ?, ?, ?)")
+        for (index, number) in schema.entityNumbers.enumerated().sorted(by: { $0.element < $1.element }) {
+            let entity = schema.model.entity(at: index)
+            insert.bind(Int64(number), at: 1)
+            insert.bind(entity.definition.name, at: 2)
+            insert.bind(Int64(entity.superentity.map(schema.number(of:)) ?? 0), at: 3)
+            insert.bind(entity.superentity == nil ? maximumKeys[schema.tableByEntity[index]] : 0, at: 4)
+            try insert.run()
+        }
+    }
+
+    private func writeMetadata(_ uuid: String, _ properties: PropertyListValue) throws(MigrationError) {
+        let insert = try connection.prepare("INSERT INTO Z_METADATA VALUES (1, ?, ?)")
+        insert.bind(uuid, at: 1)
+        insert.bind(try BinaryPropertyList.encode(properties), at: 2)
+        try insert.run()
+    }
+
+    /// Abandons the store: closes it without saving and removes the file. Statements of unfinished writers are left to their
+    /// owners.
+    package func abandon() {
+        // Closing fails if a writer still holds a statement. The handle is released with the last of them.
+        try? connection.close()
+        unlink(path)
+    }
+}

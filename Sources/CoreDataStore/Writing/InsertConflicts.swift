@@ -1,0 +1,110 @@
+import CSQLite
+import Diagnostics
+import ManagedModel
+import Rows
+
+/// Names the objects that a refused row of an appended table conflicts with. Framework 1044 and later write uniqueness
+/// constraints as unique indexes, older ones as a UNIQUE clause of the table; both are searched.
+struct InsertConflicts {
+    let connection: Connection
+    let table: EntityTable
+    let model: ManagedObjectModel
+
+    /// Returns the error for the first refused row among some rows.
+    ///
+    /// - Parameter cause: SQLite's error.
+    /// - Returns: nil if no row conflicts by a constraint of the model.
+    /// - Complexity: an index lookup for each constraint and row. It runs only after a failure.
+    func error(
+        _ batch: borrowing RowBatch, rows: Range<Int>, cause: MigrationError
+    ) throws(MigrationError) -> MigrationError? {
+        for columns in try constraints() {
+            guard let violation = UniquenessViolation(columns: columns, table, model) else { continue }
+            let slots = columns.compactMap { name in
+                table.columns.firstIndex { $0.name.uppercased() == name.uppercased() }
+            }
+            let same = violation.columns.enumerated().map { "\($1) = ?\($0 + 2)" }.joined(separator: " AND ")
+            let select = try connection.prepare(
+                "SELECT Z_PK FROM \(violation.table) WHERE \(same) AND Z_PK <> ?1 LIMIT 1")
+            for row in rows {
+                select.bind(batch.key(row), at: 1)
+                for (position, slot) in slots.enumerated() { bind(batch, row, slot, to: select, at: position + 2) }
+                let found: Int64? = try select.step() ? select.integer(0) : nil
+                select.reset()
+                if let found {
+                    return try describe(violation, key: batch.key(row), other: found, cause: cause)
+                }
+                if let other = twin(of: row, in: rows, slots, batch) {
+                    return try describe(violation, key: batch.key(row), other: other, cause: cause)
+                }
+            }
+        }
+        return nil
+    }
+
+    /// Returns the columns of each uniqueness constraint of the file, in either form.
+    private func constraints() throws(MigrationError) -> [[String]] {
+        var names: [String] = []
+        let list = try connection.prepare("PRAGMA index_list(\(SQLName.literal(table.name)))")
+        while try list.step() {
+            if list.integer(2) == 1, let name = list.text(1) { names.append(name) }
+        }
+        var constraints: [[String]] = []
+        for name in names {
+            let info = try connection.prepare("PRAGMA index_info(\(SQLName.literal(name)))")
+            var columns: [String] = []
+            while try info.step() { columns.append(info.text(2) ?? "") }
+            constraints.append(columns)
+        }
+        return constraints
+    }
+
+    /// Returns the key of an earlier row of the same statement with the same values.
+    private func twin(of row: Int, in rows: Range<Int>, _ slots: [Int], _ batch: borrowing RowBatch) -> Int64? {
+        for other in rows.lowerBound..<row {
+            var isSame = true
+            for slot in slots where isSame { isSame = Self.areEqual(batch, row, other, slot) }
+            if isSame { return batch.key(other) }
+        }
+        return nil
+    }
+
+    private static func areEqual(_ batch: borrowing RowBatch, _ row: Int, _ other: Int, _ slot: Int) -> Bool {
+        let (one, two) = (batch[row, slot], batch[other, slot])
+        guard one.kind == two.kind else { return false }
+        switch one.kind {
+        case .null, .absent, .huge, .rawRecord: return false
+        case .integer, .reference: return one.integerValue == two.integerValue
+        case .real: return one.realValue == two.realValue
+        case .text, .blob: return batch.bytes(one).elementsEqual(batch.bytes(two))
+        }
+    }
+
+    private func bind(_ batch: borrowing RowBatch, _ row: Int, _ slot: Int, to statement: Statement, at index: Int) {
+        let cell = batch[row, slot]
+        switch cell.kind {
+        case .null, .absent, .rawRecord: statement.bindNull(at: Int32(index))
+        case .integer, .reference: statement.bind(cell.integerValue, at: Int32(index))
+        case .real: statement.bind(cell.realValue, at: Int32(index))
+        case .text: statement.bind(String(decoding: batch.bytes(cell), as: UTF8.self), at: Int32(index))
+        case .blob: statement.bind(Array(batch.bytes(cell)), at: Int32(index))
+        case .huge: preconditionFailure("a huge value is only copied")
+        }
+    }
+
+    private func describe(
+        _ violation: UniquenessViolation, key: Int64, other: Int64, cause: MigrationError
+    ) throws(MigrationError) -> MigrationError {
+        let values = try violation.values(connection, key: other)
+        let shown = zip(violation.attributes, values).map { "\($0) = \($1)" }.joined(separator: ", ")
+        return MigrationError(
+            "validation.uniqueness", .data,
+            "An object has the same \(shown) as another, which must be unique: \(violation.entity)/p\(other) has it, "
+                + "\(violation.entity)/p\(key) would",
+            remedy: "Change the mapping or the source's values, or let the command reject such objects",
+            context: .init(
+                path: connection.path, entity: violation.entity, objectID: "\(violation.entity)/p\(key)",
+                property: violation.attributes.joined(separator: ", ")),
+            cause: cause)
+    }
+}

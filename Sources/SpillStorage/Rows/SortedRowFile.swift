@@ -1,0 +1,239 @@
+import Diagnostics
+import Rows
+
+/// Encoded rows in ascending order of their keys, with the offset of each.
+///
+/// Memory: the rows' bytes, and 16 bytes a row.
+final class RowBlock {
+    let buffer = RawBuffer()
+    @exclusivity(unchecked) private(set) var keys: [Int64] = []
+    @exclusivity(unchecked) private var offsets: [Int] = []
+
+    var count: Int { keys.count }
+    var firstKey: Int64? { keys.first }
+    var lastKey: Int64? { keys.last }
+
+    /// Notes the key and the offset of a row.
+    func note(_ key: Int64, at offset: Int) {
+        keys.append(key)
+        offsets.append(offset)
+    }
+
+    /// Removes the rows.
+    func reset(keeping limit: Int) {
+        buffer.reset(keeping: limit)
+        keys.removeAll(keepingCapacity: true)
+        offsets.removeAll(keepingCapacity: true)
+    }
+
+    /// Removes the rows and frees their memory.
+    func release() {
+        buffer.reset(keeping: 0)
+        keys = []
+        offsets = []
+    }
+
+    /// Notes the rows of the buffer. Returns false if they are not rows in ascending order.
+    func index() -> Bool {
+        // Local arrays: appending to a property would cost a check of exclusive access a row.
+        var keys: [Int64] = []
+        var offsets: [Int] = []
+        let bytes = buffer.bytes
+        var offset = 0
+        var last = Int64.min
+        while offset < bytes.count {
+            guard let (key, next) = RowCodec.header(in: bytes, at: offset), key > last || offset == 0 else {
+                return false
+            }
+            if offset == 0 {
+                let expected = min(bytes.count / next + 1, 8192)
+                keys.reserveCapacity(expected)
+                offsets.reserveCapacity(expected)
+            }
+            keys.append(key)
+            offsets.append(offset)
+            last = key
+            offset = next
+        }
+        self.keys = keys
+        self.offsets = offsets
+        return !keys.isEmpty
+    }
+
+    /// The row at an index; valid as long as the block exists.
+    func slice(_ index: Int) -> RowCodec.Slice? { RowCodec.row(in: buffer.bytes, at: offsets[index])?.slice }
+
+    /// The index of the first row whose key is not smaller.
+    func lowerBound(_ key: Int64) -> Int {
+        keys.withUnsafeBufferPointer { keys in
+            guard let start = keys.baseAddress else { return 0 }
+            return KeyContainer.lowerBound(start, count: keys.count, key)
+        }
+    }
+}
+
+/// A sorted run of rows: blocks in a file of their own, with the first key of each block in memory.
+///
+/// Rows may be appended as long as keys ascend. Rows that are not in the file yet are in ``open``, the block after the last
+/// one.
+///
+/// Memory: its ``BlockIndex``, and the open block.
+final class SortedRowFile {
+    let number: Int
+    let level: Int
+    let file: BlockFile
+    /// The rows that are not in the file yet.
+    let open = RowBlock()
+    /// The size of the rows in bytes, before compression.
+    @exclusivity(unchecked) private(set) var rawBytes = 0
+    private let index: BlockIndex
+    private let blockBytes: Int
+    private let huge: HugeReferences
+
+    /// Makes a run without rows.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
+    init(
+        directory: WorkDirectory, named name: String, kind: BlockKind, number: Int, level: Int, blockBytes: Int,
+        scratch: RawBuffer, huge: HugeReferences
+    ) throws(MigrationError) {
+        self.number = number
+        self.level = level
+        self.blockBytes = blockBytes
+        self.huge = huge
+        file = try BlockFile(directory: directory, named: name, kind: kind, scratch: scratch)
+        index = BlockIndex(words: 1, beside: name, in: directory, scratch: scratch)
+    }
+
+    /// Restores a saved run, with a new number.
+    ///
+    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
+    init(
+        restoring state: inout StateReader, directory: WorkDirectory, named name: String, kind: BlockKind, number: Int,
+        blockBytes: Int, scratch: RawBuffer, huge: HugeReferences
+    ) throws(MigrationError) {
+        self.number = number
+        self.blockBytes = blockBytes
+        self.huge = huge
+        level = try state.count(upTo: 1 << 20)
+        rawBytes = try state.count(upTo: .max)
+        file = try BlockFile(directory: directory, restoring: &state, kind: kind, scratch: scratch)
+        index = try BlockIndex(restoring: &state, words: 1, beside: name, in: directory, scratch: scratch)
+    }
+
+    /// Writes the open block, then the run's state.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74).
+    func save(to state: inout StateWriter) throws(MigrationError) {
+        try flush()
+        state.write(level)
+        state.write(rawBytes)
+        file.save(to: &state)
+        index.save(to: &state)
+    }
+
+    /// The number of blocks in the file.
+    var blockCount: Int { index.count }
+
+    /// Appends neighbouring rows of a batch.
+    ///
+    /// - Precondition: keys ascend, and are larger than those of all rows in the run.
+    /// - Throws: `spill.rowTooLarge` (65), `spill.full`, `spill.io` (74).
+    func append(rows: Range<Int>, of batch: borrowing RowBatch, slots: Int) throws(MigrationError) {
+        // Read once for all rows: each read would retain and release.
+        let (open, huge, blockBytes) = (open, huge, blockBytes)
+        let buffer = open.buffer
+        for row in rows {
+            let key = batch.key(row)
+            let offset = buffer.count
+            try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: buffer, huge)
+            if offset > 0 && buffer.count > blockBytes * 2 {
+                // A huge row gets a block of its own, so that nothing else needs its memory.
+                buffer.count = offset
+                try flush()
+                try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: buffer, huge)
+                open.note(key, at: 0)
+            } else {
+                open.note(key, at: offset)
+            }
+            if buffer.count >= blockBytes { try flush() }
+        }
+    }
+
+    /// Appends the mark of a deleted row.
+    func appendDeletion(key: Int64) throws(MigrationError) {
+        open.note(key, at: open.buffer.count)
+        RowCodec.appendDeletion(key: key, to: open.buffer)
+        if open.buffer.count >= blockBytes { try flush() }
+    }
+
+    /// Writes the open block to the file.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74).
+    func flush() throws(MigrationError) {
+        guard let first = open.firstKey else { return }
+        let raw = open.buffer.count
+        var word = SortKey.encode(first)
+        try index.append(offset: try file.append(open.buffer.bytes), first: &word)
+        rawBytes += raw
+        open.reset(keeping: blockBytes * 2)
+    }
+
+    /// Writes the open block and frees its memory.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74).
+    func seal() throws(MigrationError) {
+        try flush()
+        open.release()
+    }
+
+    /// Reads a block of the file.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func read(_ number: Int) throws(MigrationError) -> RowBlock {
+        let block = RowBlock()
+        let offset = try index.offset(number)
+        let first = SortKey.decode(try index.firstWord(number))
+        try file.read(at: offset, next: try self.offset(number + 1), into: block.buffer)
+        guard block.index(), block.firstKey == first else {
+            throw file.damaged(offset, "its rows are not those written")
+        }
+        return block
+    }
+
+    /// Gives the disk space of the blocks before a number back. They must not be read any more.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func discard(before number: Int) throws(MigrationError) { try file.discard(before: try offset(number)) }
+
+    /// The offset of a block, or the file's end.
+    private func offset(_ number: Int) throws(MigrationError) -> Int {
+        number < blockCount ? try index.offset(number) : file.end
+    }
+
+    /// The block that may hold a key, ``blockCount`` for the open one; nil if the key is before all rows.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func blockHolding(_ key: Int64) throws(MigrationError) -> Int? {
+        if let first = open.firstKey, key >= first { return blockCount }
+        guard blockCount > 0 else { return nil }
+        var word = SortKey.encode(key)
+        let bound = try index.lowerBound(&word, words: 1, from: 0, count: blockCount)
+        let isFirst = bound < blockCount ? try index.firstWord(bound) == word : false
+        return isFirst ? bound : bound > 0 ? bound - 1 : nil
+    }
+
+    /// Tells whether a key is before the first key of a block; also true if there is no such block.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func isBefore(_ key: Int64, block: Int) throws(MigrationError) -> Bool {
+        if block < blockCount { return key < SortKey.decode(try index.firstWord(block)) }
+        guard block == blockCount, let first = open.firstKey else { return true }
+        return key < first
+    }
+
+    /// The error for a row of a block that cannot be decoded.
+    func damaged(block: Int) -> MigrationError {
+        file.damaged((try? offset(block)) ?? file.end, "a row's cells are not those written")
+    }
+}

@@ -1,0 +1,86 @@
+import Diagnostics
+import SpillStorage
+
+/// The association table of a mapping that needs no user code: the source rows that it migrates, and their destination keys.
+///
+/// Kept keys are the identity over a set of keys; a sequential key is a rank in that set. Both cost about 0.14 bytes per row.
+/// Above the index's allowance they are in the work directory.
+final class DestinationKeys {
+    let mapping: PlannedMapping
+    let mode: KeyMode
+    /// The source keys of the mapping's rows, ascending.
+    let index: KeyIndex
+    /// The key before the first one; for sequential keys.
+    var base: Int64 = 0
+    /// True if the index has every row of the mapping's source entity. A scan of these rows then needs no lookups.
+    var holdsEveryRow = false
+    /// True if the load collects the keys as it reads the rows; see ``UnaskedKeys``.
+    var isFilledByLoad = false
+    /// True if the keys are unknown and no longer needed, because an interrupted run has already read the rows.
+    var isLeftOut = false
+
+    init(mapping: PlannedMapping, mode: KeyMode, index: KeyIndex) {
+        self.mapping = mapping
+        self.mode = mode
+        self.index = index
+    }
+
+    /// Returns the destination key of a source row. Returns nil if the mapping does not migrate it.
+    ///
+    /// - Complexity: O(1) while the index is in memory; else at most one block read.
+    func destinationKey(of source: Int64) throws(MigrationError) -> Int64? {
+        switch mode {
+        case .kept: return try index.contains(source) ? source : nil
+        case .sequential:
+            guard let rank = try index.rank(of: source) else { return nil }
+            return base + Int64(rank) + 1
+        }
+    }
+}
+
+/// The keys of one mapping, for loops over many rows. The index is retained once, not for each row as through ``DestinationKeys``.
+struct KeyLookup {
+    private let index: KeyIndex
+    private let isKept: Bool
+    private let base: Int64
+
+    init(_ keys: DestinationKeys) {
+        index = keys.index
+        isKept = keys.mode == .kept
+        base = keys.base
+    }
+
+    /// Returns the source key of the row with a destination key, or of the nearest row before it. Returns nil if none is known.
+    func sourceKey(atOrBefore destination: Int64) throws(MigrationError) -> Int64? {
+        if isKept { return destination }
+        let (rank, overflow) = destination.subtractingReportingOverflow(base)
+        guard !overflow, rank > 0 else { return nil }
+        return try index.key(atRank: Int(min(rank, Int64(index.count))) - 1)
+    }
+
+    /// Returns the destination key of a source row. Returns nil if the mapping does not migrate it.
+    @inline(__always)
+    func destinationKey(of source: Int64) throws(MigrationError) -> Int64? {
+        if isKept { return try index.contains(source) ? source : nil }
+        guard let rank = try index.rank(of: source) else { return nil }
+        return base + Int64(rank) + 1
+    }
+
+    /// Replaces source keys with the destination keys of their rows.
+    ///
+    /// - Parameters:
+    ///   - keys: source keys, which are replaced with destination keys if the mapping migrates the rows.
+    ///   - found: receives for each key whether the mapping migrates its row; has room for all of them.
+    func findDestinationKeys(
+        _ keys: UnsafeMutableBufferPointer<Int64>, found: UnsafeMutablePointer<Bool>
+    ) throws(MigrationError) {
+        if isKept { return try index.contains(UnsafeBufferPointer(keys), into: found) }
+        guard let start = keys.baseAddress else { return }
+        // In place: a rank is written after its key was read.
+        try index.ranks(of: UnsafeBufferPointer(keys), into: start)
+        for place in keys.indices {
+            found[place] = keys[place] >= 0
+            keys[place] = base &+ keys[place] &+ 1
+        }
+    }
+}

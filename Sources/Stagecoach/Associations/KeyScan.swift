@@ -1,0 +1,249 @@
+import CoreDataStore
+import Diagnostics
+import ManagedModel
+import Mapping
+import Rows
+import SpillStorage
+
+/// The scan of keys before any rows: reads the keys of every source table once and fills the association tables of all mappings
+/// that need no user code, for the whole plan. A reference to a later pass is then an ordinary lookup.
+struct KeyScan {
+    let session: MigrationSession
+    let mappings: [PlannedMapping]
+    let tables: [PlannedTable]
+    /// The value of `$manager` in filters.
+    let manager: MigrationManager
+    /// The source tables whose keys need no scan.
+    var unasked = UnaskedKeys.Tables()
+    /// The source tables whose keys are collected while objects are made of their rows, each with the mapping that makes them;
+    /// see ``PolicyPath``.
+    var awaited: [Int: Int] = [:]
+
+    /// Reads the keys.
+    ///
+    /// - Returns: the keys of every declarative mapping, by mapping index; the keys of every source table, by table; and the
+    ///   still empty indices of the tables in ``awaited``.
+    /// - Complexity: one pass over the tables' keys, and one more for each mapping with a filter; memory is the session's share
+    ///   for keys, whatever the number of rows.
+    func run() throws -> (byMapping: [Int: DestinationKeys], byTable: [Int: KeyIndex], waiting: [Int: KeyIndex]) {
+        var waiting: [Int: KeyIndex] = [:]
+        var byMapping: [Int: DestinationKeys] = [:]
+        var byTable: [Int: KeyIndex] = [:]
+        let modeByMapping = Dictionary(
+            tables.flatMap { table in table.mappings.map { ($0, table.keys) } }, uniquingKeysWith: { first, _ in first }
+        )
+        // Tables that are only looked up are scanned too, so that references to missing rows are counted as dangling.
+        let scanned = Set(mappings.filter { !$0.belongsToPreviousModel }.compactMap(\.sourceTable)).union(
+            argumentTables)
+        let allowances = allowances(of: scanned)
+        for table in scanned.sorted() {
+            // Cancellation is checked for tables without a scan too. Nothing has been written yet.
+            try session.checkCancelled()
+            let allowance = allowances[table] ?? KeyScan.leastAllowance
+            var all = KeyIndex(directory: session.work, name: "keys", memory: allowance)
+            if let mapping = awaited[table] {
+                waiting[table] = all
+                session.progress.advance(rows: session.counts.mappings[mapping].sourceObjects)
+                continue
+            }
+            // Mappings that read all objects of one entity share an index.
+            var plain: [Int: KeyIndex] = [:]
+            for mapping in mappings where mapping.sourceTable == table && mapping.isDeclarative {
+                let entity = mapping.filter == nil ? mapping.source?.index : nil
+                let index =
+                    entity.flatMap { plain[$0] }
+                    ?? KeyIndex(directory: session.associations.directory, name: "keys", memory: allowance)
+                let keys = DestinationKeys(
+                    mapping: mapping, mode: modeByMapping[mapping.index] ?? .sequential, index: index)
+                keys.holdsEveryRow = entity != nil
+                byMapping[mapping.index] = keys
+                if let entity { plain[entity] = index }
+            }
+            if let first = unasked.noting[table], let only = plain.values.first {
+                byMapping[first]?.isFilledByLoad = true
+                // The progress counts these rows here and not in the load, so that it is the same whether the scan or the load
+                // collects the keys.
+                session.progress.advance(rows: session.counts.mappings[first].sourceObjects)
+                byTable[table] = only
+                continue
+            }
+            if unasked.leftOut.contains(table), let only = plain.values.first {
+                for keys in byMapping.values where keys.mapping.sourceTable == table { keys.isLeftOut = true }
+                byTable[table] = only
+                continue
+            }
+            if plain.count == 1, let only = plain.values.first,
+                try session.checkpoints?.restoreKeys(only, ofTable: table) ?? false
+            {
+                session.progress.advance(rows: only.count)
+                byTable[table] = only
+                continue
+            }
+            try scan(table: table, all: all, byEntity: plain)
+            // If the table has rows of one entity only, that entity's index serves as the table's.
+            if plain.count == 1, let only = plain.values.first, only.count == all.count { all = only }
+            byTable[table] = all
+        }
+        for keys in byMapping.values.sorted(by: { $0.mapping.index < $1.mapping.index }) {
+            guard let filter = keys.mapping.filter else { continue }
+            try scan(keys, filter: filter)
+        }
+        for table in tables where table.keys == .sequential {
+            var base = session.highestKeys[table.table]
+            for index in table.mappings {
+                guard let keys = byMapping[index] else { continue }
+                keys.base = base
+                let (next, overflow) = base.addingReportingOverflow(Int64(keys.index.count))
+                guard !overflow else { throw DestinationRows.keysExhausted(after: base, keys.mapping.context.entity) }
+                base = next
+            }
+        }
+        for (index, keys) in session.associations.keys { byMapping[index] = keys }
+        return (byMapping, byTable, waiting)
+    }
+
+    /// The tables in which relationship mappings look objects up.
+    private var argumentTables: [Int] {
+        mappings.filter { !$0.belongsToPreviousModel }.flatMap(\.relationships).compactMap { planned in
+            if case .lookup(let argument, _)? = planned.value { argument.table } else { nil }
+        }
+    }
+
+    private static let leastAllowance = 64 << 10
+
+    /// Divides memory into shares. Small needs are met first; the others share the rest.
+    static func shares(of room: Int, needs: [Int]) -> [Int] {
+        var shares = Array(repeating: leastAllowance, count: needs.count)
+        var (left, count) = (room, needs.count)
+        for index in needs.indices.sorted(by: { (needs[$0], $0) < (needs[$1], $1) }) {
+            shares[index] = max(leastAllowance, min(needs[index], left / count))
+            left = max(0, left - shares[index])
+            count -= 1
+        }
+        return shares
+    }
+
+    /// Returns the size in bytes of each index of a table.
+    ///
+    /// Keys that are looked up in any order get the memory they need if there is room, because reading an index from disk again
+    /// and again costs more than all else. The other indices are read in order, block by block.
+    private func allowances(of scanned: Set<Int>) -> [Int: Int] {
+        let own = mappings.filter { !$0.belongsToPreviousModel && $0.isDeclarative }
+        func indices(of table: Int) -> Int {
+            let reading = own.filter { $0.sourceTable == table }
+            let entities = Set(reading.filter { $0.filter == nil }.compactMap { $0.source?.index }).count
+            let filtered = reading.filter { $0.filter != nil }.count
+            return max(1, entities == 1 ? 1 + filtered : 1 + entities + filtered)
+        }
+        let referenced = Set(
+            own.flatMap(\.relationships).compactMap { planned -> Int? in
+                guard case .lookup(let argument, _)? = planned.value else { return nil }
+                if case .toMany(let steps, let relationship, let table) = argument, steps.isEmpty {
+                    guard case .join = session.layout.schema.storage(of: relationship) else { return nil }
+                    return table
+                }
+                return argument.table
+            })
+        func need(_ table: Int) -> Int { session.keyBytes(ofTable: table) }
+        let ordered = scanned.sorted {
+            (referenced.contains($0) ? 0 : 1, need($0), $0) < (referenced.contains($1) ? 0 : 1, need($1), $1)
+        }
+        // Indices of mappings stay for the lookups of later mapping models, so each model has its share.
+        let indexCount = session.mappingCount + scanned.count
+        var room = session.budget.keys / max(1, indexCount) * (own.count + scanned.count)
+        var left = scanned.reduce(0) { $0 + indices(of: $1) }
+        var allowances: [Int: Int] = [:]
+        for table in ordered {
+            let count = indices(of: table)
+            left -= count
+            let most =
+                referenced.contains(table) ? (room - left * KeyScan.leastAllowance) / count : room / (count + left)
+            let given = max(KeyScan.leastAllowance, min(need(table), most))
+            allowances[table] = given
+            room -= given * count
+        }
+        return allowances
+    }
+
+    private func scan(table: Int, all: KeyIndex, byEntity: [Int: KeyIndex]) throws {
+        let reader = try session.source.rows(
+            RowSelection(table: table, columns: [.own(EntityTable.entityColumn)]), in: session.layout)
+        var batch = session.sourceBatch(slots: 1)
+        // Neighbouring rows are mostly of one entity, so the index is looked up only if the entity number changes.
+        var number: Int64 = -1
+        var index: KeyIndex?
+        while try reader.next(into: &batch) {
+            try session.checkCancelled()
+            try all.append(contentsOf: batch.keys(0..<batch.count))
+            var row = 0
+            while row < batch.count {
+                let current = batch[row, 0].integerValue
+                var end = row + 1
+                while end < batch.count, batch[end, 0].integerValue == current { end += 1 }
+                if current != number {
+                    number = current
+                    let entity = session.layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: number))
+                    index = entity.flatMap { byEntity[$0] }
+                }
+                try index?.append(contentsOf: batch.keys(row..<end))
+                row = end
+            }
+            session.progress.advance(rows: batch.count)
+        }
+        try all.seal()
+        for index in byEntity.values { try index.seal() }
+    }
+
+    private func scan(_ keys: DestinationKeys, filter: SourcePredicate) throws {
+        let mapping = keys.mapping
+        guard let entity = mapping.source, let table = mapping.sourceTable else { return }
+        let own = mapping.filterNeedsObjects ? session.layout.schema.tables[table].columns.count : 0
+        var slots = SourceColumns(
+            entity: entity, schema: session.layout.schema, columns: (0..<own).map { .own($0) })
+        let passing = try SourceFilter(filter, of: mapping, slots: &slots)
+        let reader = try SourceReader(session: session, slots: slots, table: table, entities: [entity.index])
+        guard passing.needsObjects else {
+            var batch = session.sourceBatch(slots: slots.columns.count)
+            while try reader.next(into: &batch) {
+                try session.checkCancelled()
+                for row in 0..<batch.count where try passing.passes(batch, row, object: { nil }, variables: [:]) {
+                    try keys.index.append(batch.key(row))
+                }
+            }
+            return try keys.index.seal()
+        }
+        let objects = SourceObjects(session: session)
+        let failures = FailureRecord()
+        let context = PolicyRuntime.context(
+            of: objects, session: session, storeUUID: session.source.metadata.uuid, failures: failures)
+        objects.context = context
+        defer { context.close() }
+        objects.openWindow(session.sourceBatch(slots: slots.columns.count), table: table)
+        defer { objects.closeWindow() }
+        let variables: [String: Any?] = ["manager": manager, "entityMapping": mapping.mapping]
+        let before = manager.currentEntityMapping
+        manager.enter(mapping.mapping)
+        defer { manager.enter(before) }
+        while try reader.next(into: &objects.window) {
+            try session.checkCancelled()
+            for row in 0..<objects.window.count {
+                let key = objects.window.key(row)
+                let isWanted = try passing.passes(
+                    objects.window, row,
+                    object: { context.object(at: objects.place(entity: entity, table: table, key: key)) },
+                    variables: variables)
+                try failures.rethrow()
+                if isWanted { try keys.index.append(key) }
+            }
+        }
+        try keys.index.seal()
+    }
+}
+
+extension MigrationSession {
+    /// Returns the maximum size in bytes of an index of all keys of a source table: a bit per key, and a little for their
+    /// ranks.
+    func keyBytes(ofTable table: Int) -> Int {
+        Int(clamping: layout.tables[table].maximumKey / 8) / 32 * 33 + (64 << 10)
+    }
+}

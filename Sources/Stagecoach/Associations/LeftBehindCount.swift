@@ -1,0 +1,120 @@
+import CoreDataStore
+import Diagnostics
+import ManagedModel
+
+extension LeftBehindPlan {
+    /// Counts the data that is left behind. It uses the counts that readers have collected meanwhile and reads the remaining
+    /// tables.
+    ///
+    /// - Parameters:
+    ///   - source: counts the values of ``columns``.
+    ///   - checkCancelled: called from time to time.
+    /// - Returns: nil if nothing is left behind.
+    /// - Throws: `store.damaged`, `store.io`; the error of the check.
+    /// - Complexity: O(pages of the tables that no reader has read).
+    func count(in source: SourceStore, checkCancelled: () throws -> Void = {}) throws -> LeftBehind? {
+        var values: [Int: ValueCounts] = [:]
+        for table in columns.keys.sorted() {
+            values[table] = try source.valueCounts(table: table, in: layout, checkCancelled: checkCancelled)
+        }
+        var counts: [Key: (values: Int?, links: Int?)] = [:]
+        for item in items {
+            let found: Int
+            switch item.count {
+            case .column(let table, let column, let entities):
+                found = entities.reduce(0) { $0 + (values[table]?[column, $1] ?? 0) }
+            case .join(let table): found = Int(clamping: try source.count(joinTable: table, in: layout))
+            case .pairs(let ends, let wanted):
+                found = try pairs(ends, wanted, in: source, checkCancelled: checkCancelled)
+            }
+            guard found > 0 else { continue }
+            if item.isLink {
+                counts[item.line, default: (nil, nil)].links = (counts[item.line]?.links ?? 0) + found
+            } else {
+                counts[item.line, default: (nil, nil)].values = (counts[item.line]?.values ?? 0) + found
+            }
+        }
+        for (entity, reason) in gone {
+            let key = Key(entity: entity, property: nil, reason: reason)
+            counts[key] = (counts[key]?.values ?? 0, counts[key]?.links ?? 0)
+        }
+        return account(counts)
+    }
+
+    /// Returns the account for a source that does not exist yet. It has no counts.
+    func uncounted() -> LeftBehind? {
+        let keys = items.map(\.line) + gone.map { Key(entity: $0.key, property: nil, reason: $0.value) }
+        return account(
+            Dictionary(keys.map { ($0, (nil, nil)) }, uniquingKeysWith: { first, _ in first }), isCounted: false)
+    }
+
+    private func account(
+        _ counts: [Key: (values: Int?, links: Int?)], isCounted: Bool = true
+    ) -> LeftBehind? {
+        let model = layout.schema.model
+        let lines = counts.map { key, count in
+            let entity = model.entity(at: key.entity)
+            return LeftBehind.Line(
+                entity: entity.definition.name, property: key.property, reason: key.reason,
+                objects: key.property == nil && isCounted ? census.count(of: entity) : nil, values: count.values,
+                links: count.links)
+        }
+        return lines.isEmpty ? nil : LeftBehind(lines: lines)
+    }
+
+    /// Counts links by the entities of their ends.
+    ///
+    /// - Complexity: O(links); for each link the rows of both ends are read.
+    private func pairs(
+        _ ends: CountedLinks, _ wanted: Set<CountedLinks.Ends>, in source: SourceStore,
+        checkCancelled: () throws -> Void
+    ) throws -> Int {
+        let (owners, members) = (layout.tables[ends.owners], layout.tables[ends.members])
+        func entity(_ alias: String, _ table: SourceTable) -> String {
+            "\(alias).\(table.columns[EntityTable.entityColumn].sqlIdentifier), \(alias).\"Z_PK\""
+        }
+        let what = "SELECT \(entity("o", owners)), \(entity("m", members)) FROM "
+        let sql: String
+        switch ends.place {
+        case .owners(_, let column):
+            let name = "o." + owners.columns[column].sqlIdentifier
+            sql =
+                what
+                + "\(owners.name.sqlIdentifier) o LEFT JOIN \(members.name.sqlIdentifier) m ON m.\"Z_PK\" = \(name) "
+                + "WHERE \(name) IS NOT NULL"
+        case .members(_, let column):
+            let name = "m." + members.columns[column].sqlIdentifier
+            sql =
+                what
+                + "\(members.name.sqlIdentifier) m LEFT JOIN \(owners.name.sqlIdentifier) o ON o.\"Z_PK\" = \(name) "
+                + "WHERE \(name) IS NOT NULL"
+        case .join(let table, let side):
+            let join = layout.joinTables[table]
+            let (owner, member) = (join.sides[side].column.sqlIdentifier, join.sides[1 - side].column.sqlIdentifier)
+            sql =
+                what
+                + "\(join.name.sqlIdentifier) j LEFT JOIN \(owners.name.sqlIdentifier) o ON o.\"Z_PK\" = j.\(owner) "
+                + "LEFT JOIN \(members.name.sqlIdentifier) m ON m.\"Z_PK\" = j.\(member)"
+        }
+        let statement = try source.query(sql)
+        func end(_ table: Int, at column: Int32) -> Int? {
+            guard !statement.isNull(column + 1) else { return nil }
+            return layout.entity(inTable: table, forFileNumber: Int(statement.integer(column)))
+        }
+        var count = 0
+        var rows = 0
+        while try statement.step() {
+            if wanted.contains(.init(owner: end(ends.owners, at: 0), member: end(ends.members, at: 2))) { count += 1 }
+            rows += 1
+            if rows % 100_000 == 0 { try checkCancelled() }
+        }
+        return count
+    }
+}
+
+extension String {
+    /// The text as an SQL identifier.
+    var sqlIdentifier: String {
+        "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+}

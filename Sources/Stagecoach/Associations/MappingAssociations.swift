@@ -1,0 +1,207 @@
+import Diagnostics
+import ManagedModel
+import SpillStorage
+
+/// The association table of one entity mapping on the policy path: the keys of its own rows if no user code makes them, and the
+/// pairs that policies associate.
+final class MappingAssociations {
+    let mapping: PlannedMapping
+    /// The keys of the mapping's rows; nil if the mapping has a policy.
+    let keys: DestinationKeys?
+    /// True once stage 1 has reached the mapping. Before that, nothing is associated.
+    var isCreated = false
+    private let table: AssociationTable
+    /// The prepared rows. Rows that were taken from them are associated when the pairs are next read.
+    @exclusivity(unchecked) var prepared: PreparedRows?
+
+    /// The pairs that policies associated. A source's `entity` is its table, a destination's `entity` its entity index.
+    var pairs: AssociationTable {
+        get throws(MigrationError) {
+            if let prepared { try prepared.rows.putTaken() }
+            return table
+        }
+    }
+
+    init(
+        mapping: PlannedMapping, keys: DestinationKeys?, directory: WorkDirectory, memory: Int, logs: RecordMemory
+    ) {
+        self.mapping = mapping
+        self.keys = keys
+        table = AssociationTable(directory: directory, name: "pairs-\(mapping.index)", memory: memory, logs: logs)
+    }
+
+    /// Moves the keys and pairs to disk.
+    func park() throws(MigrationError) {
+        try keys?.index.park()
+        try pairs.park()
+    }
+
+    private var probe: [ObjectReference] = []
+    /// True if policies associated anything for the mapping.
+    @exclusivity(unchecked) private(set) var hasPairs = false
+
+    /// True if a source object was associated outside its own creation call.
+    var hasLatePairs = false
+    /// True if an object may be both among the mapping's own rows and among the pairs.
+    var isMixed: Bool { keys != nil && hasPairs }
+
+    /// The number of pairs that policies have associated for the mapping in this process.
+    @exclusivity(unchecked) private(set) var additions = 0
+
+    /// Encodes the table. Flushes its in-memory part to its files.
+    func save(to state: inout StateWriter) throws(MigrationError) {
+        state.write(isCreated)
+        state.write(hasPairs)
+        state.write(hasLatePairs)
+        state.write(keys?.base ?? 0)
+        try pairs.save(to: &state)
+    }
+
+    /// Restores an encoded table. This table must be empty.
+    func restore(from state: inout StateReader) throws(MigrationError) {
+        isCreated = try state.flag()
+        hasPairs = try state.flag()
+        hasLatePairs = try state.flag()
+        let base = try state.integer()
+        keys?.base = base
+        try pairs.restore(from: &state)
+    }
+
+    /// Associates a pair for a policy.
+    func add(source: ObjectReference, destination: ObjectReference) throws(MigrationError) {
+        noteAddition()
+        try pairs.add(source: source, destination: destination)
+    }
+
+    /// Records that a pair is about to be added.
+    func noteAddition() {
+        hasPairs = true
+        additions += 1
+    }
+
+    /// Adds pairs that were announced with ``noteAddition()``: source objects of a table, in ascending order, and destination
+    /// objects with consecutive keys.
+    func addNoted(
+        _ sources: UnsafeBufferPointer<Int64>, table source: Int, destinations first: Int64,
+        of entity: EntityDescription
+    ) throws(MigrationError) {
+        try table.add(sources: sources, of: UInt32(source), destinations: first, of: UInt32(entity.index))
+    }
+
+    /// Returns the key of the row that the mapping itself made of a source row.
+    func ownDestination(ofKey key: Int64, table: Int) throws(MigrationError) -> Int64? {
+        guard let keys, isCreated, mapping.sourceTable == table else { return nil }
+        return try keys.destinationKey(of: key)
+    }
+
+    /// Shows the objects that policies associated with a source object, in order of association, without the mapping's own row.
+    func forEachPair(ofKey key: Int64, table: Int, _ body: (ObjectReference) throws -> Void) throws {
+        var found = probe
+        probe = []
+        found.removeAll(keepingCapacity: true)
+        defer { probe = found }
+        try pairs.destinations(of: ObjectReference(entity: UInt32(table), key: key), into: &found)
+        guard !found.isEmpty else { return }
+        let own = try ownDestination(ofKey: key, table: table)
+        for reference in found {
+            if let own, own == reference.key, Int(reference.entity) == mapping.destination?.index { continue }
+            try body(reference)
+        }
+    }
+
+    /// Appends the destination objects of a source object, in order of association.
+    func destinations(ofKey key: Int64, table: Int, into found: inout [ObjectReference]) throws(MigrationError) {
+        if let entity = mapping.destination, let made = try ownDestination(ofKey: key, table: table) {
+            found.append(ObjectReference(entity: UInt32(entity.index), key: made))
+        }
+        guard hasPairs else { return }
+        guard !found.isEmpty else {
+            try pairs.destinations(of: ObjectReference(entity: UInt32(table), key: key), into: &found)
+            return
+        }
+        var more: [ObjectReference] = []
+        try pairs.destinations(of: ObjectReference(entity: UInt32(table), key: key), into: &more)
+        for reference in more where !found.contains(reference) { found.append(reference) }
+    }
+
+    /// Appends the source objects of a destination object, in order of association. Their `entity` is their table.
+    func sources(of destination: ObjectReference, into found: inout [ObjectReference]) throws(MigrationError) {
+        if let keys, isCreated, let entity = mapping.destination, Int(destination.entity) == entity.index,
+            let table = mapping.sourceTable, let source = try keys.sourceKey(of: destination.key)
+        {
+            found.append(ObjectReference(entity: UInt32(table), key: source))
+        }
+        guard hasPairs else { return }
+        guard !found.isEmpty else {
+            try pairs.sources(of: destination, into: &found)
+            return
+        }
+        var more: [ObjectReference] = []
+        try pairs.sources(of: destination, into: &more)
+        for reference in more where !found.contains(reference) { found.append(reference) }
+    }
+
+    /// Shows all destination objects: first those of the mapping's own rows by source key, then those that policies associated,
+    /// in order of first association.
+    func forEachDestination(_ body: (ObjectReference) throws -> Void) throws {
+        if let keys, isCreated, let entity = mapping.destination {
+            try keys.forEachPair { _, key in try body(ObjectReference(entity: UInt32(entity.index), key: key)) }
+        }
+        let cursor = try pairs.destinationsInOrderOfFirstAssociation()
+        while let pair = try cursor.next() { try body(pair.destination) }
+    }
+
+    /// Returns the number of distinct destination objects, deleted ones included.
+    func countOfDestinations() throws -> Int {
+        if let known = try pairs.countOfDestinations { return known }
+        var count = 0
+        let cursor = try pairs.destinationsInOrderOfFirstAssociation()
+        while try cursor.next() != nil { count += 1 }
+        return count
+    }
+
+    /// Shows all source objects: first those of the mapping's own rows, then those that policies associated, in order of
+    /// association and as often as they were associated. Their `entity` is their table.
+    func forEachSource(_ body: (ObjectReference) throws -> Void) throws {
+        if let keys, isCreated, let table = mapping.sourceTable {
+            try keys.forEachPair { key, _ in try body(ObjectReference(entity: UInt32(table), key: key)) }
+        }
+        try pairs.forEachSourceInOrderOfAssociation(body)
+    }
+
+    /// Shows the distinct source objects of a table that policies associated with an object that still exists, ascending.
+    func forEachSource(
+        inTable table: Int, whereExists exists: (ObjectReference) throws -> Bool, _ body: (Int64) throws -> Void
+    ) throws {
+        let cursor = try pairs.pairs()
+        var last: Int64?
+        while let pair = try cursor.next() {
+            guard Int(pair.source.entity) == table, pair.source.key != last, try exists(pair.destination) else {
+                continue
+            }
+            last = pair.source.key
+            try body(pair.source.key)
+        }
+    }
+}
+
+extension DestinationKeys {
+    /// Shows all pairs of source and destination key, ascending.
+    func forEachPair(_ body: (Int64, Int64) throws -> Void) throws {
+        var rank: Int64 = 0
+        try index.forEachKey { key in
+            rank += 1
+            try body(key, mode == .kept ? key : base + rank)
+        }
+    }
+
+    /// Returns the source key of a destination row. Returns nil if the mapping did not make it.
+    func sourceKey(of destination: Int64) throws(MigrationError) -> Int64? {
+        switch mode {
+        case .kept: return try index.contains(destination) ? destination : nil
+        case .sequential:
+            guard destination > base, destination <= base + Int64(index.count) else { return nil }
+            return try index.key(atRank: Int(destination - base - 1))
+        }
+    }
+}

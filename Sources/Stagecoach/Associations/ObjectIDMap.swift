@@ -1,0 +1,266 @@
+import CSQLite
+import CoreDataStore
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import SpillStorage
+
+/// The map from source to destination objects, for users who store object ids elsewhere. It has every association of the run,
+/// by entity mapping in mapping order, then by source key.
+///
+/// The columns are the entity mapping, the source entity and key (Z_PK), the destination entity and key. Deleted and rejected
+/// objects are left out.
+///
+/// Memory: the memory of reading the association tables, and 64 KiB of lines or a page cache of 1 MiB in SQLite.
+final class ObjectIDMap {
+    private enum Form: String, CaseIterable {
+        case csv = ".csv"
+        case sqlite = ".sqlite"
+    }
+
+    private let file: ResultFile
+    /// The file's path, and the path at which it lies until it is published.
+    var parts: (path: String, part: String) { (file.path, file.part) }
+    private let form: Form
+    /// The map of the earlier steps in a chain of versions. Its source objects replace the source objects of this step.
+    private let earlier: PreviousStepIDMap?
+
+    /// Begins the file.
+    ///
+    /// - Parameters:
+    ///   - permissions: the permissions of the file, less those of the process's umask.
+    ///   - earlier: the SQLite map of the earlier steps; nil for a first step.
+    /// - Throws: `output.ending` (64) if the name's ending is unknown; the errors of ``ResultFile``.
+    init(path: String, permissions: FilePermissions, earlier: String? = nil) throws(MigrationError) {
+        guard let form = Form.allCases.first(where: { path.hasSuffix($0.rawValue) }) else {
+            throw MigrationError(
+                "output.ending", .usage, "The id map's name ends in neither .csv nor .sqlite",
+                context: .init(path: path))
+        }
+        self.form = form
+        self.earlier = try earlier.map { path throws(MigrationError) in try PreviousStepIDMap(path: path) }
+        file = try ResultFile(path: path, kind: "id map", permissions: permissions)
+    }
+
+    /// Writes the associations of the mappings from an index on.
+    ///
+    /// - Parameter storePath: the finished store, before it is published.
+    /// - Throws: `output.io` (74), `store.full`, `store.io`.
+    /// - Complexity: O(associations); if objects were deleted or rejected, one lookup in the store for each.
+    func write(_ session: MigrationSession, firstMapping: Int, storePath: String) throws {
+        let reader = IDPairReader(
+            session: session,
+            rows: session.associations.hasDeletions ? try StoredKeys(path: storePath, session.destinationSchema) : nil)
+        let tables = session.associations.tables.dropFirst(firstMapping)
+        switch form {
+        case .csv:
+            try file.append(line: "entityMapping,sourceEntity,sourceKey,destinationEntity,destinationKey")
+            for table in tables {
+                try forEach(table, reader) { pair in
+                    try file.append(
+                        line:
+                            "\(ObjectIDMap.quoted(pair.mapping)),\(ObjectIDMap.quoted(pair.sourceEntity)),\(pair.sourceKey),"
+                            + "\(ObjectIDMap.quoted(pair.destinationEntity)),\(pair.destinationKey)")
+                }
+            }
+        case .sqlite:
+            let connection = try Connection(path: file.part, flags: SQLITE_OPEN_READWRITE)
+            try connection.execute(
+                """
+                PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-1024; PRAGMA temp_store=FILE; BEGIN;
+                CREATE TABLE id_map (entity_mapping TEXT NOT NULL, source_entity TEXT NOT NULL,
+                    source_key INTEGER NOT NULL, destination_entity TEXT NOT NULL, destination_key INTEGER NOT NULL)
+                """)
+            do {
+                let insert = try connection.prepare("INSERT INTO id_map VALUES (?1, ?2, ?3, ?4, ?5)")
+                for table in tables {
+                    try forEach(table, reader) { pair in
+                        insert.bind(pair.mapping, at: 1)
+                        insert.bind(pair.sourceEntity, at: 2)
+                        insert.bind(pair.sourceKey, at: 3)
+                        insert.bind(pair.destinationEntity, at: 4)
+                        insert.bind(pair.destinationKey, at: 5)
+                        try insert.run()
+                    }
+                }
+            }
+            try connection.execute("CREATE INDEX id_map_source ON id_map (source_entity, source_key)")
+            try connection.execute(
+                "CREATE INDEX id_map_destination ON id_map (destination_entity, destination_key); COMMIT")
+            try connection.close()
+        }
+        try file.finish()
+    }
+
+    /// Shows a mapping's associations, composed with those of the earlier steps.
+    private func forEach(_ table: MappingAssociations, _ reader: IDPairReader, _ body: (IDPair) throws -> Void) throws {
+        guard let earlier else { return try reader.forEach(table, body) }
+        try reader.forEach(table) { pair in try earlier.forEach(before: pair, body) }
+    }
+
+    /// Renames the file to its final path.
+    func place() throws(MigrationError) { try file.place() }
+
+    /// Removes the file again, if the destination could not be published.
+    func withdraw() { file.withdraw() }
+
+    /// Returns a field in the form of RFC 4180.
+    private static func quoted(_ field: String) -> String {
+        guard field.utf8.contains(where: { $0 == 0x22 || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }) else { return field }
+        var text = "\""
+        for character in field.unicodeScalars {
+            if character == "\"" { text += "\"" }
+            text.unicodeScalars.append(character)
+        }
+        return text + "\""
+    }
+}
+
+/// One association.
+private struct IDPair {
+    /// The name of the entity mapping; in a chain of versions the names of several, first to last.
+    var mapping: String
+    var sourceEntity: String
+    var sourceKey: Int64
+    var destinationEntity: String
+    var destinationKey: Int64
+}
+
+/// The map of the earlier steps in a chain of versions.
+final class PreviousStepIDMap {
+    private let connection: Connection
+    private let find: Statement
+
+    /// - Throws: `store.…` if the map cannot be read.
+    init(path: String) throws(MigrationError) {
+        connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
+        try connection.execute("PRAGMA cache_size=-1024")
+        find = try connection.prepare(
+            """
+            SELECT entity_mapping, source_entity, source_key FROM id_map
+            WHERE destination_entity = ?1 AND destination_key = ?2 ORDER BY rowid
+            """)
+    }
+
+    /// Returns the objects of the chain's source that became an object of this step's source. Both are written as
+    /// `Entity/p<key>`.
+    ///
+    /// - Returns: an empty array if no object of the chain's source became it.
+    func sources(of id: String) throws(MigrationError) -> [String] {
+        guard let mark = id.range(of: "/p", options: .backwards), let key = Int64(id[mark.upperBound...]) else {
+            return []
+        }
+        defer { find.reset() }
+        find.bind(String(id[..<mark.lowerBound]), at: 1)
+        find.bind(key, at: 2)
+        var sources: [String] = []
+        while try find.step() { sources.append("\(find.text(1) ?? "")/p\(find.integer(2))") }
+        return sources
+    }
+
+    /// Shows a pair with its source object replaced by the objects of the chain's source from which that came. Shows nothing if
+    /// there are none.
+    fileprivate func forEach(before pair: IDPair, _ body: (IDPair) throws -> Void) throws {
+        defer { find.reset() }
+        find.bind(pair.sourceEntity, at: 1)
+        find.bind(pair.sourceKey, at: 2)
+        while try find.step() {
+            var whole = pair
+            whole.mapping = MappingComposition.joinedName(find.text(0) ?? "", pair.mapping)
+            whole.sourceEntity = find.text(1) ?? ""
+            whole.sourceKey = find.integer(2)
+            try body(whole)
+        }
+    }
+}
+
+/// A reader of the associations of entity mappings.
+private struct IDPairReader {
+    let session: MigrationSession
+    /// The keys of the finished store; nil if every associated object has a row.
+    let rows: StoredKeys?
+
+    /// Shows a mapping's associations: first its own rows by source key, then those that policies made.
+    func forEach(_ table: MappingAssociations, _ body: (IDPair) throws -> Void) throws {
+        let mapping = table.mapping
+        let model = session.destinationSchema.model
+        if let keys = table.keys, table.isCreated, let from = mapping.source, let made = mapping.destination,
+            let destinationTable = mapping.destinationTable
+        {
+            let sourceName = from.definition.name
+            let madeName = made.definition.name
+            try keys.forEachPair { source, destination in
+                if let rows, try !rows.contains(destination, table: destinationTable) { return }
+                try body(
+                    IDPair(
+                        mapping: mapping.name, sourceEntity: sourceName, sourceKey: source, destinationEntity: madeName,
+                        destinationKey: destination))
+            }
+        }
+        guard table.hasPairs else { return }
+        let cursor = try table.pairs.pairs()
+        while let pair = try cursor.next() {
+            let entity = Int(pair.destination.entity)
+            let destinationTable = session.destinationSchema.tableByEntity[entity]
+            if let rows, try !rows.contains(pair.destination.key, table: destinationTable) { continue }
+            if entity == mapping.destination?.index,
+                let own = try table.ownDestination(ofKey: pair.source.key, table: Int(pair.source.entity)),
+                own == pair.destination.key
+            {
+                continue
+            }
+            try body(
+                IDPair(
+                    mapping: mapping.name, sourceEntity: try sourceEntity(pair.source), sourceKey: pair.source.key,
+                    destinationEntity: model.entity(at: entity).definition.name, destinationKey: pair.destination.key))
+        }
+    }
+
+    /// Returns the entity of a source object. Associations of policies have only its table.
+    private func sourceEntity(_ object: ObjectReference) throws -> String {
+        let table = Int(object.entity)
+        let schema = session.layout.schema
+        var index = schema.tables[table].root
+        if schema.tables[table].entities.count > 1 {
+            var batch = session.sourceBatch(slots: 1)
+            if try session.source.row(
+                table: table, key: object.key, columns: [.own(EntityTable.entityColumn)], in: session.layout,
+                into: &batch),
+                let found = session.layout.entity(
+                    inTable: table, forFileNumber: Int(truncatingIfNeeded: batch[0, 0].integerValue))
+            {
+                index = found
+            }
+        }
+        return schema.model.entity(at: index).definition.name
+    }
+}
+
+/// The keys in a finished store.
+private final class StoredKeys {
+    private let connection: Connection
+    private let schema: StoreSchema
+    private var statements: [Int: Statement] = [:]
+
+    init(path: String, _ schema: StoreSchema) throws(MigrationError) {
+        connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
+        try connection.execute("PRAGMA cache_size=-1024")
+        self.schema = schema
+    }
+
+    func contains(_ key: Int64, table: Int) throws(MigrationError) -> Bool {
+        let statement: Statement
+        if let known = statements[table] {
+            statement = known
+        } else {
+            let name = schema.tables[table].name.split(separator: "\"", omittingEmptySubsequences: false)
+            statement = try connection.prepare(
+                "SELECT 1 FROM \"\(name.joined(separator: "\"\""))\" WHERE \"Z_PK\" = ?1")
+            statements[table] = statement
+        }
+        defer { statement.reset() }
+        statement.bind(key, at: 1)
+        return try statement.step()
+    }
+}

@@ -1,0 +1,145 @@
+import CoreDataStore
+import Diagnostics
+import ManagedModel
+import SpillStorage
+
+/// The reason that a reference to a source object finds no destination object.
+struct ReferenceFate: Hashable {
+    let cause: NilReferences.Cause
+    /// The entity or entity mapping to which the cause refers.
+    var name: String?
+
+    static let dangling = ReferenceFate(cause: .dangling)
+    static let rejected = ReferenceFate(cause: .rejected)
+}
+
+/// The causes for source objects that lookups find no object for.
+///
+/// It is used at a miss only. Keys in memory answer most queries; the row itself is read if its entity decides.
+final class ReferenceFates {
+    /// The data that tells which objects were made of a source object.
+    enum Makers {
+        /// The keys of mappings without user code, by mapping index.
+        case keys([Int: DestinationKeys])
+        case associations([MappingAssociations])
+    }
+
+    private let source: SourceStore
+    private let layout: StoreLayout
+    private let destination: ManagedObjectModel
+    private let mappings: [PlannedMapping]
+    private let makers: Makers
+    private unowned let session: MigrationSession
+    /// Tells whether objects that were made may have been deleted.
+    private let hasDeletions: () -> Bool
+    private var tables: [Int: Table] = [:]
+    private var found: [ObjectReference] = []
+
+    /// The entities of a source table and the mappings that read it.
+    private struct Table {
+        /// The mappings that make objects of the table's rows.
+        var makers: [PlannedMapping] = []
+        /// The entities whose rows may have been left out.
+        var entities: [EntityDescription] = []
+    }
+
+    init(
+        session: MigrationSession, mappings: [PlannedMapping], makers: Makers,
+        hasDeletions: (() -> Bool)? = nil
+    ) {
+        self.session = session
+        source = session.source
+        layout = session.layout
+        destination = session.destinationSchema.model
+        self.mappings = mappings
+        self.makers = makers
+        let associations = session.associations
+        self.hasDeletions = hasDeletions ?? { associations.hasDeletions }
+    }
+
+    /// Returns the cause for an existing row for which a relationship's lookup found no object.
+    ///
+    /// - Complexity: one lookup of the key for each mapping of the table; if several entities of the table may be left out, one
+    ///   row is read.
+    func fate(
+        of key: Int64, table index: Int, for relationship: RelationshipDescription
+    ) throws(MigrationError) -> ReferenceFate {
+        let table = table(index)
+        var other: ReferenceFate?
+        for mapping in table.makers {
+            for entity in try made(of: key, table: index, by: mapping) {
+                guard entity.isKindOf(entity: relationship.destination) else {
+                    other = other ?? ReferenceFate(cause: .otherEntity, name: entity.definition.name)
+                    continue
+                }
+                if hasDeletions() { return ReferenceFate(cause: .deleted) }
+                return ReferenceFate(cause: .otherMapping, name: mapping.name)
+            }
+        }
+        if let other { return other }
+        if table.entities.count == 1 { return fate(ofRowsOf: table.entities[0]) }
+        guard let entity = try source.entity(ofKey: key, table: index, in: layout) else {
+            return ReferenceFate(cause: .stray)
+        }
+        return fate(ofRowsOf: layout.schema.model.entity(at: entity))
+    }
+
+    private func fate(ofRowsOf entity: EntityDescription) -> ReferenceFate {
+        let own = mappings.filter { $0.reads(entity) }
+        guard !own.isEmpty else { return ReferenceFate(cause: .withoutMapping, name: entity.definition.name) }
+        let making = own.filter { $0.destination != nil }
+        if let mapping = making.first(where: { $0.filter != nil }) {
+            return ReferenceFate(cause: causeOfLeavingOut(mapping), name: mapping.name)
+        }
+        if let mapping = making.first(where: \.mayBeAssociatedByHand) {
+            return ReferenceFate(cause: .dropped, name: mapping.name)
+        }
+        guard making.isEmpty else { return ReferenceFate(cause: .deleted) }
+        return ReferenceFate(cause: .removed, name: own.first?.name)
+    }
+
+    /// Returns the cause for an object that a mapping left out: the filter, the policy, or either of them. Left out objects are
+    /// only counted, not named, so the counts decide.
+    private func causeOfLeavingOut(_ mapping: PlannedMapping) -> NilReferences.Cause {
+        guard session.counts.mappings.indices.contains(mapping.index) else { return .filtered }
+        let counts = session.counts.mappings[mapping.index]
+        guard counts.droppedByPolicy + counts.unassociated > 0 else { return .filtered }
+        return counts.filtered > 0 ? .filteredOrDropped : .dropped
+    }
+
+    private func table(_ index: Int) -> Table {
+        if let known = tables[index] { return known }
+        var table = Table()
+        let entities = layout.schema.tables[index].entities.map(layout.schema.model.entity(at:))
+        table.makers = mappings.filter { mapping in
+            guard mapping.destination != nil else { return false }
+            // A policy may associate objects of any table.
+            return mapping.sourceTable == index || mapping.mayBeAssociatedByHand
+        }
+        table.entities = entities.filter { entity in
+            guard !entity.isAbstract else { return false }
+            // Such a mapping made an object of every row.
+            return !mappings.contains {
+                $0.reads(entity) && $0.destination != nil && $0.filter == nil && !$0.mayBeAssociatedByHand
+            }
+        }
+        tables[index] = table
+        return table
+    }
+
+    private func made(
+        of key: Int64, table: Int, by mapping: PlannedMapping
+    ) throws(MigrationError) -> [EntityDescription] {
+        switch makers {
+        case .keys(let keys):
+            guard mapping.sourceTable == table, let entity = mapping.destination, let own = keys[mapping.index],
+                !own.isLeftOut, try own.destinationKey(of: key) != nil
+            else { return [] }
+            return [entity]
+        case .associations(let tables):
+            found.removeAll(keepingCapacity: true)
+            try tables[mapping.index].destinations(ofKey: key, table: table, into: &found)
+            return found.map { destination.entity(at: Int($0.entity)) }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import CoreDataStore
+
+/// The search for source tables whose keys are not looked up before all their rows are read. Their keys need no scan of their
+/// own, because the load that reads the rows first collects them. This saves reading all pages of tables to which only later
+/// tables refer, or none.
+///
+/// Only simple cases qualify: there is one mapping model; its mappings read every row of the table's only entity; and no
+/// mapping shares its step with others or is cut. If objects may be rejected, all keys are scanned.
+///
+/// A resumed run has already read the rows of some tables, in whole or in part. If kept keys of such a table are no longer
+/// needed, they are left out; otherwise they are scanned.
+struct UnaskedKeys {
+    /// The tables, by index in the source schema.
+    struct Tables {
+        /// The tables whose keys the load collects, each with the mapping whose load does it.
+        var noting: [Int: Int] = [:]
+        /// The tables in ``noting`` whose keys later steps look up.
+        var asked: Set<Int> = []
+        /// The tables whose keys are no longer needed.
+        var leftOut: Set<Int> = []
+    }
+
+    let session: MigrationSession
+    let mappings: [PlannedMapping]
+    let work: PlannedWork
+    let links: LinkPlan
+
+    /// The tables that need no scan.
+    var tables: Tables {
+        let resumed = session.checkpoints?.resumed
+        guard session.validation.ledger == nil, session.unmigrated == nil, links.columns.isEmpty,
+            session.mappingCount == mappings.count, resumed == nil || session.options.idMap == nil,
+            mappings.allSatisfy({ !$0.belongsToPreviousModel && $0.filter == nil && !$0.needsObjects })
+        else { return Tables() }
+        let asked = asked
+        let course = course
+        let done = resumed?.unit ?? 0
+        var found = Tables()
+        for table in Set(mappings.compactMap(\.sourceTable)).sorted() {
+            let reading = mappings.filter { $0.sourceTable == table }
+            guard session.layout.schema.tables[table].entities.count == 1, reading.allSatisfy(isPlain),
+                let (step, first) = reading.compactMap({ mapping in
+                    course.steps[mapping.index]?.min().map { ($0, mapping.index) }
+                }).min(by: { $0.0 < $1.0 }), step < asked.byOthers[table]?.min() ?? .max
+            else { continue }
+            let last = max(asked.byOthers[table]?.max() ?? -1, asked.byItself[table]?.max() ?? -1)
+            if step > done || step == done && resumed?.position == nil {
+                found.noting[table] = first
+                if last > step { found.asked.insert(table) }
+            } else if last < done, reading.allSatisfy(isKept) {
+                found.leftOut.insert(table)
+            }
+        }
+        return found
+    }
+
+    private func isKept(_ mapping: PlannedMapping) -> Bool {
+        work.tables.contains { $0.keys == .kept && $0.mappings.contains(mapping.index) }
+    }
+
+    /// Tells whether a mapping's rows are all read in one step, and no other keys depend on their number.
+    private func isPlain(_ mapping: PlannedMapping) -> Bool {
+        guard mapping.isDeclarative,
+            let planned = work.tables.first(where: { $0.mappings.contains(mapping.index) }),
+            planned.keys == .sequential ? planned.mappings.last == mapping.index : planned.mappings.count == 1
+        else { return false }
+        let own = work.passes.flatMap(\.steps).filter { $0.table == planned.table }
+        return own.count == 1 && own[0].isFirst && own[0].isLast && own[0].range == .all
+    }
+
+    /// The load order: the numbers of each mapping's steps and of each join table, by index.
+    private var course: (steps: [Int: Set<Int>], join: [Int: Int]) {
+        var (steps, join): ([Int: Set<Int>], [Int: Int]) = ([:], [:])
+        var number = 0
+        for pass in work.passes {
+            for part in pass.steps {
+                for mapping in part.mappings { steps[mapping, default: []].insert(number) }
+                number += 1
+            }
+            for table in pass.joinTables {
+                join[table] = number
+                number += 1
+            }
+        }
+        return (steps, join)
+    }
+
+    /// The steps in which a table's keys are looked up, by others and by rows that look themselves up; -1 is before the load.
+    private var asked: (byOthers: [Int: Set<Int>], byItself: [Int: Set<Int>]) {
+        let course = course
+        var (asked, byItself): ([Int: Set<Int>], [Int: Set<Int>]) = ([:], [:])
+        func note(_ tables: [Int?], at numbers: Set<Int>?) {
+            for table in tables.compactMap(\.self) { asked[table, default: []].formUnion(numbers ?? [-1]) }
+        }
+        func tables(_ planned: PlannedRelationship) -> (argument: SourceArgument, all: [Int?])? {
+            guard case .lookup(let argument, let candidates)? = planned.value else { return nil }
+            return (argument, [argument.table] + candidates.map { mappings[$0].sourceTable })
+        }
+        for (index, references) in links.direct {
+            for reference in references {
+                guard let (argument, found) = tables(reference.planned) else { continue }
+                if case .object = argument, let table = mappings[index].sourceTable,
+                    found.allSatisfy({ $0 == table })
+                {
+                    byItself[table, default: []].formUnion(course.steps[index] ?? [-1])
+                } else {
+                    note(found, at: course.steps[index])
+                }
+            }
+        }
+        for (mapping, planned) in links.counted { note((tables(planned)?.all ?? []) + [mapping.sourceTable], at: nil) }
+        for mapping in mappings {
+            for planned in mapping.relationships {
+                guard case .join(let join, _) = session.destinationSchema.storage(of: planned.relationship) else {
+                    continue
+                }
+                note((tables(planned)?.all ?? []) + [mapping.sourceTable], at: course.join[join].map { [$0] })
+            }
+        }
+        return (asked, byItself)
+    }
+}

@@ -1,0 +1,587 @@
+import Diagnostics
+import ManagedModel
+import SpillStorage
+
+/// One end of a link: a destination object.
+struct LinkEnd: Hashable {
+    /// Z_PK.
+    var key: Int64
+    /// Z_ENT.
+    var entity: UInt32
+}
+
+/// A live link, seen from one of its ends.
+struct LinkView {
+    /// The object from which the link is seen.
+    var object: LinkEnd
+    /// The other end.
+    var partner: LinkEnd
+    /// The partner's place among the object's members, if one was given.
+    var orderOfPartner: MemberOrder
+    /// The object's place among the partner's members, if one was given.
+    var orderOfObject: MemberOrder
+
+    /// Sorts the links of one object by their partners' places. The links must ascend by partner. Members without a place
+    /// follow at the end, in ascending key order.
+    static func inOrder(_ views: [LinkView]) -> [LinkView] {
+        func rank(_ view: LinkView) -> Int64 {
+            switch view.orderOfPartner {
+            case .key(let key), .rank(let key): key
+            case .null: .min
+            case .none: .max
+            }
+        }
+        // Most often they are in order already.
+        let isInOrder = views.indices.dropFirst().allSatisfy { rank(views[$0 - 1]) <= rank(views[$0]) }
+        if isInOrder { return views }
+        return views.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }.map(
+            \.element)
+    }
+}
+
+/// The cost of changes to links, in records.
+package struct LinkStatistics: Sendable, Equatable {
+    /// The number of changes written. A change counts once, whatever the number of logs it goes to.
+    package var writtenRecords = 0
+    /// The number of changes and stored links that were read for queries of objects' links.
+    package var readRecords = 0
+}
+
+/// The links of one inverse pair while user code may run. Links can be set, unset and read from both ends at any time. They are
+/// on disk above the shared memory.
+///
+/// Each direction has a log of changes; the last change about the same two objects counts. If no side has an order
+/// (``isPlain``), a change reads nothing: the valid additions follow from the order of the changes alone. A link is valid if
+/// its last change is an addition, neither of its objects was reset since (``reset(_:side:)``), and neither got another partner
+/// since on a side on which it can have only one. ``settle()`` finds the valid links by merging the logs in key order. If a
+/// side is ordered, the place of a new link depends on the owner's other links, and the caller has to remove the links that a
+/// new link excludes.
+final class LinkStore {
+    /// The relationship of the pair in which an object is the owner.
+    enum Side {
+        case first
+        case second
+
+        var other: Side { self == .first ? .second : .first }
+    }
+
+    /// The index of the store among the run's stores.
+    let number: Int
+    let first: RelationshipDescription
+    /// The inverse; nil for a relationship without a mutual inverse, equal to `first` if the relationship is its own inverse.
+    let second: RelationshipDescription?
+    /// True if the relationship is its own inverse.
+    let isReflexive: Bool
+    /// True if no side has an order and no links existed before.
+    let isPlain: Bool
+    /// The number of words of a change.
+    let width: Int
+    private let shapes: (first: Shape, second: Shape)
+
+    /// The valid links at the last call of ``settle()``, by their objects on each side; in plain stores only.
+    var settled: (first: RecordLog, second: RecordLog)
+    /// The changes since then.
+    let recent: (first: RecordLog, second: RecordLog)
+    /// The resets since then: key, sequence.
+    let resets: (first: RecordLog, second: RecordLog)
+    /// The objects of each side that occur in recent changes and resets.
+    @exclusivity(unchecked) private var touched: (first: KeyFilter, second: KeyFilter)
+    /// The places that mappings give to members whose own side decides the link: owner, member, the two words of a
+    /// ``MemberOrder``, and a zero. The owner is on the to-many side.
+    let givenOrders: RecordLog
+    let makeLog: (Int) -> RecordLog
+    let makeSorter: (Int) -> RecordSorter
+    /// The links of rows that were in the store before the mapping model; nil if there are none.
+    var earlier: ExistingLinks?
+    /// The number of changes so far, which is the sequence number of the last change.
+    @exclusivity(unchecked) private(set) var sequence: UInt64 = 0
+    /// The greatest ordering keys of recently queried owners, by side.
+    private var highest: [[Int64: Int64]] = [[:], [:]]
+    /// The records written and read, for tests of the cost of changes.
+    private(set) var statistics = LinkStatistics()
+    @exclusivity(unchecked) private var gathered: [UInt64] = []
+    private let record: UnsafeMutablePointer<UInt64>
+    /// The two words by which records are looked up.
+    private let prefix: UnsafeMutablePointer<UInt64>
+    /// The cost of reading unsettled changes since the last call of ``settle()``, in records.
+    @exclusivity(unchecked) private var debt = 0
+
+    /// The properties of a side that are needed for every link.
+    private struct Shape {
+        var isExclusive: Bool
+        var isOrdered: Bool
+    }
+
+    /// Creates an empty store.
+    ///
+    /// - Parameters:
+    ///   - memory: the memory that all stores of a run share.
+    ///   - filterBytes: the size of each of the store's two filters.
+    ///   - isOverEarlier: true if links of rows that existed before will be laid under the store.
+    ///   - makeSorter: makes an external sort of records with the given number of words.
+    init(
+        number: Int, first: RelationshipDescription, second: RelationshipDescription?, directory: WorkDirectory,
+        memory: RecordMemory, filterBytes: Int, isOverEarlier: Bool = false,
+        makeSorter: @escaping (Int) -> RecordSorter
+    ) {
+        self.number = number
+        self.first = first
+        self.second = second
+        self.makeSorter = makeSorter
+        isReflexive = second == first
+        let own = Shape(isExclusive: !first.isToMany, isOrdered: first.isOrdered)
+        // Without an inverse, many objects may refer to one; the members of a to-many share the owner's column, so each has one
+        // owner.
+        let other = Shape(
+            isExclusive: second.map { !$0.isToMany } ?? first.isToMany, isOrdered: second?.isOrdered ?? false)
+        shapes = (own, isReflexive ? own : other)
+        isPlain = !shapes.first.isOrdered && !shapes.second.isOrdered && !isOverEarlier
+        width = isPlain ? LinkRecord.plainWidth : LinkRecord.orderedWidth
+        let name = "links-\(first.name)"
+        makeLog = { width in
+            RecordLog(directory: directory, name: name, width: width, indexWords: min(2, width), memory: memory)
+        }
+        recent = (makeLog(width), makeLog(width))
+        settled = (makeLog(width), makeLog(width))
+        resets = (makeLog(2), makeLog(2))
+        givenOrders = makeLog(5)
+        touched = (KeyFilter(bytes: filterBytes), KeyFilter(bytes: filterBytes))
+        record = .allocate(capacity: width)
+        record.initialize(repeating: 0, count: width)
+        prefix = .allocate(capacity: 2)
+        prefix.initialize(repeating: 0, count: 2)
+    }
+
+    deinit {
+        record.deallocate()
+        prefix.deallocate()
+    }
+
+    /// Returns the relationship of a side. Returns nil on the second side of a relationship without an inverse.
+    func relationship(of side: Side) -> RelationshipDescription? { side == .first ? first : second }
+
+    /// Tells whether an object on a side can have only one partner.
+    func isExclusive(_ side: Side) -> Bool { side == .first ? shapes.first.isExclusive : shapes.second.isExclusive }
+
+    /// Tells whether an object's partners on a side have places.
+    func isOrdered(_ side: Side) -> Bool { side == .first ? shapes.first.isOrdered : shapes.second.isOrdered }
+
+    /// Removes all links.
+    func removeAll() {
+        settled.first.removeAll()
+        settled.second.removeAll()
+        givenOrders.removeAll()
+        highest = [[:], [:]]
+        forgetRecent()
+    }
+
+    /// Drops the recent changes after they were settled.
+    func forgetRecent() {
+        for log in [recent.first, recent.second, resets.first, resets.second] { log.removeAll() }
+        touched.first.removeAll()
+        touched.second.removeAll()
+        debt = 0
+    }
+
+    /// Encodes the store. Flushes its in-memory part to the logs' files.
+    func save(to state: inout StateWriter) throws(MigrationError) {
+        for log in logs { try log.save(to: &state) }
+        state.write(sequence)
+    }
+
+    /// Restores an encoded store. This store must be empty.
+    ///
+    /// - Complexity: O(unsettled changes).
+    func restore(from state: inout StateReader) throws(MigrationError) {
+        for log in logs { try log.restore(from: &state) }
+        sequence = try state.word()
+        for (side, changes, resets) in [
+            (Side.first, recent.first, resets.first), (.second, recent.second, resets.second),
+        ] {
+            for log in [changes, resets] where log.count > 0 {
+                let words = UnsafeMutablePointer<UInt64>.allocate(capacity: log.width)
+                defer { words.deallocate() }
+                let cursor = try log.scan()
+                while try cursor.next(into: words) { touch(SortKey.decode(words[0]), side) }
+            }
+        }
+    }
+
+    private var logs: [RecordLog] {
+        [recent.first, recent.second, settled.first, settled.second, resets.first, resets.second, givenOrders]
+    }
+
+    /// Makes lookups in an ordered store fast. Call it before many lookups. A plain store settles by itself.
+    func compact() throws(MigrationError) {
+        guard !isPlain else { return }
+        try recent.first.compact()
+        try recent.second.compact()
+    }
+
+    // MARK: - Changes
+
+    /// Links two objects. In a plain store the new link unlinks the links that it excludes.
+    ///
+    /// - Parameters:
+    ///   - side: the side on which `object` is the owner.
+    ///   - orderOfPartner: the partner's place among the object's members.
+    ///   - orderOfObject: the object's place among the partner's members.
+    func add(
+        _ object: LinkEnd, _ partner: LinkEnd, side: Side, orderOfPartner: MemberOrder = .none,
+        orderOfObject: MemberOrder = .none
+    ) throws(MigrationError) {
+        if !isPlain {
+            if isBelowHighest(orderOfPartner, of: object.key, side: side)
+                || isBelowHighest(orderOfObject, of: partner.key, side: side.other),
+                let before = try link(of: object.key, to: partner.key, side: side)
+            {
+                // The last member may have moved to another place, so the known greatest key may be wrong.
+                forgetHighest(before.orderOfPartner, of: object.key, side: side)
+                forgetHighest(before.orderOfObject, of: partner.key, side: side.other)
+            }
+            note(orderOfPartner, of: object.key, side: side)
+            note(orderOfObject, of: partner.key, side: side.other)
+        }
+        try write(object, partner, side, isAdded: true, orderOfPartner, orderOfObject)
+    }
+
+    /// Unlinks two objects.
+    func remove(_ object: LinkEnd, _ partner: LinkEnd, side: Side) throws(MigrationError) {
+        if !isPlain, highest[index(side)][object.key] != nil || highest[index(side.other)][partner.key] != nil {
+            let link = try link(of: object.key, to: partner.key, side: side)
+            forgetHighest(link?.orderOfPartner, of: object.key, side: side)
+            forgetHighest(link?.orderOfObject, of: partner.key, side: side.other)
+        }
+        try write(object, partner, side, isAdded: false, .none, .none)
+    }
+
+    /// Unlinks an object of a plain store from all its partners.
+    ///
+    /// - Complexity: O(log n) amortised, whatever the number of partners.
+    func reset(_ object: LinkEnd, side: Side) throws(MigrationError) {
+        precondition(isPlain, "what an ordered store's objects lose is removed link by link")
+        sequence += 1
+        touch(object.key, side)
+        record[0] = SortKey.encode(object.key)
+        record[1] = sequence
+        try resets(index(side)).append(record)
+    }
+
+    private func isBelowHighest(_ order: MemberOrder, of owner: Int64, side: Side) -> Bool {
+        guard !order.isNone, let highest = highest[index(side)][owner] else { return false }
+        if case .key(let key) = order { return key < highest }
+        return true
+    }
+
+    /// Forgets an owner's greatest key when its last member moves or leaves, because another member then has the greatest key.
+    private func forgetHighest(_ order: MemberOrder?, of owner: Int64, side: Side) {
+        guard let highest = highest[index(side)][owner] else { return }
+        if case .key(let key)? = order, key < highest { return }
+        self.highest[index(side)][owner] = nil
+    }
+
+    private func write(
+        _ object: LinkEnd, _ partner: LinkEnd, _ side: Side, isAdded: Bool, _ orderOfPartner: MemberOrder,
+        _ orderOfObject: MemberOrder
+    ) throws(MigrationError) {
+        sequence += 1
+        touch(object.key, side)
+        touch(partner.key, side.other)
+        let change = LinkRecord.Change(
+            object: object, partner: partner, sequence: sequence, isAdded: isAdded, orderOfPartner: orderOfPartner,
+            orderOfObject: orderOfObject)
+        LinkRecord.encode(change, width: width, into: record)
+        statistics.writtenRecords += 1
+        try recent(side).append(record)
+        guard !isReflexive || object.key != partner.key else { return }
+        LinkRecord.encode(change.reversed, width: width, into: record)
+        try recent(side.other).append(record)
+    }
+
+    private func touch(_ key: Int64, _ side: Side) {
+        if index(side) == 0 { touched.first.insert(key) } else { touched.second.insert(key) }
+    }
+
+    private func isTouched(_ key: Int64, _ side: Side) -> Bool {
+        index(side) == 0 ? touched.first.mayContain(key) : touched.second.mayContain(key)
+    }
+
+    func recent(_ side: Side) -> RecordLog { index(side) == 0 ? recent.first : recent.second }
+    func settled(_ side: Side) -> RecordLog { index(side) == 0 ? settled.first : settled.second }
+    func resets(_ index: Int) -> RecordLog { index == 0 ? resets.first : resets.second }
+
+    // MARK: - Places
+
+    /// Returns 0 or 1. Both sides of a relationship that is its own inverse share index 0.
+    func index(_ side: Side) -> Int { isReflexive || side == .first ? 0 : 1 }
+
+    private func note(_ order: MemberOrder, of owner: Int64, side: Side) {
+        guard case .key(let key) = order, let known = highest[index(side)][owner], known < key else { return }
+        highest[index(side)][owner] = key
+    }
+
+    /// Returns the place of a member that is added at the end: 1024 after the owner's greatest key.
+    ///
+    /// - Complexity: O(1) for recently queried owners, else O(the owner's links).
+    func nextOrder(of owner: Int64, side: Side) throws(MigrationError) -> MemberOrder {
+        let place = index(side)
+        if let known = highest[place][owner] { return .key(OrderingKey.next(after: known)) }
+        var most: Int64?
+        for view in try partners(of: owner, side: side) {
+            if case .key(let key) = view.orderOfPartner { most = max(most ?? key, key) }
+        }
+        if highest[place].count >= LinkStore.rememberedOwners { highest[place].removeAll(keepingCapacity: true) }
+        highest[place][owner] = most ?? OrderingKey.before
+        return .key(OrderingKey.next(after: most ?? OrderingKey.before))
+    }
+
+    private static let rememberedOwners = 1024
+
+    // MARK: - Reading
+
+    /// Tells whether an object's links were changed since the mapping model began. Only for stores over existing links.
+    func hasChanged(_ key: Int64, side: Side) throws(MigrationError) -> Bool {
+        guard isTouched(key, side) else { return false }
+        var prefix = SortKey.encode(key)
+        var isFound = false
+        try recent(side).forEach(prefix: &prefix, words: 1) { _ in isFound = true }
+        return isFound
+    }
+
+    /// True if there are unsettled changes.
+    var hasRecent: Bool { recent.first.count > 0 || resets.first.count > 0 || resets.second.count > 0 }
+
+    /// Returns the links of an object, ascending by the partner's key.
+    ///
+    /// - Complexity: O(unsettled changes of the object's links and of its partners' links); memory likewise. Reading settles
+    ///   the store once it has read about twice as many records as there are.
+    func partners(of key: Int64, side: Side) throws(MigrationError) -> [LinkView] {
+        try views(of: key, to: nil, side)
+    }
+
+    /// Returns the link of two objects. Returns nil if there is none.
+    ///
+    /// - Complexity: O(changes of the link); in a plain store, for an object that can have only one partner, O(changes of its
+    ///   links).
+    func link(of key: Int64, to partner: Int64, side: Side) throws(MigrationError) -> LinkView? {
+        // The validity of the link depends on the object's other partners.
+        if isPlain, isExclusive(side) { return try partners(of: key, side: side).first { $0.partner.key == partner } }
+        return try views(of: key, to: partner, side).first
+    }
+
+    /// - Parameter partner: the partner to look for; nil for all partners.
+    private func views(of key: Int64, to partner: Int64?, _ side: Side) throws(MigrationError) -> [LinkView] {
+        if isPlain, hasRecent, debt > 1024 + 2 * (settled.first.count + recent.first.count) { try settle() }
+        let before: [LinkView]
+        if let partner {
+            before = try earlier?.view(of: key, to: partner, side: side).map { [$0] } ?? []
+        } else {
+            before = try earlier?.views(of: key, side: side) ?? []
+        }
+        let isOwnTouched = isTouched(key, side)
+        var found = gathered
+        gathered = []
+        found.removeAll(keepingCapacity: true)
+        defer { gathered = found.capacity <= LinkStore.keptWords ? found : [] }
+        // An existing link counts as an addition before the first change.
+        for view in before { found.append(contentsOf: words(of: view)) }
+        prefix[0] = SortKey.encode(key)
+        if let partner { prefix[1] = SortKey.encode(partner) }
+        let words = partner == nil ? 1 : 2
+        let width = width
+        func gather(_ log: RecordLog) throws(MigrationError) {
+            try log.forEach(prefix: prefix, words: words) { record in
+                found.append(contentsOf: UnsafeBufferPointer(start: record, count: width))
+            }
+        }
+        if settled.first.count > 0 { try gather(settled(side)) }
+        if isOwnTouched { try gather(recent(side)) }
+        statistics.readRecords += found.count / width
+        guard !found.isEmpty else { return [] }
+        var views: [LinkView] = []
+        var sequences: [UInt64] = []
+        let isUnsettled = isPlain && hasRecent
+        found.withUnsafeMutableBufferPointer { words in
+            guard let base = words.baseAddress else { return }
+            LinkStore.forEachLast(base, count: words.count / width, width: width) { record in
+                guard LinkRecord.isAdded(record) else { return }
+                views.append(LinkRecord.view(record, width: width))
+                if isUnsettled { sequences.append(LinkRecord.sequence(record)) }
+            }
+        }
+        guard isUnsettled, !views.isEmpty else { return views }
+        debt += found.count / width + 1
+        var last: UInt64 = 0
+        if isOwnTouched { last = try lastReset(of: key, side: side) }
+        if isExclusive(side) {
+            found.withUnsafeBufferPointer { last = max(last, LinkStore.lastAddition($0, width: width)) }
+        }
+        return try holding(views, sequences, since: last, side)
+    }
+
+    /// The maximum size of the buffer of ``partners(of:side:)`` that is kept between calls.
+    private static let keptWords = 8192
+
+    /// Returns the valid links of an object: those added after the last reset of the object and of their partners.
+    private func holding(
+        _ views: [LinkView], _ sequences: [UInt64], since last: UInt64, _ side: Side
+    ) throws(MigrationError) -> [LinkView] {
+        var holding: [LinkView] = []
+        let isOtherExclusive = isExclusive(side.other)
+        for (view, sequence) in zip(views, sequences) where sequence >= last {
+            let partner = view.partner.key
+            if isTouched(partner, side.other) {
+                debt += 1
+                if try lastReset(of: partner, side: side.other) > sequence { continue }
+                if isOtherExclusive, try lastAddition(to: partner, side: side.other) > sequence { continue }
+            }
+            holding.append(view)
+        }
+        return holding
+    }
+
+    private func lastReset(of key: Int64, side: Side) throws(MigrationError) -> UInt64 {
+        let log = resets(index(side))
+        guard log.count > 0 else { return 0 }
+        var prefix = SortKey.encode(key)
+        var last: UInt64 = 0
+        try log.forEach(prefix: &prefix, words: 1) { last = max(last, $0[1]) }
+        return last
+    }
+
+    private func lastAddition(to key: Int64, side: Side) throws(MigrationError) -> UInt64 {
+        var prefix = SortKey.encode(key)
+        var last: UInt64 = 0
+        try recent(side).forEach(prefix: &prefix, words: 1) { record in
+            if LinkRecord.isAdded(record) { last = max(last, LinkRecord.sequence(record)) }
+        }
+        return last
+    }
+
+    private static func lastAddition(_ words: UnsafeBufferPointer<UInt64>, width: Int) -> UInt64 {
+        guard let base = words.baseAddress else { return 0 }
+        var last: UInt64 = 0
+        for index in 0..<words.count / width where LinkRecord.isAdded(base + index * width) {
+            last = max(last, LinkRecord.sequence(base + index * width))
+        }
+        return last
+    }
+
+    /// Shows the last record about each partner, ascending by partner. The records lie one after the other in memory.
+    private static func forEachLast(
+        _ base: UnsafeMutablePointer<UInt64>, count: Int, width: Int, _ body: (UnsafeMutablePointer<UInt64>) -> Void
+    ) {
+        if count == 1 { return body(base) }
+        let order = (0..<count).sorted { left, right in
+            let (one, other) = (base + left * width, base + right * width)
+            return (one[1], one[2]) < (other[1], other[2])
+        }
+        var last: UnsafeMutablePointer<UInt64>?
+        for index in order {
+            let record = base + index * width
+            if let last {
+                if last[1] == record[1] { LinkRecord.fold(last, into: record, width: width) } else { body(last) }
+            }
+            last = record
+        }
+        if let last { body(last) }
+    }
+
+    /// Returns all current links, ascending by object, then partner. Later changes are not seen.
+    ///
+    /// - Complexity: O(changes).
+    func live(side: Side) throws(MigrationError) -> LiveLinks {
+        guard isPlain else { return LiveLinks(.changes(try recent(side).scan()), width: width) }
+        guard hasRecent else { return LiveLinks(.changes(try settled(side).scan()), width: width) }
+        return LiveLinks(.holding(try holding(side)), width: width)
+    }
+
+    /// True if ``livePartners(of:side:)`` may be called: the store is not plain, and there are no links under it.
+    var canStreamPartners: Bool { !isPlain && earlier == nil }
+
+    /// Returns the current links of one object, ascending by partner, for owners with very many. Later changes are not seen.
+    ///
+    /// - Complexity: O(changes of the object's links) time, O(runs) memory.
+    func livePartners(of key: Int64, side: Side) throws(MigrationError) -> LiveLinks {
+        precondition(canStreamPartners, "a plain store's links depend on their partners'")
+        return LiveLinks(.changes(try recent(side).scan(prefix: [SortKey.encode(key)])), width: width)
+    }
+
+    /// Returns all changed links, including removed ones, ascending by object, then partner. Only for stores over existing
+    /// links.
+    func changes(side: Side) throws(MigrationError) -> LiveLinks {
+        precondition(!isPlain, "a plain store does not say what is gone")
+        return LiveLinks(.changes(try recent(side).scan()), width: width, showsRemoved: true)
+    }
+
+    /// A cursor over live links.
+    final class LiveLinks {
+        fileprivate enum Source {
+            /// A cursor over changes; the last change of each link counts.
+            case changes(RecordCursor)
+            case holding(HoldingLinks)
+        }
+
+        private let source: Source
+        private let width: Int
+        private let words: UnsafeMutablePointer<UInt64>
+        private var has = false
+        private let showsRemoved: Bool
+        /// True if the link returned last exists, false if it was removed.
+        private(set) var isLive = true
+
+        fileprivate init(_ source: Source, width: Int, showsRemoved: Bool = false) {
+            self.source = source
+            self.width = width
+            self.showsRemoved = showsRemoved
+            words = .allocate(capacity: width * 2)
+        }
+
+        deinit { words.deallocate() }
+
+        /// Returns the next link. Returns nil at the end.
+        func next() throws(MigrationError) -> LinkView? {
+            switch source {
+            case .holding(let links): return try links.next().map { LinkRecord.view($0, width: width) }
+            case .changes(let cursor): return try next(cursor)
+            }
+        }
+
+        private func next(_ cursor: RecordCursor) throws(MigrationError) -> LinkView? {
+            let (last, record) = (words, words + width)
+            while try cursor.next(into: record) {
+                var found: LinkView?
+                if has, LinkRecord.isSameLink(last, record) {
+                    LinkRecord.fold(last, into: record, width: width)
+                } else if has {
+                    found = show(last)
+                }
+                last.update(from: record, count: width)
+                has = true
+                if let found { return found }
+            }
+            guard has else { return nil }
+            has = false
+            return show(last)
+        }
+
+        private func show(_ words: UnsafeMutablePointer<UInt64>) -> LinkView? {
+            let isAdded = LinkRecord.isAdded(words)
+            guard isAdded || showsRemoved else { return nil }
+            isLive = isAdded
+            return LinkRecord.view(words, width: width)
+        }
+    }
+
+    /// Encodes an existing link as an addition before every change.
+    private func words(of view: LinkView) -> [UInt64] {
+        [UInt64](unsafeUninitializedCapacity: width) { words, count in
+            count = width
+            guard let base = words.baseAddress else { return }
+            let change = LinkRecord.Change(
+                object: view.object, partner: view.partner, sequence: 0, isAdded: true,
+                orderOfPartner: view.orderOfPartner, orderOfObject: view.orderOfObject)
+            LinkRecord.encode(change, width: width, into: base)
+        }
+    }
+}

@@ -1,0 +1,225 @@
+import CoreDataStore
+import Diagnostics
+import SpillStorage
+
+/// The functions that fill a store with one mapping model's rows.
+struct LoadRequest {
+    /// Fills a store and returns Z_MAX by destination table. May be called several times.
+    let fill: (DestinationStore) throws -> [Int64]
+    /// Releases the statements on the store before it is closed.
+    let release: () -> Void
+    /// Continues with the reopened store and the existing rows that were changed.
+    let resume: (DestinationStore, TouchedRows) throws -> Void
+}
+
+/// The optimistic load of one mapping model's rows. If objects are to be rejected and some are invalid, it returns to the copy
+/// of the store, computes the rejected keys from the loaded rows, and loads once more without them.
+final class OptimisticLoad {
+    /// The treatment of invalid objects.
+    enum Purpose {
+        /// The store is to be published; rejected objects are written to a file.
+        case publish(RejectFile?)
+        /// Rules are counted. Further mapping models run on the store, so its objects have to be valid.
+        case count
+        /// Rules are counted. The store is discarded afterwards and only serves to check its existing rows.
+        case countLast
+    }
+
+    private let session: MigrationSession
+    private let mappings: [PlannedMapping]
+    private let excuses: Bool
+    /// The number of the mapping model in the run.
+    private let turn: Int
+    private let store: PrivateStore
+    /// The objects that earlier mapping models rejected.
+    private let earlierRejects: RejectReport
+    /// The number of rows that the first load made, valid or not.
+    private(set) var made = 0
+    /// All objects rejected so far; only those of earlier mapping models if none was collected here.
+    private(set) var report: RejectReport
+    /// The number of objects that would be rejected, if rules are only counted.
+    private(set) var rejectedObjects = 0
+
+    init(
+        session: MigrationSession, mappings: [PlannedMapping], excuses: Bool, turn: Int,
+        store: PrivateStore, earlierRejects: RejectReport
+    ) {
+        self.session = session
+        self.mappings = mappings
+        self.excuses = excuses
+        self.turn = turn
+        self.store = store
+        self.earlierRejects = earlierRejects
+        report = earlierRejects
+    }
+
+    /// Loads until the store holds valid objects only.
+    ///
+    /// - Returns: Z_MAX by destination table.
+    /// - Throws: `validation.tooManyRejects` (65) above the limit; the errors of the filling.
+    func run(_ filling: LoadRequest, for purpose: Purpose) throws -> [Int64] {
+        let ledger = session.validation.ledger
+        var isLast = false
+        if case .countLast = purpose { isLast = !session.hasRows.contains(true) }
+        let before = session.written
+        let checkpoint = ledger == nil || isLast ? nil : try store.checkpoint(session)
+        // A resumed run may need the copy, so it stays as long as the work directory.
+        defer { if !(session.checkpoints?.isResumable ?? false) { checkpoint?.remove() } }
+        session.external?.beginLoad(turn: turn)
+        if let ledger, let rejects = session.checkpoints?.resumed?.rejects {
+            // The killed run was in the load without the rejected objects.
+            made = rejects.made
+            rejectedObjects = ledger.count
+            return try loadAgain(filling, purpose, ledger, rounds: rejects.rounds)
+        }
+        let highest = try filling.fill(store.destination)
+        try validate()
+        made = zip(session.rowsWritten, before.rows).reduce(0) { $0 + $1.0 - $1.1 }
+        guard let ledger else { return highest }
+        guard ledger.isDirty else {
+            if session.validation.tally == nil, let broken = session.validation.brokenEarlier {
+                throw broken.error(nil)
+            }
+            return highest
+        }
+        let changesEarlier = !(session.touched?.isEmpty ?? true)
+        if let touched = session.touched {
+            try ledger.keep(touched)
+            touched.close()
+            session.touched = nil
+        }
+        filling.release()
+        try session.checkpoints?.closeFilled()
+        try store.destination.closeUnfinished()
+        let rounds = try reject(ledger)
+        guard let checkpoint else { return highest }
+        if case .publish(let file) = purpose { try checkLimit(ledger, rounds: rounds, file) }
+        session.written = before
+        try session.checkpoints?.loadAgain(.init(made: made, rounds: rounds), changesEarlier: changesEarlier)
+        try store.goBack(to: checkpoint)
+        if let checkpoints = session.checkpoints {
+            checkpoints.fill(store.destination)
+            // From here on, as before the first load, unfinished work can be rolled back.
+            if checkpoints.isActive { try store.destination.commitStep() }
+        }
+        if session.hasRows.contains(true) {
+            let touched = TouchedRows(store.destination)
+            try ledger.restore(touched)
+            session.touched = touched
+            try filling.resume(store.destination, touched)
+        }
+        session.external?.beginLoad(turn: turn)
+        return try loadAgain(filling, purpose, ledger, rounds: rounds)
+    }
+
+    /// Loads without the rejected objects, and accounts for them.
+    private func loadAgain(
+        _ filling: LoadRequest, _ purpose: Purpose, _ ledger: RejectLedger, rounds: Int
+    ) throws -> [Int64] {
+        let rejected = try RejectedKeys(ledger, session: session)
+        session.validation.rejected = rejected
+        let highest = try filling.fill(store.destination)
+        try validate()
+        guard ledger.count > 0, let origins = session.validation.origins else { return highest }
+        session.associations.hasDeletions = true
+        session.associations.rejectingTables.formUnion(try ledger.tables())
+        var file: RejectFile?
+        if case .publish(let asked) = purpose { file = asked }
+        session.checkpoints?.countsBeforeRejects = session.counts
+        report = try RejectAccount(
+            session: session, mappings: mappings, ledger: ledger, rejected: rejected, origins: origins, rounds: rounds,
+            earlier: earlierRejects
+        ).run(file: file)
+        return highest
+    }
+
+    /// Computes the rejected keys from the filled store.
+    ///
+    /// - Returns: the number of rounds in which objects were rejected because of other rejects.
+    private func reject(_ ledger: RejectLedger) throws -> Int {
+        let fixpoint = RejectFixpoint(session: session, ledger: ledger, firstKeys: session.firstKeys)
+        if let tally = session.validation.tally {
+            try ledger.forEachEntry(in: session.destinationSchema) { entry in
+                guard entry.rule == .value else { return }
+                tally.count(
+                    BrokenRule(
+                        table: entry.table, key: entry.key, entity: entry.entity,
+                        entityName: session.destinationSchema.model.entity(at: entry.entity).definition.name,
+                        property: entry.property, rule: entry.rule, value: entry.value, bound: nil,
+                        isRelationship: false),
+                    isWarning: false)
+            }
+            try fixpoint.countDuplicates(inStoreAt: store.path, into: tally)
+        }
+        let rounds = try fixpoint.run(onStoreAt: store.path)
+        rejectedObjects = ledger.count
+        return rounds
+    }
+
+    private func validate() throws {
+        session.begin(.validate)
+        try CountRules(session: session, mappings: mappings, isExcused: excuses).check(store.destination)
+    }
+
+    /// Ends the run if too many objects are rejected. The reject file is written before, because it lists them.
+    private func checkLimit(_ ledger: RejectLedger, rounds: Int, _ file: RejectFile?) throws {
+        let count = earlierRejects.objects + ledger.count
+        guard let limit = session.options.maximumRejects, count > limit else { return }
+        var first: RejectLedger.Entry?
+        var byRule = earlierRejects.byRule
+        try ledger.forEachEntry(in: session.destinationSchema) { entry in
+            if first == nil { first = entry }
+            byRule[entry.rule.rawValue, default: 0] += 1
+        }
+        let rules = byRule.sorted { $0.key < $1.key }.map { "\($0.value) by \($0.key)" }.joined(separator: ", ")
+        var context = MigrationError.Context()
+        if let first {
+            let name = session.destinationSchema.model.entity(at: first.entity).definition.name
+            let origin = try session.validation.origins?.origin(
+                table: first.table, key: first.key, entity: first.entity)
+            context = .init(
+                entity: name, objectID: "\(name)/p\(first.key)", property: first.property,
+                entityMapping: origin?.mappingName)
+            context.sourceObjectID = origin?.sources.first
+        }
+        var listed = "look at them with stagecoach check or name a --reject-file"
+        if let file, let origins = session.validation.origins {
+            let lines = RejectLines(session: session, ledger: ledger, origins: origins)
+            try lines.show { object, _, _ in try file.append(object) }
+            try file.finish()
+            try file.place()
+            listed = "see them in \(file.path)"
+        }
+        throw MigrationError(
+            "validation.tooManyRejects", .data,
+            "\(count) objects would be rejected (\(rules)), and \(limit) are allowed; the first is named; \(listed)",
+            remedy: "Change the mapping model, or allow more with --max-rejects",
+            context: context)
+    }
+}
+
+extension MigrationSession {
+    /// The counts, and the numbers of rows and links written.
+    struct Written {
+        let counts: MigrationCounts
+        let rows: [Int]
+        let links: [Int]
+    }
+
+    var written: Written {
+        get { Written(counts: counts, rows: rowsWritten, links: linksWritten) }
+        set {
+            counts = newValue.counts
+            rowsWritten = newValue.rows
+            linksWritten = newValue.links
+        }
+    }
+
+    /// The lowest key that an object of the current mapping model can have, by table.
+    var firstKeys: [Int64] {
+        hasRows.indices.map { table in
+            guard hasRows[table] else { return .min }
+            return highestKeys[table] == .max ? .max : highestKeys[table] + 1
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import CoreDataStore
+import Diagnostics
+import Glibc
+import SpillStorage
+
+/// The store that a run fills, in its work area: a new store, or a copy of the store that is appended to.
+final class PrivateStore {
+    let path: String
+    private(set) var destination: DestinationStore
+    private let checkpointPath: String
+    private let cacheBytes: Int
+    private let vfs: String
+    private let cancellation: CancellationFlag
+
+    /// Creates or opens the store.
+    ///
+    /// - Parameters:
+    ///   - isAppended: true if the file is a copy of a store that is appended to.
+    ///   - state: the state of the store that a killed run filled.
+    init(
+        in area: WorkArea, session: MigrationSession, isAppended: Bool, resuming state: JournalRecord.State? = nil
+    ) throws(MigrationError) {
+        path = area.storePath
+        checkpointPath = area.checkpointPath
+        cacheBytes = session.budget.destinationCache
+        vfs = area.vfsName
+        cancellation = session.cancellation
+        let checkpoints = session.checkpoints
+        if let state {
+            // A table that is being filled is checked when its load resumes. Pages that were written after the state are cut
+            // off then.
+            try FileSums.check(path, upTo: state.fill == nil ? .max : FileSums.block, copiedFrom: checkpoints?.original)
+            destination = try DestinationStore(
+                resuming: path, schema: session.destinationSchema, knowledge: state.knowledge, stamp: state.stamp,
+                cacheBytes: cacheBytes, vfs: vfs)
+            interruptible()
+            return
+        }
+        if checkpoints?.isResumable ?? false {
+            try FileSums.begin(path, noting: isAppended ? .firstBlock : .nothing)
+        }
+        destination =
+            try isAppended
+            ? DestinationStore(
+                appendingTo: path, schema: session.destinationSchema, cacheBytes: cacheBytes, vfs: vfs)
+            : DestinationStore(
+                creating: path, schema: session.destinationSchema, cacheBytes: cacheBytes,
+                permissions: FilePermissions(ofSource: session.source.path).work, vfs: vfs)
+        interruptible()
+    }
+
+    /// Makes long statements end when the run is cancelled.
+    private func interruptible() {
+        let cancellation = cancellation
+        destination.connection.interrupt { cancellation.error != nil }
+    }
+
+    /// Copies the store, so that the load can return to it once.
+    ///
+    /// - Throws: `store.full`, `store.io`, `spill.io` (74); the cancellation.
+    /// - Complexity: O(1) if the file system shares blocks, else O(bytes).
+    func checkpoint(_ session: MigrationSession) throws -> DestinationStore.Checkpoint {
+        let checkpoints = session.checkpoints
+        if checkpoints?.resumed != nil {
+            guard let before = checkpoints?.before else { throw StateReader.damaged("the store before the load") }
+            // If the load without rejected objects has begun, the run has already returned to the copy.
+            if checkpoints?.rejects == nil {
+                try FileSums.check(checkpointPath, copiedFrom: checkpoints?.original)
+            }
+            return destination.checkpoint(at: checkpointPath, knowledge: before.knowledge, stamp: before.stamp)
+        }
+        // A killed run may have made a copy and then been resumed from an earlier state.
+        try FileSystem.remove(checkpointPath)
+        FileSums.remove(of: checkpointPath)
+        let checkpoint = try destination.checkpoint(to: checkpointPath) { try session.checkCancelled() }
+        // The copy keeps the previous stamp, which tells the two apart.
+        if checkpoints?.isResumable ?? false { try destination.write(stamp: destination.stamp + 1) }
+        checkpoints?.before = JournalRecord.Before(knowledge: checkpoint.knowledge, stamp: checkpoint.stamp)
+        return checkpoint
+    }
+
+    /// Opens the copy of the store. The filled store must be closed.
+    func goBack(to checkpoint: DestinationStore.Checkpoint) throws(MigrationError) {
+        destination = try DestinationStore(
+            reopening: checkpoint, at: path, schema: destination.schema, cacheBytes: cacheBytes, vfs: vfs)
+        interruptible()
+        try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
+    }
+}

@@ -1,0 +1,349 @@
+import CoreDataStore
+import Diagnostics
+import ManagedModel
+import Mapping
+import Rows
+
+/// The three stages of one destination table, fused. Each source row is read once, its attributes are created, its
+/// relationships looked up, the model's rules checked, and the complete row written, in ascending key order. The table may be
+/// loaded in several steps, which ascend by key.
+struct TableLoad {
+    let session: MigrationSession
+    let mappings: [PlannedMapping]
+    let table: PlannedTable
+    let keys: PlanKeys
+    let links: LinkPlan
+    let patches: [ColumnPatches]
+    let excuses: Bool
+
+    /// The compiled programs of a mapping for this load. A class, so that switching between mappings for each row copies
+    /// nothing.
+    private final class Compiled {
+        let mapping: PlannedMapping
+        let attributes: AttributeProgram
+        let references: ReferenceProgram
+        let rules: RowRules
+        let keys: DestinationKeys
+        let entity: EntityDescription
+        let entityNumber: Int64
+        /// The columns that are NULL until a value is found for them.
+        let openColumns: [Int]
+        var made = 0
+        /// The highest key made.
+        var highest: Int64 = 0
+
+        init(
+            mapping: PlannedMapping, attributes: AttributeProgram, references: ReferenceProgram, rules: RowRules,
+            keys: DestinationKeys, entity: EntityDescription, entityNumber: Int64, columns: Int
+        ) {
+            self.mapping = mapping
+            self.attributes = attributes
+            self.references = references
+            self.rules = rules
+            self.keys = keys
+            self.entity = entity
+            self.entityNumber = entityNumber
+            let filled = attributes.filledColumns.union([EntityTable.entityColumn, EntityTable.lockColumn])
+            openColumns = (0..<columns).filter { !filled.contains($0) }
+        }
+    }
+
+    /// Loads a step's rows.
+    ///
+    /// - Parameter start: the position of a killed run's load of the step.
+    /// - Returns: the highest key written, 0 if there was no row.
+    /// - Complexity: O(rows); memory is two batches and the memory of the patches' sorts.
+    func run(
+        _ step: PlannedStep, writer: any TableWriter, from start: JournalRecord.LoadPosition? = nil
+    ) throws -> Int64 {
+        if let start, start.isDone { return start.highest }
+        var highest = start?.highest ?? 0
+        let reading = step.mappings.filter { mappings[$0].isDeclarative }
+        let scans = table.keys == .kept ? [reading] : reading.map { [$0] }
+        for (scan, indices) in scans.enumerated() where scan >= start?.scan ?? 0 {
+            guard let first = indices.first, let sourceTable = mappings[first].sourceTable else { continue }
+            try load(
+                indices, from: sourceTable, range: step.range, writer: writer, scan: scan,
+                start: scan == start?.scan ? start : nil, highest: &highest)
+        }
+        return highest
+    }
+
+    private func load(
+        _ indices: [Int], from sourceTable: Int, range: SourceKeyRange, writer: any TableWriter, scan: Int,
+        start: JournalRecord.LoadPosition?, highest: inout Int64
+    ) throws {
+        var range = range
+        if let after = start?.after { range.after = max(after, range.after ?? after) }
+        let model = session.layout.schema.model
+        let schemaTable = session.layout.schema.tables[sourceTable]
+        var slots = SourceColumns(
+            entity: model.entity(at: schemaTable.root), schema: session.layout.schema,
+            columns: [.own(EntityTable.entityColumn), .own(EntityTable.lockColumn)])
+        var byEntity: [Int: Compiled] = [:]
+        for index in indices {
+            guard let compiled = try compile(mappings[index], slots: &slots), let entity = mappings[index].source
+            else { continue }
+            if let known = start?.mappings[index] {
+                compiled.made = known.made
+                compiled.highest = known.highest
+            }
+            byEntity[entity.index] = compiled
+        }
+        let columns = session.destinationSchema.tables[table.table].columns.count
+        let runs = writer is PageTableWriter ? copiedRuns(byEntity.values.map { $0 }, slots, schemaTable) : []
+        for compiled in byEntity.values { compiled.attributes.copyTogether(runs.map(\.slots)) }
+        let reader = try SourceReader(
+            session: session, slots: slots, table: sourceTable, entities: byEntity.keys.sorted(), range: range,
+            streams: true, runs: runs)
+        let batch = session.nearBatch(slots: max(slots.columns.count, columns))
+        var source = RowBatch(slots: slots.columns.count, rowCapacity: batch.rows, byteTarget: batch.bytes)
+        // Each batch of rows is finished before the next is read, so values may stay in the pages.
+        source.borrowsPages = true
+        var destination = RowBatch(slots: columns, rowCapacity: batch.rows, byteTarget: batch.bytes)
+        let open = UnsafeMutableBufferPointer<Int>.allocate(capacity: source.rowCapacity)
+        defer { open.deallocate() }
+        var references = start?.references ?? ReferenceCounts()
+        var number: Int64 = -1
+        var current: Compiled?
+        let rules = Dictionary(
+            byEntity.values.filter { !$0.rules.isEmpty }.map { ($0.entityNumber, $0.rules) },
+            uniquingKeysWith: { first, _ in first })
+        while try reader.next(into: &source) {
+            var row = 0
+            while row < source.count {
+                let entityNumber = source[row, 0].integerValue
+                var end = row + 1
+                while end < source.count, source[end, 0].integerValue == entityNumber { end += 1 }
+                if entityNumber != number {
+                    number = entityNumber
+                    current = session.layout.entity(
+                        inTable: sourceTable, forFileNumber: Int(truncatingIfNeeded: entityNumber)
+                    )
+                    .flatMap { byEntity[$0] }
+                }
+                if let current {
+                    try make(current, of: source, row..<end, into: &destination, open: open, counts: &references) {
+                        full in
+                        try flush(&full, rules, to: writer)
+                    }
+                    highest = max(highest, current.highest)
+                }
+                row = end
+            }
+            // The destination rows borrow their texts from the source batch, so they are written before it is refilled.
+            try flush(&destination, rules, to: writer)
+            session.progress.advance(rows: source.count)
+            if source.count > 0 {
+                let last = source.key(source.count - 1)
+                try session.checkpoints?.tick(writer) {
+                    JournalRecord.LoadPosition(
+                        scan: scan, after: last,
+                        mappings: Dictionary(
+                            uniqueKeysWithValues: byEntity.values.map {
+                                ($0.mapping.index, .init(made: $0.made, highest: $0.highest))
+                            }), references: references, highest: highest)
+                }
+            }
+            try session.checkCancelled()
+        }
+        session.add(references)
+        for compiled in byEntity.values {
+            if compiled.keys.isFilledByLoad { try compiled.keys.index.seal() }
+            session.counts.mappings[compiled.mapping.index].created += compiled.made
+            guard let entity = compiled.mapping.destination else { continue }
+            session.counts.created[entity.definition.name, default: 0] += compiled.made
+        }
+    }
+
+    /// Returns the columns that are copied from page to page in their stored form. There are none if the destination is
+    /// appended to, because its columns may differ.
+    private func copiedRuns(_ programs: [Compiled], _ slots: SourceColumns, _ source: EntityTable) -> [RowSelection.Run]
+    {
+        guard !programs.isEmpty, !session.options.appendsToExisting, !session.hasRows.contains(true) else { return [] }
+        let patched = patches.flatMap { [$0.column, $0.entityColumn, $0.orderColumn].compactMap { $0 } }
+        let external = session.destinationSchema.externalColumns[table.table].map(\.column)
+        return CopiedColumns(
+            copies: programs.map { program in
+                let checked = program.rules.columns
+                return program.attributes.plainCopies.filter { !checked.contains($0.value.column) }
+            }, slots: slots, source: source, destination: session.destinationSchema.tables[table.table],
+            watched: Set(patched + external)
+        ).find()
+    }
+
+    /// Makes the destination rows of some source rows of one entity.
+    ///
+    /// - Parameter open: a buffer for the numbers of the source rows whose references are still to be looked up.
+    private func make(
+        _ compiled: Compiled, of source: borrowing RowBatch, _ rows: Range<Int>, into destination: inout RowBatch,
+        open: UnsafeMutableBufferPointer<Int>, counts: inout ReferenceCounts,
+        whenFull flush: (inout RowBatch) throws -> Void
+    ) throws {
+        let keys = compiled.keys
+        if keys.isFilledByLoad { try keys.index.append(contentsOf: source.keys(rows)) }
+        var next = rows.lowerBound
+        // Every source row makes a row, under its own key or under consecutive keys.
+        let fillsTogether = keys.holdsEveryRow && compiled.attributes.fillsRowsTogether
+        while fillsTogether, next < rows.upperBound {
+            if destination.isFull { try flush(&destination) }
+            let some = next..<min(rows.upperBound, next + destination.freeRows)
+            guard try makeTogether(compiled, of: source, some, into: &destination, open: open, counts: &counts)
+            else { break }
+            next = some.upperBound
+        }
+        guard next < rows.upperBound else { return }
+        try makeSingly(
+            compiled, of: source, next..<rows.upperBound, into: &destination, open: open, counts: &counts,
+            whenFull: flush)
+    }
+
+    /// Makes the destination rows of source rows that fit the batch, column by column.
+    ///
+    /// - Returns: false if a value cannot be computed; no row is made then.
+    private func makeTogether(
+        _ compiled: Compiled, of source: borrowing RowBatch, _ rows: Range<Int>, into destination: inout RowBatch,
+        open: UnsafeMutableBufferPointer<Int>, counts: inout ReferenceCounts
+    ) throws -> Bool {
+        let isKept = table.keys == .kept
+        let first: Int
+        if isKept {
+            first = destination.appendRows(keys: source.keys(rows), clearing: compiled.openColumns)
+        } else {
+            guard let key = try compiled.keys.destinationKey(of: source.key(rows.lowerBound)) else { return false }
+            first = destination.appendRows(rows.count, from: key, clearing: compiled.openColumns)
+        }
+        guard compiled.attributes.run(source, rows: rows, into: &destination, from: first) else {
+            destination.removeRows(from: first)
+            return false
+        }
+        destination.fill(
+            first..<first + rows.count, slot: EntityTable.entityColumn, with: .integer(compiled.entityNumber))
+        for (place, row) in rows.enumerated() {
+            let lock = source[row, 1]
+            destination[first + place, EntityTable.lockColumn] = isKept && lock.kind == .integer ? lock : .integer(1)
+            open[place] = row
+        }
+        try compiled.references.run(
+            source, rows: UnsafeBufferPointer(rebasing: open[..<rows.count]), into: &destination, from: first,
+            counts: &counts)
+        compiled.made += rows.count
+        // Keys ascend.
+        compiled.highest = max(compiled.highest, destination.key(first + rows.count - 1))
+        return true
+    }
+
+    /// Makes the destination rows of some source rows one by one.
+    private func makeSingly(
+        _ compiled: Compiled, of source: borrowing RowBatch, _ rows: Range<Int>, into destination: inout RowBatch,
+        open: UnsafeMutableBufferPointer<Int>, counts: inout ReferenceCounts,
+        whenFull flush: (inout RowBatch) throws -> Void
+    ) throws {
+        // Hoisted out of the loop: each read would retain and release.
+        let (attributes, references, keys) = (compiled.attributes, compiled.references, compiled.keys)
+        let entityNumber = Cell.integer(compiled.entityNumber)
+        let isKept = table.keys == .kept
+        var made = 0
+        var highest = compiled.highest
+        let (holdsEveryRow, isIdentity) = (keys.holdsEveryRow, keys.holdsEveryRow && keys.mode == .kept)
+        // Neighbouring rows of one entity have consecutive keys.
+        var following: Int64?
+        var opened = 0
+        for row in rows {
+            let key: Int64
+            if isIdentity {
+                key = source.key(row)
+            } else if let following {
+                key = following
+            } else {
+                guard let found = try keys.destinationKey(of: source.key(row)) else { continue }
+                key = found
+            }
+            if holdsEveryRow, !isIdentity { following = key &+ 1 }
+            if destination.isFull {
+                try references.run(
+                    source, rows: UnsafeBufferPointer(rebasing: open[..<opened]), into: &destination,
+                    from: destination.count - opened, counts: &counts)
+                opened = 0
+                try flush(&destination)
+            }
+            let target = destination.appendRow(key: key)
+            destination[target, EntityTable.entityColumn] = entityNumber
+            let lock = source[row, 1]
+            destination[target, EntityTable.lockColumn] = isKept && lock.kind == .integer ? lock : .integer(1)
+            do throws(MigrationError) {
+                try attributes.run(source, row: row, into: &destination, destinationRow: target, borrows: true)
+            } catch {
+                try session.validation.note(
+                    error, table: table.table, key: key, entity: compiled.entity.index,
+                    entityName: compiled.entity.definition.name)
+            }
+            open[opened] = row
+            opened += 1
+            made += 1
+            highest = max(highest, key)
+        }
+        try references.run(
+            source, rows: UnsafeBufferPointer(rebasing: open[..<opened]), into: &destination,
+            from: destination.count - opened, counts: &counts)
+        compiled.made += made
+        compiled.highest = highest
+    }
+
+    private func compile(_ mapping: PlannedMapping, slots: inout SourceColumns) throws(MigrationError) -> Compiled? {
+        guard let entity = mapping.destination, let source = mapping.source, let own = keys.byMapping[mapping.index]
+        else { return nil }
+        // Key paths are resolved from the mapping's own entity; the slots are shared by all mappings of the scan.
+        var mine = slots.seen(from: source)
+        let attributes = try AttributeProgram(
+            mapping: mapping, slots: &mine, indexed: session.indexedColumns(of: mapping), external: session.external,
+            streams: true)
+        let references = ReferenceProgram(
+            mapping: mapping, direct: links.direct[mapping.index] ?? [], keys: keys, session: session, slots: &mine)
+        slots = mine.seen(from: slots.entity)
+        let rules = try RowRules(
+            entity: entity, schema: session.destinationSchema, mapping: mapping, copied: attributes.copiedAttributes,
+            typed: attributes.copiedColumns, excuses: excuses)
+        return Compiled(
+            mapping: mapping, attributes: attributes, references: references, rules: rules, keys: own,
+            entity: entity, entityNumber: Int64(session.destinationSchema.number(of: entity)),
+            columns: session.destinationSchema.tables[table.table].columns.count)
+    }
+
+    /// Merges the patches, removes rejected rows, checks the rules, and writes the rows.
+    private func flush(_ batch: inout RowBatch, _ rules: [Int64: RowRules], to writer: any TableWriter) throws {
+        guard !batch.isEmpty else { return }
+        for patch in patches { try patch.apply(to: &batch) }
+        try session.validation.rejected?.filter(&batch, table: table.table)
+        try session.check(batch, rules)
+        try session.settleExternalValues(&batch, table: table.table)
+        try writer.append(batch)
+        session.rowsWritten[table.table] += batch.count
+        batch.removeAll()
+    }
+}
+
+extension MigrationSession {
+    /// Returns the size of batches that pass directly from the reader to the writer. Both batches together fit a processor
+    /// core's cache, except for rows of many kibibytes.
+    ///
+    /// - Parameter slots: the cells per row of the wider batch.
+    fileprivate func nearBatch(slots: Int) -> (rows: Int, bytes: Int) {
+        (min(rowCapacity(slots: slots), max(64, (96 << 10) / (16 * max(1, slots)))), budget.batch)
+    }
+
+    /// Returns the columns of a mapping's destination table that an index covers or that the condition of an index names. Their
+    /// values are needed as a whole.
+    func indexedColumns(of mapping: PlannedMapping) -> Set<Int> {
+        guard let table = mapping.destinationTable else { return [] }
+        let indexes = destinationSchema.indexes[table]
+        let conditions = indexes.compactMap(\.condition)
+        var columns = Set(indexes.flatMap { $0.terms.map(\.column) }).subtracting([StoreIndex.Term.key])
+        for tree in destinationSchema.trees where tree.table == table { columns.formUnion(tree.columns) }
+        for (column, description) in destinationSchema.tables[table].columns.enumerated()
+        where conditions.contains(where: { $0.contains(description.name) }) {
+            columns.insert(column)
+        }
+        return columns
+    }
+}

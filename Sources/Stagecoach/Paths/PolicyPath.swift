@@ -1,0 +1,614 @@
+import CoreDataStore
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import Rows
+import SpillStorage
+
+/// The policy path: user code may run, so the stages are barriers over all entity mappings.
+///
+/// Stage 1 makes rows (spilled) and associations. Stage 2 makes links (logged). In stage 3 policies validate and change
+/// objects. Then the model's rules are checked, and every row is loaded once, its links merged in. A pass cuts the work
+/// within a stage, by table or key range; policies see the same objects however the work is cut.
+struct PolicyPath {
+    let session: MigrationSession
+    let mappings: [PlannedMapping]
+    let work: PlannedWork
+    let policies: Policies
+    let manager: MigrationManager
+    let excuses: Bool
+    let storeUUID: String
+
+    /// Runs the stages once, then loads all tables.
+    ///
+    /// - Parameters:
+    ///   - destination: the store whose existing rows policies see.
+    ///   - load: called with the work that fills the store; does it as often as needed and returns Z_MAX by destination
+    ///     table.
+    func run(
+        into destination: DestinationStore, load: (LoadRequest) throws -> [Int64]
+    ) throws -> RowPath.Outcome {
+        session.beginReferences(mayBeSet: mappings.contains(where: \.hasPolicy))
+        session.begin(.keys)
+        let awaited = awaitedKeys
+        let scan = try KeyScan(
+            session: session, mappings: mappings, tables: work.tables, manager: manager, awaited: awaited
+        ).run()
+        var keys = PlanKeys(byMapping: scan.byMapping, byTable: scan.byTable)
+        session.sourceKeys = keys
+        try AccountForSources.count(keys, mappings: mappings, in: session)
+        let runtime = makeRuntime(keys)
+        session.fates = ReferenceFates(
+            session: session, mappings: mappings, makers: .associations(runtime.associations),
+            hasDeletions: { [unowned runtime] in runtime.objects.hasDeletions })
+        session.validation.origins = .associations(runtime)
+        if session.hasRows.contains(true) {
+            let touched = TouchedRows(destination)
+            session.touched = touched
+            try runtime.objects.begin(on: destination, touched: touched)
+        }
+        session.concurrentSorts = 6 + (session.destinationSchema.tables.map { $0.columns.count }.max() ?? 0) / 4
+        runtime.evaluate(with: manager, policies)
+        manager.attach(runtime)
+        defer {
+            manager.detach()
+            session.validation.origins = nil
+            session.fates = nil
+            runtime.close()
+            runtime.objects.end()
+        }
+
+        let stages = PolicyCheckpoint(
+            session: session, mappings: mappings, runtime: runtime, keys: keys, policies: policies, manager: manager)
+        let start = try resume(stages)
+        session.checkpoints?.stages = stages
+        defer { session.checkpoints?.stages = nil }
+
+        for mapping in mappings {
+            guard let part = StagePosition.part(of: mapping.index, in: .create, from: start) else { continue }
+            session.begin(.create, [mapping.name])
+            let table = mapping.sourceTable.flatMap { awaited[$0] == mapping.index ? $0 : nil }
+            let noted = table.flatMap { scan.waiting[$0] }
+            try create(mapping, runtime, keys, stages, from: part, noting: noted)
+            if let table, let noted {
+                try noted.seal()
+                keys.byTable[table] = noted
+                session.sourceKeys = keys
+            }
+            // The next mapping fills a batch of its own; with many entities each must not keep one in memory.
+            for rows in runtime.objects.rows { try rows.seal() }
+            stages.position = StagePosition(phase: .create, mapping: mapping.index + 1)
+            try session.checkpoints?.tickStages()
+        }
+        session.begin(.relate)
+        let relating: RelatingByKeys?
+        if start.map({ $0.phase == .create || $0.phase == .load && stages.isRelatedByKeys }) ?? true {
+            relating = try RelatingByKeys(
+                session: session, mappings: mappings, runtime: runtime, policies: policies, keys: keys)
+        } else {
+            relating = nil
+        }
+        if start?.phase == .load {
+            for mapping in mappings where mapping.hasPolicy { policies.release(mapping) }
+        } else if let relating {
+            for mapping in mappings where mapping.hasPolicy {
+                session.progress.advance(rows: relating.keys.byMapping[mapping.index]?.index.count ?? 0)
+                policies.release(mapping)
+            }
+        } else {
+            try relateAndValidate(runtime, stages, from: start)
+        }
+        session.begin(.validate)
+        if start?.phase != .load {
+            try account(runtime)
+            stages.isRelatedByKeys = relating != nil
+            stages.beginLoad()
+        }
+        runtime.objects.endFetches()
+        if relating == nil {
+            // Lookups give their memory back for the load.
+            for table in runtime.associations { try table.park() }
+            try runtime.objects.links.park()
+        }
+        let schema = session.destinationSchema
+        if runtime.objects.hasDeletions, start?.phase != .load {
+            try session.validation.ledger?.forgetDeleted(
+                exists: { entry in
+                    try runtime.objects.exists(
+                        runtime.objects.place(entity: schema.model.entity(at: entry.entity), key: entry.key))
+                }, in: schema)
+        }
+        // The load runs no code of policies, expressions and fetches. For a short run, releasing costs more than it
+        // saves.
+        if session.checkpoints?.processorSeconds ?? 0 > 1 { session.releaseCode() }
+        let loading = PolicyLoad(
+            session: session, mappings: mappings, work: work, runtime: runtime, excuses: excuses,
+            relating: relating)
+        let highest = try load(
+            LoadRequest(
+                fill: { try loading.run(into: $0) }, release: { runtime.objects.end() },
+                resume: { try runtime.objects.begin(on: $0, touched: $1) }))
+        if runtime.objects.hasDeletions { session.associations.hasDeletions = true }
+        return (highest, Array(runtime.associations.dropFirst(session.associations.tables.count)))
+    }
+
+    /// Source tables whose keys need no scan of their own, each with the first mapping that makes objects of all its
+    /// rows. Until that mapping has run, a lookup of such a key reads its row. A resumed run scans all tables.
+    private var awaitedKeys: [Int: Int] {
+        guard session.checkpoints?.resumed == nil else { return [:] }
+        var awaited: [Int: Int] = [:]
+        for table in Set(mappings.compactMap(\.sourceTable)) {
+            let reading = mappings.filter { $0.sourceTable == table }
+            guard session.layout.schema.tables[table].entities.count == 1, let first = reading.first,
+                reading.allSatisfy({ $0.hasPolicy && !$0.isDeclarative && !$0.belongsToPreviousModel }),
+                first.sourceExpression == nil, work.ranges(ofMapping: first.index) == [.all]
+            else { continue }
+            awaited[table] = first.index
+        }
+        return awaited
+    }
+
+    /// Restores the results of a killed run's stages.
+    ///
+    /// - Returns: the position where it stopped; nil if the stages begin anew.
+    private func resume(_ stages: PolicyCheckpoint) throws -> StagePosition? {
+        guard let bytes = session.checkpoints?.resumed?.stages else { return nil }
+        try stages.restore(from: bytes)
+        try session.work.removeUnclaimed()
+        // The load restores counts of its own.
+        if stages.position.phase < .load {
+            let counts = session.counts
+            session.checkpoints?.restore()
+            session.counts = counts
+        }
+        return stages.position
+    }
+
+    /// Runs stages 2 and 3 with user code: all of stage 2, then all of stage 3.
+    private func relateAndValidate(
+        _ runtime: PolicyRuntime, _ stages: PolicyCheckpoint, from start: StagePosition?
+    ) throws {
+        if start.map({ $0.phase == .create || $0.phase == .relate && $0.mapping == nil }) ?? true {
+            stages.position = StagePosition(phase: .relate)
+            // The links of mapping models exist before the first policy is called; changes by policies come on top.
+            let schema = session.destinationSchema
+            try runtime.objects.links.beginDeclaredLinks { number in
+                schema.entityByNumber[Int(number)].map { schema.model.entity(at: $0) }
+            }
+            try runtime.relating.relateAll()
+            try runtime.objects.links.replayEarlyChanges { end throws(MigrationError) in
+                guard runtime.objects.hasDeletions else { return true }
+                return try runtime.objects.exists(end)
+            }
+        }
+        for mapping in mappings {
+            guard let part = StagePosition.part(of: mapping.index, in: .relate, from: start) else { continue }
+            session.begin(.relate, [mapping.name])
+            stages.position = part
+            try session.checkpoints?.tickStages()
+            try relate(mapping, runtime, stages, from: part)
+        }
+        for mapping in mappings {
+            session.begin(.validate, [mapping.name])
+            guard let part = StagePosition.part(of: mapping.index, in: .validate, from: start) else {
+                policies.release(mapping)
+                continue
+            }
+            stages.position = part
+            try session.checkpoints?.tickStages()
+            try validate(mapping, runtime)
+        }
+    }
+
+    private func makeRuntime(_ keys: PlanKeys) -> PolicyRuntime {
+        let schema = session.destinationSchema
+        let rowMemory = RowMemory(bytes: session.budget.spill)
+        let rows = schema.tables.indices.map { index in
+            DestinationRows(
+                table: index, firstKey: firstInsertedKey(index, keys), session: session, memory: rowMemory)
+        }
+        // One mapping is filled at a time, so unordered pairs share one memory; sets of keys are small.
+        let logs = RecordMemory(bytes: session.budget.keys / 2)
+        let planned = Array(mappings.dropFirst(session.associations.tables.count))
+        // Only policies associate by hand. Each model has a share of its own, because its tables stay for later models.
+        let room = session.budget.keys / 2 / max(1, session.mappingCount) * planned.count
+        let allowances = KeyScan.shares(
+            of: room, needs: planned.map { $0.hasPolicy ? $0.sourceTable.map(session.keyBytes(ofTable:)) ?? 0 : 0 })
+        let own = zip(planned, allowances).map { mapping, allowance in
+            MappingAssociations(
+                mapping: mapping, keys: keys.byMapping[mapping.index], directory: session.associations.directory,
+                memory: allowance, logs: logs)
+        }
+        let associations = session.associations.tables + own
+        return PolicyRuntime(
+            session: session, mappings: mappings, associations: associations, rows: rows,
+            links: LinkStores(session: session), storeUUID: storeUUID)
+    }
+
+    /// Returns the first key for objects without a source row of their own. Sequential tables continue from the highest
+    /// key given. If keys are kept, such objects come after the greatest kept key.
+    private func firstInsertedKey(_ table: Int, _ keys: PlanKeys) -> Int64 {
+        let highest = session.highestKeys[table]
+        // There is no key beyond the greatest: using it is refused when it is first needed.
+        func next(after key: Int64) -> Int64 { key == .max ? .max : key + 1 }
+        let planned = work.tables[table]
+        guard planned.keys == .kept else { return next(after: highest) }
+        let greatest = planned.mappings.reduce(highest) { greatest, index in
+            guard let source = mappings[index].sourceTable else { return greatest }
+            let last = keys.byMapping[index].flatMap { $0.index.count > 0 ? $0.index.lastKey : nil } ?? 0
+            return max(greatest, last, session.layout.tables[source].maximumKey)
+        }
+        return next(after: greatest)
+    }
+
+    // MARK: - Stage 1
+
+    private func create(
+        _ mapping: PlannedMapping, _ runtime: PolicyRuntime, _ keys: PlanKeys, _ stages: PolicyCheckpoint,
+        from part: StagePosition, noting: KeyIndex?
+    ) throws {
+        guard !mapping.belongsToPreviousModel else { return }
+        guard let policy = policies[mapping] else {
+            if let own = keys.byMapping[mapping.index] { try createRows(mapping, own, runtime, stages, from: part) }
+            return
+        }
+        manager.enter(mapping.mapping)
+        runtime.objects.creating = mapping.index
+        defer { runtime.objects.creating = nil }
+        if !part.hasBegun { try call(mapping, .begin, runtime) { try policy.begin(mapping.mapping, with: manager) } }
+        if mapping.source != nil {
+            try createObjects(mapping, policy, runtime, stages, from: part, noting: noting)
+        }
+        try call(mapping, .endInstanceCreation, runtime) {
+            try policy.endInstanceCreation(forMapping: mapping.mapping, manager: manager)
+        }
+    }
+
+    /// Creates the rows of a mapping without user code, in batches, without making objects.
+    private func createRows(
+        _ mapping: PlannedMapping, _ own: DestinationKeys, _ runtime: PolicyRuntime, _ stages: PolicyCheckpoint,
+        from part: StagePosition
+    ) throws {
+        guard let entity = mapping.destination, let table = mapping.destinationTable, let source = mapping.sourceTable,
+            let sourceEntity = mapping.source
+        else { return }
+        let rows = runtime.objects.rows[table]
+        let run: DestinationRows.Run
+        if part.hasBegun {
+            run = rows.reopenRun(for: own)
+        } else if own.mode == .sequential {
+            own.base = try rows.reserveKeys(own.index.count)
+            run = rows.openLastRun()
+        } else {
+            run = rows.addRun(for: own)
+        }
+        runtime.associations[mapping.index].isCreated = true
+        if !mapping.dynamicAttributes.isEmpty {
+            return try DynamicRows(session: session, runtime: runtime, mapping: mapping, keys: own).create(
+                in: rows, run)
+        }
+        var slots = SourceColumns(
+            entity: sourceEntity, schema: session.layout.schema, columns: [.own(EntityTable.lockColumn)])
+        let program = try AttributeProgram(
+            mapping: mapping, slots: &slots, indexed: session.indexedColumns(of: mapping), external: session.external)
+        let number = Int64(session.destinationSchema.number(of: entity))
+        var batch = session.sourceBatch(slots: slots.columns.count)
+        for range in part.rest(of: work.ranges(ofMapping: mapping.index)) {
+            let reader = try SourceReader(
+                session: session, slots: slots, table: source, entities: [sourceEntity.index], range: range,
+                streams: true)
+            while try reader.next(into: &batch) {
+                try session.checkCancelled()
+                var made = 0
+                for row in 0..<batch.count {
+                    guard let key = try own.destinationKey(of: batch.key(row)) else { continue }
+                    if run.open.isFull { try rows.flush(run) }
+                    let target = run.open.appendRow(key: key)
+                    run.open[target, EntityTable.entityColumn] = .integer(number)
+                    let lock = batch[row, 0]
+                    run.open[target, EntityTable.lockColumn] =
+                        own.mode == .kept && lock.kind == .integer ? lock : .integer(1)
+                    do throws(MigrationError) {
+                        try program.run(batch, row: row, into: &run.open, destinationRow: target)
+                    } catch {
+                        try session.validation.note(
+                            error, table: table, key: key, entity: entity.index, entityName: entity.definition.name)
+                    }
+                    made += 1
+                }
+                session.progress.advance(rows: batch.count)
+                session.counts.mappings[mapping.index].created += made
+                session.counts.created[entity.definition.name, default: 0] += made
+                if batch.count > 0 {
+                    stages.position = StagePosition(
+                        phase: .create, mapping: mapping.index, hasBegun: true, after: batch.key(batch.count - 1))
+                    try session.checkpoints?.tickStages()
+                }
+            }
+        }
+    }
+
+    private func createObjects(
+        _ mapping: PlannedMapping, _ policy: EntityMigrationPolicy, _ runtime: PolicyRuntime,
+        _ stages: PolicyCheckpoint, from part: StagePosition, noting: KeyIndex?
+    ) throws {
+        guard let entity = mapping.source, let table = mapping.sourceTable else { return }
+        let current = try runtime.current(mapping)
+        let program = try runtime.program(of: current)
+        var slots = program.slots
+        let filter = try mapping.filter.map { predicate throws(MigrationError) in
+            try SourceFilter(predicate, of: mapping, slots: &slots)
+        }
+        let variables: [String: Any?] = [
+            "manager": manager, "entityMapping": mapping.mapping, "entityPolicy": policy,
+        ]
+        let sources = runtime.sources
+        let given = try mapping.sourceExpression.map { expression in
+            try FetchedSources(session: session, runtime: runtime, mapping: mapping).evaluate(expression, variables)
+        }
+        sources.openWindow(session.sourceBatch(slots: slots.columns.count), table: table)
+        runtime.scanning = program
+        defer {
+            runtime.scanning = nil
+            sources.closeWindow()
+        }
+        let creation = ObjectCreation(
+            mapping: current, source: entity, policy: policy, manager: manager, runtime: runtime, program: program,
+            filter: filter, variables: variables
+        ) { failure($0, mapping, .createDestinationInstances, $1) }
+        if let given {
+            creation.line.sourceObjects += given.count - given.own
+            creation.line.filtered += max(0, creation.line.sourceObjects - given.count)
+        }
+        try inScope(runtime) {
+            if let given {
+                try given.forEachBatch(slots) { places in
+                    try session.checkCancelled()
+                    for place in places {
+                        try creation.create(
+                            place.entity, place.table, place.key, sources.rowInWindow(table: table, key: place.key))
+                    }
+                    session.progress.advance(rows: places.count)
+                }
+            } else {
+                let ranges = part.rest(of: work.ranges(ofMapping: mapping.index))
+                try createObjects(creation, ranges, slots, stages, noting: noting)
+            }
+        }
+        session.counts.mappings[mapping.index] = creation.line
+        try runtime.associations[mapping.index].pairs.prepareForLookups()
+    }
+
+    /// Creates the objects of the rows in some key ranges, batch by batch.
+    private func createObjects(
+        _ creation: ObjectCreation, _ ranges: [SourceKeyRange], _ slots: SourceColumns, _ stages: PolicyCheckpoint,
+        noting: KeyIndex?
+    ) throws {
+        let (mapping, sources) = (creation.mapping, creation.runtime.sources)
+        guard let table = mapping.sourceTable else { return }
+        /// Notes that rows of the current batch are done.
+        func advance(_ count: Int, last row: Int) throws {
+            session.progress.advance(rows: count)
+            session.counts.mappings[mapping.index] = creation.line
+            stages.position = StagePosition(
+                phase: .create, mapping: mapping.index, hasBegun: true, after: sources.window.key(row))
+            try session.checkpoints?.tickStages()
+        }
+        var lane =
+            session.worksAhead && creation.mayWorkAhead ? ConcurrentCaller(creation: creation, table: table) : nil
+        defer { lane?.end() }
+        if lane == nil { creation.beginPreparing() }
+        defer { creation.endPreparing() }
+        var rounds = lane.map { PolicyRounds(lane: $0, isForced: session.options.worksAhead == true) }
+        for range in ranges {
+            let reader = try SourceReader(
+                session: session, slots: slots, table: table, entities: [creation.source.index], range: range,
+                streams: true)
+            while try reader.next(into: &sources.window) {
+                try session.checkCancelled()
+                let count = sources.window.count
+                try noting?.append(contentsOf: sources.window.keys(0..<count))
+                var row = 0
+                while rounds != nil, row < count {
+                    guard
+                        let (done, ahead) = try rounds?.run(
+                            row..<count, create: { try creation.create(rows: $0, table: table) })
+                    else { break }
+                    creation.line.migrated += ahead.migrated
+                    creation.line.droppedByPolicy += ahead.dropped
+                    creation.line.unassociated += ahead.unassociated
+                    creation.line.filtered += ahead.filtered
+                    row += done
+                    try advance(done, last: row - 1)
+                    if rounds?.isOfNoUse ?? false {
+                        lane?.end()
+                        (lane, rounds) = (nil, nil)
+                        creation.beginPreparing()
+                    }
+                }
+                while row < count {
+                    // User code may take long, so do not wait for the batch's end before a checkpoint.
+                    let next = min(row + 32, count)
+                    try creation.create(rows: row..<next, table: table)
+                    try advance(next - row, last: next - 1)
+                    row = next
+                }
+                try creation.finishBatch()
+            }
+        }
+    }
+
+    // MARK: - Stages 2 and 3
+
+    private func relate(
+        _ mapping: PlannedMapping, _ runtime: PolicyRuntime, _ stages: PolicyCheckpoint, from part: StagePosition
+    ) throws {
+        try session.checkCancelled()
+        guard let policy = policies[mapping] else { return }
+        manager.enter(mapping.mapping)
+        runtime.objects.creating = mapping.index
+        defer { runtime.objects.creating = nil }
+        for relationship in mapping.destination?.relationships ?? [] {
+            try runtime.objects.links.store(of: relationship)?.store.compact()
+        }
+        try runtime.relating.begin(mapping)
+        defer { runtime.relating.end() }
+        let cursor = try runtime.associations[mapping.index].pairs.destinationsInOrderOfFirstAssociation()
+        try inScope(runtime) { try relateObjects(cursor, mapping, policy, runtime, stages, from: part.related) }
+        runtime.relatingFrom = nil
+        try call(mapping, .endRelationshipCreation, runtime) {
+            try policy.endRelationshipCreation(forMapping: mapping.mapping, manager: manager)
+        }
+    }
+
+    private func relateObjects(
+        _ cursor: DestinationCursor, _ mapping: PlannedMapping, _ policy: EntityMigrationPolicy,
+        _ runtime: PolicyRuntime, _ stages: PolicyCheckpoint, from start: Int
+    ) throws {
+        let associations = runtime.associations[mapping.index]
+        let additions = associations.additions
+        let every = min(64, session.options.batchSize ?? 64)
+        var related = 0
+        while related < start, try cursor.next() != nil { related += 1 }
+        // Pairs mostly come entity by entity, so keep the last one.
+        var last: (index: UInt32, entity: EntityDescription, table: Int)?
+        var held: ManagedObject?
+        while let pair = try cursor.next() {
+            // Pairs added meanwhile are not related, so a cursor made later would give another sequence: take no
+            // checkpoint then.
+            if related % every == every - 1, associations.additions == additions {
+                stages.position = StagePosition(
+                    phase: .relate, mapping: mapping.index, hasBegun: true, related: related)
+                try session.checkpoints?.tickStages()
+            }
+            related += 1
+            if last?.index != pair.destination.entity {
+                let entity = session.destinationSchema.model.entity(at: Int(pair.destination.entity))
+                last = (pair.destination.entity, entity, session.destinationSchema.tableIndex(of: entity))
+            }
+            guard let (_, entity, table) = last else { continue }
+            if runtime.objects.hasDeletions,
+                try !runtime.objects.exists(ObjectPlace(entity: entity, key: pair.destination.key, table: table))
+            {
+                continue
+            }
+            runtime.relatingFrom = nil
+            runtime.destinationContext.renew(&held, entity: entity, table: table, key: pair.destination.key)
+            guard let object = held else { continue }
+            runtime.relatingFrom = (mapping.index, object, pair.firstSource.key)
+            try call(mapping, .createRelationships, runtime, object: object) {
+                try policy.createRelationships(forDestination: object, in: mapping.mapping, manager: manager)
+            }
+            session.progress.advance(rows: 1)
+        }
+    }
+
+    private func validate(_ mapping: PlannedMapping, _ runtime: PolicyRuntime) throws {
+        try session.checkCancelled()
+        guard let policy = policies[mapping] else { return }
+        manager.enter(mapping.mapping)
+        runtime.objects.creating = mapping.index
+        defer { runtime.objects.creating = nil }
+        try call(mapping, .performCustomValidation, runtime) {
+            try policy.performCustomValidation(forMapping: mapping.mapping, manager: manager)
+        }
+        try call(mapping, .end, runtime) { try policy.end(mapping.mapping, manager: manager) }
+        policies.release(mapping)
+    }
+
+    /// Counts the objects that policies created or dropped.
+    private func account(_ runtime: PolicyRuntime) throws {
+        for (index, made) in runtime.objects.createdByEntity.enumerated() where made != 0 {
+            let name = session.destinationSchema.model.entity(at: index).definition.name
+            session.counts.created[name, default: 0] += made
+        }
+        for (index, made) in runtime.objects.createdByMapping.enumerated() where made != 0 {
+            session.counts.mappings[index].created += made
+            let associated = try runtime.associations[index].countOfDestinations()
+            session.counts.mappings[index].createdByPolicy = max(0, made - associated)
+        }
+        for mapping in mappings where mapping.hasPolicy && mapping.source != nil {
+            guard runtime.objects.hasDeletions || runtime.associations[mapping.index].hasLatePairs else { continue }
+            try recount(mapping, runtime)
+        }
+    }
+
+    /// Counts the source objects that have a destination object in the end. Policies may associate later, and delete.
+    private func recount(_ mapping: PlannedMapping, _ runtime: PolicyRuntime) throws {
+        guard let table = mapping.sourceTable else { return }
+        let isShared = session.layout.schema.tables[table].entities.count > 1
+        let model = session.destinationSchema.model
+        var migrated = 0
+        func exists(_ reference: ObjectReference) throws -> Bool {
+            guard runtime.objects.hasDeletions else { return true }
+            return try runtime.objects.exists(
+                runtime.objects.place(entity: model.entity(at: Int(reference.entity)), key: reference.key))
+        }
+        try runtime.associations[mapping.index].forEachSource(inTable: table, whereExists: exists) { key in
+            guard try !isShared || mapping.reads(runtime.sources.place(table: table, key: key)?.entity) else { return }
+            migrated += 1
+        }
+        let fetched =
+            session.counts.mappings[mapping.index].sourceObjects
+            - session.counts.mappings[mapping.index].filtered
+        migrated = min(migrated, fetched)
+        session.counts.mappings[mapping.index].settle(associated: migrated)
+        session.counts.mappings[mapping.index].migrated = migrated
+    }
+
+    // MARK: - User code
+
+    /// Calls a policy's method. An error that it throws keeps its identity as the cause. A recorded failure of a call
+    /// that cannot throw, or a cancellation, ends the run as soon as the method returns.
+    private func call(
+        _ mapping: PlannedMapping, _ method: PolicyMethod, _ runtime: PolicyRuntime, object: ManagedObject? = nil,
+        _ body: () throws -> Void
+    ) throws {
+        do {
+            if runtime.hasScope { try body() } else { try inScope(runtime, body) }
+            try runtime.failures.rethrow()
+        } catch {
+            throw failure(error, mapping, method, object)
+        }
+        if let error = session.cancellation.error { throw error }
+    }
+
+    /// Returns the error that ends the run for an error of user code.
+    private func failure(
+        _ error: any Error, _ mapping: PlannedMapping, _ method: PolicyMethod, _ object: ManagedObject?
+    ) -> any Error {
+        let context = context(mapping, method, object)
+        if let error = error as? MigrationError { return error.inside(context) }
+        return MigrationError(
+            "policy.failed", .data, "The migration policy failed", context: context, cause: error)
+    }
+
+    /// Runs a closure that calls user code, maybe once for each object; failures of calls that cannot throw are
+    /// recorded.
+    private func inScope(_ runtime: PolicyRuntime, _ body: () throws -> Void) throws {
+        // The scope lives only for the call, on this thread.
+        nonisolated(unsafe) let failures = runtime.failures
+        var scope = EvaluationScope.current
+        scope.record = { failures.record($0) }
+        runtime.hasScope = true
+        defer { runtime.hasScope = false }
+        try EvaluationScope.$current.withValue(scope) { try body() }
+    }
+
+    private func context(
+        _ mapping: PlannedMapping, _ method: PolicyMethod, _ object: ManagedObject?
+    ) -> MigrationError.Context {
+        var context = mapping.context
+        context.objectID = object?.objectID.shortName
+        if method == .createDestinationInstances { context.sourceObjectID = context.objectID }
+        context.policy = "\(mapping.mapping.entityMigrationPolicyClassName ?? "").\(method.rawValue)"
+        return context
+    }
+}
+
+/// The methods of a policy, by their names in errors.
+private enum PolicyMethod: String {
+    case begin, createDestinationInstances, endInstanceCreation, createRelationships, endRelationshipCreation
+    case performCustomValidation, end
+}

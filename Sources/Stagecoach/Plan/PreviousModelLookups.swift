@@ -1,0 +1,47 @@
+import CoreDataStore
+import ManagedModel
+
+/// Decides whether lookups of objects made by previous mapping models need the stages with barriers.
+///
+/// If a new row refers to an existing one by a column of its own or by a row of a join table, the keys of the previous
+/// mapping are enough. Everything else changes existing rows, or continues the order of their members.
+struct PreviousModelLookups {
+    /// The mappings of this and all previous models, each at its index.
+    let mappings: [PlannedMapping]
+    /// The number of mappings that belong to previous models.
+    let earlier: Int
+
+    /// True if a lookup changes existing rows, or may find objects that policies associated.
+    var needObjects: Bool {
+        forEachReach { relationship, candidates in
+            PreviousModelLookups.changesEarlierRows(relationship)
+                || candidates.contains { mappings[$0].mayBeAssociatedByHand }
+        }
+    }
+
+    /// Tells whether a lookup finds objects that policies associated or deleted, as far as this shows only during the
+    /// run.
+    func needObjects(in archive: AssociationArchive) -> Bool {
+        forEachReach { _, candidates in
+            archive.hasDeletions || candidates.contains { archive.tables[$0].hasPairs }
+        }
+    }
+
+    /// Tells whether any lookup that reaches previous mappings passes a test.
+    private func forEachReach(_ test: (RelationshipDescription, [Int]) -> Bool) -> Bool {
+        mappings.dropFirst(earlier).contains { mapping in
+            mapping.relationships.contains { planned in
+                guard case .lookup(_, let candidates)? = planned.value else { return false }
+                let reached = candidates.filter { $0 < earlier }
+                return !reached.isEmpty && test(planned.relationship, reached)
+            }
+        }
+    }
+
+    private static func changesEarlierRows(_ relationship: RelationshipDescription) -> Bool {
+        let inverse = LinkPlanner.mutualInverse(of: relationship)
+        guard relationship.isToMany else { return inverse.map { !$0.isToMany || $0.isOrdered } ?? false }
+        guard let inverse, inverse != relationship else { return true }
+        return !inverse.isToMany || inverse.isOrdered
+    }
+}

@@ -1,0 +1,127 @@
+import Diagnostics
+import Foundation
+import Mapping
+
+/// The evaluator of expressions that no compiled program can evaluate: calls of user code, sets and lists as values, messages.
+///
+/// Each object needs one evaluation, over objects that the contexts keep once. The other rows that they read are read for the
+/// whole window of source rows, not for each object.
+final class DynamicValues {
+    private unowned let runtime: PolicyRuntime
+    private let manager: MigrationManager
+    private let policies: Policies
+
+    init(runtime: PolicyRuntime, manager: MigrationManager, policies: Policies) {
+        self.runtime = runtime
+        self.manager = manager
+        self.policies = policies
+    }
+
+    /// Returns the value of a property's expression.
+    ///
+    /// - Throws: the error of the evaluation or of user code, with mapping, object and property.
+    func value(
+        of expression: ValueExpression, property: PropertyMapping?, in mapping: PlannedMapping,
+        source: ManagedObject?, destination: ManagedObject
+    ) throws -> Any? {
+        let variables: [String: Any?] = [
+            "source": source, "destination": destination, "manager": manager, "entityMapping": mapping.mapping,
+            "propertyMapping": property, "entityPolicy": policies[mapping],
+        ]
+        let before = manager.currentEntityMapping
+        manager.enter(mapping.mapping)
+        defer { manager.enter(before) }
+        do {
+            let value = try expression.evaluate(with: source, variables: variables)
+            try runtime.failures.rethrow()
+            return value
+        } catch let error as MigrationError {
+            throw error.inside(context(mapping, property, expression, source))
+        } catch {
+            throw MigrationError(
+                "policy.failed", .data, "User code that a value expression calls failed",
+                context: context(mapping, property, expression, source), cause: error)
+        }
+    }
+
+    private func context(
+        _ mapping: PlannedMapping, _ property: PropertyMapping?, _ expression: ValueExpression,
+        _ source: ManagedObject?
+    ) -> MigrationError.Context {
+        var context = mapping.context
+        context.objectID = source?.objectID.shortName
+        context.property = property?.name
+        context.expression = expression.format
+        return context
+    }
+
+    /// Computes the attributes of a destination object that need objects, and stores them in its row.
+    func setAttributes(
+        _ attributes: [PlannedAttribute], in mapping: PlannedMapping, source: ManagedObject,
+        destination: ManagedObject
+    ) throws {
+        for planned in attributes {
+            guard let expression = planned.expression else { continue }
+            let property = mapping.mapping.attributeMapping(named: planned.attribute.name)
+            let value = try value(
+                of: expression, property: property, in: mapping, source: source, destination: destination)
+            do {
+                try runtime.objects.rows[destination.place.table].write(destination.place.key) {
+                    batch, row throws(MigrationError) in
+                    try ValueBridge.store(
+                        value, type: planned.attribute.attributeType,
+                        isExternal: planned.attribute.definition.allowsExternalBinaryDataStorage, in: &batch, row: row,
+                        slot: planned.column)
+                }
+            } catch {
+                throw (planned.refusal?.ofRow ?? error).inside(context(mapping, property, expression, source))
+            }
+        }
+    }
+
+    /// Shows the keys of a mapping's source rows, with a window of them open.
+    func forEachSource(of mapping: PlannedMapping, _ body: (Int64) throws -> Void) throws {
+        guard let entity = mapping.source, let table = mapping.sourceTable else { return }
+        let own = runtime.session.layout.schema.tables[table].columns.count
+        let slots = SourceColumns(
+            entity: entity, schema: runtime.session.layout.schema, columns: (0..<own).map { .own($0) })
+        try runtime.scan(mapping, slots) { key, _ in try body(key) }
+    }
+
+    /// Returns the destination objects that a relationship's expression gives, if they fit the relationship.
+    func members(
+        of expression: ValueExpression, _ relationship: PlannedRelationship, in mapping: PlannedMapping,
+        source: ManagedObject?, destination: ManagedObject
+    ) throws -> [LinkMember] {
+        let property = mapping.mapping.relationshipMapping(named: relationship.name)
+        let value = try value(
+            of: expression, property: property, in: mapping, source: source, destination: destination)
+        do {
+            let members = try runtime.objects.members(fitting: relationship.relationship, of: value)
+            if let refusal = relationship.refusal, members.isEmpty, !Self.isEmpty(value) { throw refusal }
+            return members
+        } catch let error as MigrationError {
+            throw (relationship.refusal?.ofRow ?? error).inside(context(mapping, property, expression, source))
+        }
+    }
+
+    private static func isEmpty(_ value: Any?) -> Bool {
+        switch ValueBridge.unwrapped(value) {
+        case nil: true
+        case let set as NSSet: set.count == 0
+        case let set as NSOrderedSet: set.count == 0
+        case let array as [Any]: array.isEmpty
+        default: false
+        }
+    }
+}
+
+extension MigrationError {
+    /// The type error of an expression, as an error of the row that evaluates it.
+    var ofRow: MigrationError {
+        MigrationError(
+            "value.type", .data, message,
+            remedy: "Give the property no expression (null in JSON) where the policy sets it, or one that fits"
+                + (remedy.map { ". " + $0 } ?? ""), context: context)
+    }
+}

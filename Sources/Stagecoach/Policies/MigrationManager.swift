@@ -1,0 +1,239 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import Synchronization
+
+/// Migrates a store from one model version to the next, as Core Data's manager does, within a memory limit.
+///
+/// Policies reach the associations, the contexts and the models through it. Between runs the manager is idle, and its
+/// contexts have no store.
+open class MigrationManager: NSObject {
+    /// The model version of the source.
+    public let sourceModel: ManagedObjectModel
+    /// The model version of the destination.
+    public let destinationModel: ManagedObjectModel
+    /// The registry in which policies are found by name.
+    public var policies: PolicyRegistry = .shared
+    /// The options of the runs: memory limit, batch size, work directory, keys and so on.
+    public var options = MigrationOptions()
+    /// Values for the caller's and the policies' own use.
+    // Computed: as in Core Data, an assignment to a member of it may read it (`userInfo?["n"] = userInfo?["n"] …`).
+    open var userInfo: [AnyHashable: Any]? {
+        get { givenUserInfo }
+        set { givenUserInfo = newValue }
+    }
+    private var givenUserInfo: [AnyHashable: Any]?
+    /// True if entity mappings without a policy take the row path. If false, all mappings go through the stages with
+    /// barriers, with the same result.
+    open var usesStoreSpecificMigrationManager = true
+
+    /// The progress of the run: figures at one moment, or a sequence of them in ``ProgressCounter/updates``.
+    public let progress = ProgressCounter()
+    private let mirror = Mutex<ProgressMirror?>(nil)
+    /// The progress of the current run, or of the next one, as a Foundation `Progress` with a thousand units a run.
+    /// Cancelling it ends the run with a `CancellationError`. May be used from any thread.
+    public var foundationProgress: Progress { currentMirror().progress }
+    private let cancellation = CancellationFlag()
+    /// The run of a ``Migration`` that uses this manager without having been started by it; nil if there is none.
+    private let taken = Mutex<TakenRun?>(nil)
+    // Read by every default method; only one thread sets it.
+    @exclusivity(unchecked) private var running: PolicyRuntime?
+    /// The functions registered by ``registerFunctions(_:)``; nil until they are first needed.
+    var functions: RegisteredFunctions?
+    /// The associations of previous calls, until ``reset()``.
+    private var memory: AssociationMemory?
+
+    /// The mapping model of the run; nil if idle.
+    open private(set) var mappingModel: MappingModel!
+    /// The entity mapping at work; nil if idle.
+    open private(set) var currentEntityMapping: EntityMapping!
+    /// The report of the last run.
+    public private(set) var report: MigrationReport?
+
+    /// Creates a manager between two model versions.
+    public init(sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel) {
+        self.sourceModel = sourceModel
+        self.destinationModel = destinationModel
+    }
+
+    /// The kind of a store. Only SQLite stores are migrated.
+    public struct StoreType: Sendable, Hashable {
+        /// Core Data's name for the type.
+        public let rawValue: String
+        /// SQLite stores, the only type that is read and written.
+        public static let sqlite = StoreType(rawValue: "SQLite")
+    }
+
+    /// Migrates a store. If a store exists at the destination already, the objects are appended to it.
+    ///
+    /// For a large store, mapping models that share no entity mapping may be run one after the other, with one manager,
+    /// from the same source to the same destination. Lookups then also find the objects of previous calls, until
+    /// ``reset()``; if two calls used the same mapping name, the later one counts. A call with another source or
+    /// destination begins anew.
+    ///
+    /// - Parameters:
+    ///   - source: URL of the store; the store is not changed by a byte.
+    ///   - type: the source's type; only SQLite is supported.
+    ///   - sourceOptions: Core Data's options of the source, which change nothing here.
+    ///   - mapping: the mapping model; nil: inferred.
+    ///   - destination: URL of the destination; an existing store stays as it is until the call succeeds.
+    ///   - destinationType: the destination's type; only SQLite is supported.
+    ///   - destinationOptions: Core Data's options of the destination, which change nothing here.
+    /// - Throws: ``MigrationError``; the error of a policy's method or of the cancellation, unchanged.
+    open func migrateStore(
+        from source: URL, type: StoreType, options sourceOptions: [AnyHashable: Any]? = nil,
+        mapping: MappingModel?, to destination: URL, type destinationType: StoreType,
+        options destinationOptions: [AnyHashable: Any]? = nil
+    ) throws {
+        let mapping =
+            try mapping
+            ?? MappingModel.inferred(from: sourceModel, to: destinationModel, unmappable: options.unmappable)
+        var options = options
+        options.usesStoreSpecificMigrationManager = usesStoreSpecificMigrationManager
+        options.appendsToExisting = true
+        cancellation.reset()
+        progress.reset()
+        mappingModel = mapping
+        defer {
+            mappingModel = nil
+            currentEntityMapping = nil
+            running = nil
+            mirror.withLock { $0 = nil }
+        }
+        let memory = try AssociationMemory.forCall(
+            after: memory, from: source.path, to: destination.path, workDirectory: options.workDirectory)
+        self.memory = memory
+        report = try Migration(
+            from: source.path, model: sourceModel, mappings: [mapping], to: destination.path,
+            model: destinationModel, options: options, manager: self, progress: progress, cancellation: cancellation,
+            archive: memory.archive, mirror: currentMirror()
+        ).run()
+        try memory.endCall()
+    }
+
+    /// Forgets the associations of all calls, so that the manager can be used anew. Source and destination contexts are
+    /// not touched.
+    ///
+    /// - Precondition: no migration is running.
+    open func reset() {
+        precondition(running == nil, "a migration manager is reset between migrations")
+        memory = nil
+        mappingModel = nil
+        currentEntityMapping = nil
+    }
+
+    /// Stops the run from any thread; the run ends with this error.
+    open func cancelMigrationWithError(_ error: any Error) {
+        (taken.withLock { $0?.cancellation } ?? cancellation).cancel(error)
+    }
+
+    /// The share of the run that is done, 0 to 1; 1 if idle.
+    open var migrationProgress: Float {
+        guard mappingModel != nil else { return 1 }
+        return Float((taken.withLock { $0?.progress } ?? progress).snapshot.fraction)
+    }
+
+    /// The context of the source's objects, read-only; if idle, a context without a store.
+    open var sourceContext: ManagedObjectContext { running?.sourceContext ?? idleSource }
+    /// The context of the destination's objects; if idle, a context without a store.
+    open var destinationContext: ManagedObjectContext { running?.destinationContext ?? idleDestination }
+    private let idleSource = ManagedObjectContext(idle: false)
+    private let idleDestination = ManagedObjectContext(idle: true)
+
+    /// Returns the source entity of an entity mapping; nil if it has none.
+    open func sourceEntity(for mapping: EntityMapping) -> EntityDescription? {
+        mapping.sourceEntityName.flatMap(sourceModel.entity(named:))
+    }
+    /// Returns the destination entity of an entity mapping; nil if it has none.
+    open func destinationEntity(for mapping: EntityMapping) -> EntityDescription? {
+        mapping.destinationEntityName.flatMap(destinationModel.entity(named:))
+    }
+
+    /// Associates a destination object with a source object for an entity mapping. A pair that is given twice counts
+    /// once.
+    open func associate(
+        sourceInstance: ManagedObject, withDestinationInstance destinationInstance: ManagedObject,
+        for entityMapping: EntityMapping
+    ) {
+        running?.recording { try $0.associate(sourceInstance, destinationInstance, entityMapping) }
+    }
+
+    /// Returns the destination objects that a mapping made from the given source objects: in the order of the source
+    /// objects, then of association. Nil gives all.
+    open func destinationInstances(
+        forEntityMappingName mappingName: String, sourceInstances: [ManagedObject]?
+    ) -> [ManagedObject] {
+        running?.recording { try $0.destinationInstances(mappingName, sourceInstances) } ?? []
+    }
+
+    /// Returns the source objects from which a mapping made the given destination objects. Nil gives all.
+    open func sourceInstances(
+        forEntityMappingName mappingName: String, destinationInstances: [ManagedObject]?
+    ) -> [ManagedObject] {
+        running?.recording { try $0.sourceInstances(mappingName, destinationInstances) } ?? []
+    }
+
+    /// Registers the methods of a subclass that value expressions call: `FUNCTION($manager, 'selector:', …)`.
+    ///
+    ///     override func registerFunctions(_ functions: ExpressionFunctionTable) {
+    ///         functions.add("currencyForCountry:", TradeManager.currency(forCountry:))
+    ///     }
+    open func registerFunctions(_ functions: ExpressionFunctionTable) {}
+
+    /// Returns the Foundation progress of the current or the next run. Each run gets a new one, made on first use.
+    private func currentMirror() -> ProgressMirror {
+        let cancellation = cancellation
+        return mirror.withLock { current in
+            let mirror = current ?? ProgressMirror(cancellation: cancellation)
+            current = mirror
+            return mirror
+        }
+    }
+
+    // MARK: - The engine's side
+
+    /// Returns the objects and associations of the run.
+    ///
+    /// - Throws: `manager.idle` outside of a run.
+    func runtime() throws(MigrationError) -> PolicyRuntime {
+        guard let running else {
+            throw MigrationError("manager.idle", .internal, "The migration manager is not migrating")
+        }
+        return running
+    }
+
+    /// The progress and the cancellation of a ``Migration`` that was started without this manager.
+    private struct TakenRun {
+        let progress: ProgressCounter
+        let cancellation: CancellationFlag
+    }
+
+    /// Lends the manager to a ``Migration`` that was started without it, for its policies.
+    ///
+    /// - Returns: false if the manager runs the migration itself.
+    func beginRun(_ model: MappingModel, progress: ProgressCounter, cancellation: CancellationFlag) -> Bool {
+        guard mappingModel == nil else { return false }
+        mappingModel = model
+        taken.withLock { $0 = TakenRun(progress: progress, cancellation: cancellation) }
+        return true
+    }
+
+    /// Ends the run that used the manager.
+    func endRun() {
+        mappingModel = nil
+        currentEntityMapping = nil
+        running = nil
+        taken.withLock { $0 = nil }
+    }
+
+    /// Begins the work of a mapping model.
+    func begin(_ model: MappingModel) { mappingModel = model }
+
+    func attach(_ runtime: PolicyRuntime) { running = runtime }
+    func detach() {
+        running = nil
+        currentEntityMapping = nil
+    }
+    func enter(_ mapping: EntityMapping?) { currentEntityMapping = mapping }
+}

@@ -1,0 +1,125 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+
+/// Stage 1 of an entity mapping with a policy: calls the policy for each source object, and counts the results.
+final class ObjectCreation {
+    let mapping: PlannedMapping
+    let runtime: PolicyRuntime
+    let source: EntityDescription
+    let program: PolicyRuntime.CreationProgram
+    private let policy: EntityMigrationPolicy
+    private let manager: MigrationManager
+    private let filter: SourceFilter?
+    private let variables: [String: Any?]
+    private let failure: (any Error, ManagedObject) -> any Error
+    /// The mapping's counts.
+    @exclusivity(unchecked) var line: MigrationCounts.Mapping
+    /// The source of rows for the default method; nil if it makes its own.
+    @exclusivity(unchecked) private var prepared: PreparedRows?
+    /// The current source object.
+    @exclusivity(unchecked) private var held: ManagedObject?
+
+    /// - Parameter failure: makes the error that ends the run from an error of the policy's creation method and its source
+    ///   object.
+    init(
+        mapping: PlannedMapping, source: EntityDescription, policy: EntityMigrationPolicy, manager: MigrationManager,
+        runtime: PolicyRuntime, program: PolicyRuntime.CreationProgram, filter: SourceFilter?,
+        variables: [String: Any?], failure: @escaping (any Error, ManagedObject) -> any Error
+    ) {
+        self.mapping = mapping
+        self.source = source
+        self.policy = policy
+        self.manager = manager
+        self.runtime = runtime
+        self.program = program
+        self.filter = filter
+        self.variables = variables
+        self.failure = failure
+        line = runtime.session.counts.mappings[mapping.index]
+    }
+
+    /// The table of the mapping's own objects; 0 if it makes none.
+    var destinationTable: Int { mapping.destinationTable ?? 0 }
+
+    /// True if another thread may make the objects of later rows at the same time.
+    var mayWorkAhead: Bool {
+        policy.execution == .concurrent && filter?.needsObjects != true && mapping.dynamicAttributes.isEmpty
+            && mapping.destination != nil && !program.attributes.handlesFiles
+    }
+
+    /// Tells whether the filter passes a row of the current batch. The filter must not need the object.
+    func passes(_ row: Int) throws -> Bool {
+        try filter?.passes(runtime.sources.window, row, object: { nil }, variables: variables) ?? true
+    }
+
+    /// Starts to prepare rows for the default method, if its results can be predicted.
+    func beginPreparing() {
+        guard filter == nil, mapping.dynamicAttributes.isEmpty, !program.attributes.handlesFiles,
+            let entity = mapping.destination, !entity.isAbstract, let sourceTable = mapping.sourceTable
+        else { return }
+        let rows = PreparedRows(
+            mapping: mapping, entity: entity, sourceTable: sourceTable, program: program.attributes, runtime: runtime)
+        prepared = rows
+        runtime.prepare(rows, of: mapping)
+    }
+
+    /// Ends the current batch.
+    func finishBatch() throws(MigrationError) { try prepared?.finishBatch() }
+
+    /// Stops preparing rows. Rows that were taken but not stored are lost.
+    func endPreparing() {
+        guard let prepared else { return }
+        prepared.rows.dropTaken()
+        runtime.prepare(nil, of: mapping)
+        self.prepared = nil
+    }
+
+    /// Creates the objects of neighbouring rows of the current batch, one after the other.
+    func create(rows: Range<Int>, table: Int) throws {
+        // Hoisted out of the loop: each read of a class's variable would retain and release.
+        let (sources, context, entity) = (runtime.sources, runtime.sourceContext, source)
+        for row in rows {
+            if let prepared, row >= prepared.end { try prepared.prepare(from: row) }
+            context.renew(&held, entity: entity, table: table, key: sources.window.key(row))
+            try create(row)
+        }
+    }
+
+    /// Creates the objects of a source object.
+    ///
+    /// - Parameter row: the object's row in the current batch; nil if it is not there.
+    func create(_ entity: EntityDescription, _ table: Int, _ key: Int64, _ row: Int?) throws {
+        runtime.sourceContext.renew(&held, entity: entity, table: table, key: key)
+        try create(row)
+    }
+
+    /// Creates the objects of the current source object.
+    private func create(_ row: Int?) throws {
+        guard let object = held else { return }
+        if let filter, let row,
+            try !filter.passes(runtime.sources.window, row, object: { object }, variables: variables)
+        {
+            line.filtered += 1
+            return
+        }
+        let runtime = runtime
+        try runtime.failures.rethrow()
+        runtime.beginCreating(mapping.index, from: object.key)
+        try call(object) { try runtime.failures.rethrow() }
+        line.count(runtime.endCreating())
+    }
+
+    /// Calls the policy for a source object.
+    ///
+    /// - Parameter rethrow: throws errors that were recorded by calls that cannot throw.
+    func call(_ object: ManagedObject, rethrow: () throws -> Void) throws {
+        do {
+            try policy.createDestinationInstances(forSource: object, in: mapping.mapping, manager: manager)
+            try rethrow()
+        } catch {
+            throw failure(error, object)
+        }
+        if let error = runtime.session.cancellation.error { throw error }
+    }
+}

@@ -1,0 +1,402 @@
+import CoreDataStore
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import Rows
+import SpillStorage
+
+/// The objects and associations of a run with user code. The manager and the default policy methods work on them.
+final class PolicyRuntime {
+    let session: MigrationSession
+    let mappings: [PlannedMapping]
+    let associations: [MappingAssociations]
+    let sources: SourceObjects
+    let objects: DestinationObjects
+    let sourceContext: ManagedObjectContext
+    let destinationContext: ManagedObjectContext
+    let failures = FailureRecord()
+    /// True if failures of calls that cannot throw are recorded already.
+    var hasScope = false
+    let relating: PolicyLinkSetter
+    /// The source object whose destination objects are being created, and a flag set once something is associated with
+    /// it.
+    @exclusivity(unchecked) private(set) var creatingFrom: (mapping: Int, key: Int64)?
+    @exclusivity(unchecked) private var isAssociated = false
+    /// The number of objects that the mapping at work had made before the call.
+    @exclusivity(unchecked) private var madeBefore = 0
+    /// The destination object that a policy relates, with the key of the first source object associated with it.
+    @exclusivity(unchecked) var relatingFrom: (mapping: Int, destination: ManagedObject, source: Int64)?
+    /// The second thread, while two threads make a policy's objects.
+    @exclusivity(unchecked) var lane: ConcurrentCaller?
+    private var programs: [ObjectIdentifier: CreationProgram] = [:]
+    /// The number of slots in all programs kept. One slot takes about 100 bytes.
+    private var programSlots = 0
+    private static let mostProgramSlots = 16 << 10
+    private let edits: MappingEdits
+    /// The evaluator of values that need objects; set once, right after the runtime is made.
+    private(set) var dynamicValues: DynamicValues?
+    /// The program whose slots the window of source rows has.
+    @exclusivity(unchecked) var scanning: CreationProgram?
+    /// Rows prepared for the default creation method, used when their turn comes.
+    @exclusivity(unchecked) private var prepared: PreparedRows?
+    @exclusivity(unchecked) private var lastPlanned: PlannedMapping?
+    /// The result of a lookup; the array is reused for the next one.
+    private var found: [ObjectReference] = []
+
+    /// A mapping's attribute program and the source slots it reads. All own columns of the table come first.
+    final class CreationProgram {
+        /// The mapping, kept alive so that no other one gets its identity.
+        private let mapping: PlannedMapping
+        let attributes: AttributeProgram
+        let slots: SourceColumns
+        /// The reader of rows outside of the current batch.
+        let rows: SourceRowReader
+        var single: RowBatch
+
+        init(mapping: PlannedMapping, attributes: AttributeProgram, slots: SourceColumns, rows: SourceRowReader) {
+            self.mapping = mapping
+            self.attributes = attributes
+            self.slots = slots
+            self.rows = rows
+            single = RowBatch(slots: slots.columns.count, rowCapacity: 1, byteTarget: 4096)
+        }
+    }
+
+    init(
+        session: MigrationSession, mappings: [PlannedMapping], associations: [MappingAssociations],
+        rows: [DestinationRows], links: LinkStores, storeUUID: String
+    ) {
+        self.session = session
+        self.mappings = mappings
+        self.associations = associations
+        edits = MappingEdits(
+            mappings: mappings, source: session.layout.schema, destination: session.destinationSchema)
+        sources = SourceObjects(session: session)
+        objects = DestinationObjects(session: session, rows: rows, links: links)
+        sourceContext = PolicyRuntime.context(
+            of: sources, session: session, storeUUID: session.source.metadata.uuid, failures: failures)
+        destinationContext = PolicyRuntime.context(
+            of: objects, session: session, storeUUID: storeUUID, failures: failures)
+        relating = PolicyLinkSetter(
+            session: session, mappings: mappings, associations: associations, objects: objects, sources: sources)
+        sources.context = sourceContext
+        objects.context = destinationContext
+        objects.associations = associations
+    }
+
+    /// Releases rows, links and associations. Objects that a policy still holds have no values any more.
+    func close() {
+        sourceContext.close()
+        destinationContext.close()
+    }
+
+    /// Sets the values of `$manager` and `$entityPolicy`.
+    func evaluate(with manager: MigrationManager, _ policies: Policies) {
+        let values = DynamicValues(runtime: self, manager: manager, policies: policies)
+        dynamicValues = values
+        relating.dynamicValues = values
+    }
+
+    // MARK: - Creation
+
+    /// Returns the program of a mapping; it is compiled once.
+    func program(of mapping: PlannedMapping) throws(MigrationError) -> CreationProgram {
+        if let known = programs[ObjectIdentifier(mapping)] { return known }
+        guard let entity = mapping.source, let table = mapping.sourceTable else {
+            throw MigrationError(
+                "mapping.noSource", .configuration, "The entity mapping has no source entity", context: mapping.context)
+        }
+        var slots = SourceColumns(allColumnsOf: entity, schema: session.layout.schema)
+        let attributes = try AttributeProgram(
+            mapping: mapping, slots: &slots, indexed: session.indexedColumns(of: mapping), external: session.external)
+        let program = CreationProgram(
+            mapping: mapping, attributes: attributes, slots: slots,
+            rows: try SourceRowReader(session: session, slots: slots, table: table))
+        // Objects come mapping by mapping: a few programs are enough even with hundreds of mappings into a wide table.
+        if programSlots > PolicyRuntime.mostProgramSlots { (programs, programSlots) = ([:], 0) }
+        programs[ObjectIdentifier(mapping)] = program
+        programSlots += slots.columns.count
+        return program
+    }
+
+    /// Begins the call of a policy's creation method for a source object, or continues one that a second thread began
+    /// ahead.
+    ///
+    /// - Parameters:
+    ///   - isAssociated: true if something was associated with the source object already.
+    ///   - made: the number of destination objects that the call made already.
+    func beginCreating(_ mapping: Int, from key: Int64, isAssociated: Bool = false, made: Int = 0) {
+        creatingFrom = (mapping, key)
+        self.isAssociated = isAssociated
+        madeBefore = objects.createdCount(ofMapping: mapping) - made
+    }
+
+    /// Ends the call.
+    ///
+    /// - Returns: the outcome for its source object.
+    func endCreating() -> CreationOutcome {
+        guard let (mapping, _) = creatingFrom else { return .dropped }
+        creatingFrom = nil
+        return CreationOutcome(
+            isAssociated: isAssociated, hasMade: objects.createdCount(ofMapping: mapping) > madeBefore)
+    }
+
+    /// Returns a mapping as its policy's `begin` may have changed it.
+    func current(_ mapping: PlannedMapping) throws(MigrationError) -> PlannedMapping {
+        try edits.current(mapping.mapping, mapping)
+    }
+
+    /// Everything needed to make objects of one mapping; kept for the next object, which mostly belongs to the same
+    /// mapping.
+    private final class Creation {
+        let mapping: EntityMapping
+        /// The version of all property mappings' expressions.
+        let version: Int
+        let planned: PlannedMapping
+        let program: CreationProgram
+        let entity: EntityDescription
+        let table: Int
+        let associations: MappingAssociations
+        /// The entity's index in references to the mapping's objects.
+        let entityIndex: UInt32
+        let hasDynamicAttributes: Bool
+
+        init(
+            mapping: EntityMapping, version: Int, planned: PlannedMapping, program: CreationProgram,
+            entity: EntityDescription, table: Int, associations: MappingAssociations
+        ) {
+            self.mapping = mapping
+            self.version = version
+            self.planned = planned
+            self.program = program
+            self.entity = entity
+            self.table = table
+            self.associations = associations
+            entityIndex = UInt32(entity.index)
+            hasDynamicAttributes = !planned.dynamicAttributes.isEmpty
+        }
+    }
+    @exclusivity(unchecked) private var lastCreation: Creation?
+
+    /// Returns everything needed now to make objects of a mapping; nil if it makes none.
+    private func creation(of mapping: EntityMapping) throws(MigrationError) -> Creation? {
+        let version = PropertyMapping.changes
+        if let lastCreation, lastCreation.mapping === mapping, lastCreation.version == version { return lastCreation }
+        let planned = try edits.current(mapping, try planned(mapping))
+        guard let entity = planned.destination else { return nil }
+        let made = Creation(
+            mapping: mapping, version: version, planned: planned, program: try program(of: planned), entity: entity,
+            table: session.destinationSchema.tableIndex(of: entity), associations: associations[planned.index])
+        lastCreation = made
+        return made
+    }
+
+    /// Lets the default creation method use prepared rows. Nil: it computes its own.
+    func prepare(_ rows: PreparedRows?, of mapping: PlannedMapping) {
+        prepared = rows
+        associations[mapping.index].prepared = rows
+    }
+
+    /// Performs the default creation method: makes one object, computes its attributes and associates it.
+    func createDefault(for source: ManagedObject, in mapping: EntityMapping) throws {
+        // Only for the mapping's own source object: a pair of another one is a late pair.
+        if let prepared, let creatingFrom, creatingFrom.key == source.key, source.context === sourceContext,
+            try prepared.take(source, for: mapping)
+        {
+            isAssociated = true
+            return
+        }
+        if let lane, lane.isAhead {
+            if try lane.createDefault(for: source, in: mapping) { return }
+            lane.takeTurn()
+        }
+        guard let creation = try creation(of: mapping) else { return }
+        guard source.context === sourceContext else {
+            throw ObjectFailure.foreign(source).inside(creation.planned.context)
+        }
+        let (sourceTable, sourceKey) = (source.place.table, source.place.key)
+        let key: Int64
+        if scanning === creation.program, let row = sources.rowInWindow(table: sourceTable, key: sourceKey) {
+            key = try insert(by: creation, from: sources.window, row: row)
+        } else {
+            let program = creation.program
+            guard try program.rows.fetch(sourceKey, into: &program.single) else { throw ObjectFailure.gone(source) }
+            key = try insert(by: creation, from: program.single, row: 0)
+        }
+        if creation.hasDynamicAttributes {
+            let (planned, entity, table) = (creation.planned, creation.entity, creation.table)
+            try session.notingAny(ValueSubject(table: table, key: key, entity: entity)) {
+                try dynamicValues?.setAttributes(
+                    planned.dynamicAttributes, in: planned, source: source,
+                    destination: destinationContext.object(at: ObjectPlace(entity: entity, key: key, table: table)))
+            }
+        }
+        try associate(
+            sourceTable, sourceKey, ObjectReference(entity: creation.entityIndex, key: key), creation.planned,
+            creation.associations)
+    }
+
+    /// Inserts a destination object whose attributes are computed from a source row.
+    private func insert(by creation: Creation, from rows: borrowing RowBatch, row: Int) throws(MigrationError) -> Int64
+    {
+        let attributes = creation.program.attributes
+        return try objects.insertBare(creation.entity, table: creation.table) {
+            batch, target, key throws(MigrationError) in
+            do throws(MigrationError) {
+                try attributes.run(rows, row: row, into: &batch, destinationRow: target)
+            } catch {
+                try session.note(error, ValueSubject(table: creation.table, key: key, entity: creation.entity))
+            }
+        }
+    }
+
+    /// Performs the default relating method: evaluates the relationship mappings for one destination object.
+    func relateDefault(_ destination: ManagedObject, in mapping: EntityMapping) throws {
+        lane?.takeTurn()
+        let planned = try edits.current(mapping, try planned(mapping))
+        if let relating = relatingFrom, relating.mapping == planned.index, relating.destination === destination {
+            return try self.relating.setAll(of: objects.end(destination.place), source: relating.source, in: planned)
+        }
+        found.removeAll(keepingCapacity: true)
+        try associations[planned.index].sources(of: reference(destination.place), into: &found)
+        // If one destination object has several sources, `$source` is the first.
+        guard let source = found.first else { return }
+        try relating.setAll(of: objects.end(destination.place), source: source.key, in: planned)
+    }
+
+    private func planned(_ mapping: EntityMapping) throws(MigrationError) -> PlannedMapping {
+        if let last = lastPlanned, last.mapping === mapping { return last }
+        // The same mapping may have run in a previous model: the last one is at work now.
+        if let same = mappings.last(where: { $0.mapping === mapping }) {
+            lastPlanned = same
+            return same
+        }
+        guard let named = mappings.last(where: { $0.name == mapping.name }) else {
+            throw MigrationError(
+                "manager.unknownMapping", .data, "The mapping model has no entity mapping \(mapping.name ?? "")",
+                context: .init(entityMapping: mapping.name))
+        }
+        return named
+    }
+
+    // MARK: - Associations
+
+    /// Runs a manager's call that cannot throw. A failure ends the run when the policy's method returns.
+    func recording<Value>(_ body: (PolicyRuntime) throws -> Value) -> Value? {
+        do {
+            return try body(self)
+        } catch {
+            if let lane, lane.isAhead { lane.failures.record(error) } else { failures.record(error) }
+            return nil
+        }
+    }
+
+    func associate(_ source: ManagedObject, _ destination: ManagedObject, _ mapping: EntityMapping) throws {
+        if let lane, lane.isAhead {
+            if lane.associate(source, destination, mapping) { return }
+            lane.takeTurn()
+        }
+        guard source.context === sourceContext, destination.context === destinationContext else {
+            throw MigrationError(
+                "manager.associate", .data, "An association is from a source object to a destination object",
+                context: .init(objectID: source.objectID.shortName, entityMapping: mapping.name))
+        }
+        let planned = try planned(mapping)
+        try associate(
+            source.place.table, source.place.key, reference(destination.place), planned, associations[planned.index])
+    }
+
+    private func associate(
+        _ table: Int, _ key: Int64, _ destination: ObjectReference, _ mapping: PlannedMapping,
+        _ pairs: MappingAssociations
+    ) throws(MigrationError) {
+        try pairs.add(source: ObjectReference(entity: UInt32(table), key: key), destination: destination)
+        if let creatingFrom, creatingFrom.mapping == mapping.index, creatingFrom.key == key,
+            table == mapping.sourceTable
+        {
+            isAssociated = true
+        } else {
+            pairs.hasLatePairs = true
+        }
+    }
+
+    /// Adds a pair that the second thread associated ahead.
+    ///
+    /// - Parameter call: the source object for which the creation method was called.
+    func addPair(
+        table: Int, key: Int64, _ destination: ObjectPlace, _ mapping: PlannedMapping, call: Int64
+    ) throws(MigrationError) {
+        let pairs = associations[mapping.index]
+        try pairs.add(source: ObjectReference(entity: UInt32(table), key: key), destination: reference(destination))
+        if key != call || table != mapping.sourceTable { pairs.hasLatePairs = true }
+    }
+
+    private func reference(_ id: ObjectPlace) -> ObjectReference {
+        ObjectReference(entity: UInt32(id.entity.index), key: id.key)
+    }
+
+    func destinationInstances(_ name: String, _ sources: [ManagedObject]?) throws -> [ManagedObject] {
+        if let lane, lane.isAhead {
+            if let found = lane.destinationInstances(name, sources) { return found }
+            lane.takeTurn()
+        }
+        let table = try table(named: name)
+        found.removeAll(keepingCapacity: true)
+        if let sources {
+            for source in sources {
+                try table.destinations(ofKey: source.place.key, table: source.place.table, into: &found)
+            }
+            if sources.count > 1 { PolicyRuntime.dropRepeats(&found) }
+        } else {
+            try table.forEachDestination { found.append($0) }
+            if table.isMixed { PolicyRuntime.dropRepeats(&found) }
+        }
+        var instances: [ManagedObject] = []
+        instances.reserveCapacity(found.count)
+        for reference in found {
+            let entity = session.destinationSchema.model.entity(at: Int(reference.entity))
+            let place = objects.place(entity: entity, key: reference.key)
+            if objects.hasDeletions, try !objects.exists(place) { continue }
+            instances.append(destinationContext.object(at: place))
+        }
+        return instances
+    }
+
+    func sourceInstances(_ name: String, _ destinations: [ManagedObject]?) throws -> [ManagedObject] {
+        lane?.takeTurn()
+        let table = try table(named: name)
+        found.removeAll(keepingCapacity: true)
+        if let destinations {
+            for destination in destinations { try table.sources(of: reference(destination.place), into: &found) }
+            if destinations.count > 1 { PolicyRuntime.dropRepeats(&found) }
+        } else {
+            try table.forEachSource { found.append($0) }
+            PolicyRuntime.dropRepeats(&found)
+        }
+        var instances: [ManagedObject] = []
+        instances.reserveCapacity(found.count)
+        for reference in found {
+            if let object = try sources.object(table: Int(reference.entity), key: reference.key) {
+                instances.append(object)
+            }
+        }
+        return instances
+    }
+
+    private static func dropRepeats(_ references: inout [ObjectReference]) {
+        guard references.count > 1 else { return }
+        var seen: Set<ObjectReference> = []
+        references.removeAll { !seen.insert($0).inserted }
+    }
+
+    private func table(named name: String) throws(MigrationError) -> MappingAssociations {
+        guard let known = associations.last(where: { $0.mapping.name == name }) else {
+            throw MigrationError(
+                "manager.unknownMapping", .data, "There is no entity mapping \(name)",
+                remedy: "Name one of: \(mappings.map(\.name).joined(separator: ", "))",
+                context: .init(entityMapping: name))
+        }
+        return known
+    }
+}

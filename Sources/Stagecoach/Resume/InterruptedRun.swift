@@ -1,0 +1,125 @@
+import Diagnostics
+import Foundation
+import SpillStorage
+
+/// The contents of the work directory of an interrupted run: its header, its last states and its publication.
+struct InterruptedRun {
+    /// The end of the journal's sound records and the places of the records that still count. The records themselves are
+    /// dropped.
+    let journal: RunJournal.Contents
+    /// The places of ``states`` in the journal.
+    let statePlaces: [Int]
+    let header: JournalRecord.Header
+    /// The last states that were read, oldest first. Older ones were superseded before the newest was begun.
+    let states: [JournalRecord.State]
+    let publication: JournalRecord.Publication?
+
+    /// The number of states that are read, on the first attempt and after damage was found. A run resumes from the last one, or
+    /// from an earlier one if the last cannot be used.
+    static let statesRead = (first: 2, again: 6)
+
+    /// Reads the journal of a run. Returns nil if there is none or if its header cannot be read.
+    ///
+    /// - Parameter most: the maximum number of states to read.
+    /// - Throws: `journal.io` (74).
+    static func read(_ path: String, last most: Int = statesRead.first) throws(MigrationError) -> InterruptedRun? {
+        // Each state is complete in itself, so damage before the last sound one does not matter.
+        guard var contents = try RunJournal.read(path, last: most, skipsDamage: true),
+            let header = contents.records.first.flatMap(JournalRecord.header)
+        else { return nil }
+        var states: [JournalRecord.State] = []
+        var places: [Int] = []
+        var publication: JournalRecord.Publication?
+        for (record, place) in zip(contents.records, contents.places).dropFirst() {
+            switch record.kind {
+            case JournalRecord.stateKind:
+                // A state that cannot be decoded is skipped, as if it had not been written.
+                guard let state = JournalRecord.state(record) else { continue }
+                states.append(state)
+                places.append(place)
+                publication = nil
+            case JournalRecord.publicationKind: publication = JournalRecord.publication(record)
+            // A kind of record that this program does not know: the records before it no longer hold.
+            default: return nil
+            }
+        }
+        // The states own their bytes, so the records are no longer needed.
+        contents.records = []
+        return InterruptedRun(
+            journal: contents, statePlaces: places, header: header, states: states, publication: publication)
+    }
+
+    /// Tells whether the run published its store and was killed before it had cleaned up.
+    ///
+    /// - Throws: `destination.io` (74), `destination.permission` (77).
+    func isPublished() throws(MigrationError) -> Bool { try publication?.store.isPlaced() ?? false }
+
+    /// Tells whether the run reached publication, but its record of it can no longer be read. A store at the destination is
+    /// then this run's result.
+    func hasLostPublication(to place: DestinationPath) -> Bool {
+        publication == nil && FileManager.default.fileExists(atPath: Self.publicationPath(place))
+    }
+
+    /// True if a state names spill files.
+    var namesFiles: Bool {
+        states.contains { $0.stages != nil || $0.models != nil || $0.references != nil || $0.namesSorts }
+    }
+
+    /// Returns the state that matches the stamp in the store's file.
+    ///
+    /// - Parameter bound: states with this ordinal or a higher one are ignored.
+    func state(bearing stamp: Int64, before bound: Int = .max) -> JournalRecord.State? {
+        states.last { $0.stamp == stamp && $0.ordinal < bound }
+    }
+
+    /// Returns the path of the journal of a run to a destination.
+    static func journalPath(_ place: DestinationPath) -> String { "\(place.workDirectory)/run.journal" }
+
+    /// Returns the path of the second copy of the publication record. Without the copy, a damaged journal would let an append
+    /// that was already published be appended again.
+    static func publicationPath(_ place: DestinationPath) -> String { "\(place.workDirectory)/run.publication" }
+
+    /// Returns the path to which the journal is moved once the store is published and the run is about to end. It lies beside
+    /// the work directory, which is removed first. Without the journal the same command would append once more.
+    static func lastJournalPath(_ place: DestinationPath) -> String { "\(place.workDirectory)-done" }
+
+    /// Reads the interrupted run to a destination. Returns nil if there is none.
+    ///
+    /// - Parameter most: the maximum number of states to read.
+    /// - Throws: `journal.io`, `destination.io` (74), `destination.permission` (77).
+    static func read(
+        beside place: DestinationPath, last most: Int = statesRead.first
+    ) throws(MigrationError) -> InterruptedRun? {
+        let run = try read(journalPath(place), last: most)
+        if let run, try run.isPublished() { return run }
+        for path in [publicationPath(place), lastJournalPath(place)] {
+            for published in [try readCopy(path), try read(path)] {
+                if let published, try published.isPublished() { return published }
+            }
+        }
+        return run
+    }
+
+    /// Writes the second copy of a publication record without syncing it. The copy survives a kill of the process; after a
+    /// failure of the machine the journal itself is used.
+    static func writeCopy(
+        _ path: String, _ header: JournalRecord.Header, _ publication: RunJournal.Record
+    ) throws(MigrationError) {
+        var writer = StateWriter()
+        writer.write(bytes: JournalRecord.record(header).body)
+        writer.write(bytes: publication.body)
+        try RecordSlot(path).write(writer.bytes)
+    }
+
+    /// Reads the second copy of a publication record. Returns nil if it is missing or damaged.
+    private static func readCopy(_ path: String) throws(MigrationError) -> InterruptedRun? {
+        guard let bytes = try RecordSlot.read(path) else { return nil }
+        var reader = StateReader(bytes)
+        guard let first = try? reader.block(), let last = try? reader.block(),
+            let header = JournalRecord.header(.init(kind: JournalRecord.headerKind, body: first)),
+            let publication = JournalRecord.publication(.init(kind: JournalRecord.publicationKind, body: last))
+        else { return nil }
+        return InterruptedRun(
+            journal: RunJournal.Contents(), statePlaces: [], header: header, states: [], publication: publication)
+    }
+}

@@ -1,0 +1,157 @@
+import Diagnostics
+import Foundation
+import Mapping
+import SpillStorage
+
+/// The states of a run with user code. They hold the results of its stages, so that a killed run resumes inside an entity.
+///
+/// States are possible if no user code loses anything with the process: each policy has no stored properties or conforms to
+/// ``ResumablePolicy``, and `userInfo` fits a property list. Otherwise no state is taken before the load, in which no user code
+/// runs.
+final class PolicyCheckpoint {
+    private let session: MigrationSession
+    private let mappings: [PlannedMapping]
+    private let runtime: PolicyRuntime
+    private let keys: PlanKeys
+    private let policies: Policies
+    private let manager: MigrationManager
+    /// The position in the stages.
+    var position = StagePosition(phase: .create)
+    /// True if stages 2 and 3 run no user code; known from the end of stage 1 on.
+    var isRelatedByKeys = false
+    /// The counts at the beginning of the load; nil before it.
+    private var countsBeforeLoad: MigrationCounts?
+    /// The version of all property mappings' expressions when the stages began.
+    private let mappingVersion = PropertyMapping.changes
+    private let canKeepPolicies: Bool
+    /// The size of the last state in bytes.
+    private var lastSize = 0
+
+    /// The part of a state that is not in the objects and associations.
+    private struct Outline: Codable {
+        var position: StagePosition
+        var isRelatedByKeys: Bool
+        var counts: MigrationCounts
+        /// The checkpoints of the policies, by entity mapping.
+        var policies: [Int: Data]
+        var userInfo: Data?
+    }
+
+    init(
+        session: MigrationSession, mappings: [PlannedMapping], runtime: PolicyRuntime, keys: PlanKeys,
+        policies: Policies, manager: MigrationManager
+    ) {
+        self.session = session
+        self.mappings = mappings
+        self.runtime = runtime
+        self.keys = keys
+        self.policies = policies
+        self.manager = manager
+        canKeepPolicies = Self.obstacle(mappings, policies, manager) == nil
+    }
+
+    /// Returns the reason that user code cannot be resumed, a sentence without a full stop. Returns nil if it can.
+    static func obstacle(_ mappings: [PlannedMapping], _ policies: Policies, _ manager: MigrationManager) -> String? {
+        if !PolicyStoredProperties.isAbsent(in: manager) { return "the manager \(type(of: manager)) holds a state" }
+        for mapping in mappings {
+            guard let policy = policies[mapping], let name = policies.statefulName(mapping, policy) else { continue }
+            return "the policy \(name) of \(mapping.name) holds a state and is no ResumablePolicy"
+        }
+        guard UserInfoArchive.bytes(of: manager.userInfo) != nil else {
+            return "the manager's userInfo holds what no property list can"
+        }
+        return nil
+    }
+
+    // MARK: - Saving
+
+    /// Records that the load begins. No user code runs from here on.
+    func beginLoad() {
+        position = StagePosition(phase: .load)
+        countsBeforeLoad = session.counts
+    }
+
+    /// Encodes the stages. Flushes their in-memory parts to their files. Returns nil if the stages cannot be saved.
+    ///
+    /// - Throws: the error of a policy's `checkpoint()`; `spill.…`.
+    func bytes() throws -> [UInt8]? {
+        guard session.touched?.isEmpty ?? true, !runtime.objects.rows.contains(where: \.hasDeletedStored),
+            runtime.objects.rows.allSatisfy(\.canBeSaved)
+        else { return nil }
+        var held: [Int: Data] = [:]
+        // During the load only the caller still needs it, after the run. So it need not have an encoding then.
+        let userInfo = UserInfoArchive.bytes(of: manager.userInfo)
+        if position.phase < .load {
+            guard canKeepPolicies, mappingVersion == PropertyMapping.changes,
+                runtime.sourceContext.userInfo.count == 0, runtime.destinationContext.userInfo.count == 0,
+                userInfo != nil
+            else { return nil }
+            for mapping in mappings where hasBegun(mapping) {
+                if let policy = policies[mapping] as? any ResumablePolicy {
+                    held[mapping.index] = try policy.checkpoint()
+                }
+            }
+        }
+        let outline = Outline(
+            position: position, isRelatedByKeys: isRelatedByKeys, counts: countsBeforeLoad ?? session.counts,
+            policies: held, userInfo: userInfo.map { Data($0) })
+        var state = StateWriter(capacity: lastSize + lastSize / 16)
+        state.write(bytes: Array(try JSONEncoder().encode(outline)))
+        try runtime.objects.save(to: &state)
+        for table in ownAssociations { try table.save(to: &state) }
+        try state.write(optional: session.unmigrated) { references, state throws(MigrationError) in
+            try references.save(to: &state)
+        }
+        lastSize = state.bytes.count
+        return state.bytes
+    }
+
+    /// The associations of the current mapping model.
+    private var ownAssociations: ArraySlice<MappingAssociations> {
+        runtime.associations.dropFirst(session.associations.tables.count)
+    }
+
+    /// Tells whether a mapping's policy has been called.
+    private func hasBegun(_ mapping: PlannedMapping) -> Bool {
+        guard position.phase == .create else { return true }
+        guard let current = position.mapping else { return false }
+        return mapping.index < current || mapping.index == current && position.hasBegun
+    }
+
+    // MARK: - Going on
+
+    /// Restores the stages of a killed run.
+    ///
+    /// - Throws: `journal.damaged`, `spill.io` (74); the error of a policy, wrapped as `policy.failed`.
+    func restore(from bytes: [UInt8]) throws {
+        var state = StateReader(bytes)
+        guard let outline = try? JSONDecoder().decode(Outline.self, from: Data(try state.block())) else {
+            throw StateReader.damaged("the stages' position")
+        }
+        position = outline.position
+        isRelatedByKeys = outline.isRelatedByKeys
+        session.counts = outline.counts
+        if position.phase == .load { countsBeforeLoad = outline.counts }
+        try runtime.objects.restore(from: &state, keys: keys.byMapping)
+        for table in ownAssociations { try table.restore(from: &state) }
+        if try state.flag() {
+            guard let unmigrated = session.unmigrated else { throw StateReader.damaged("unmigrated references") }
+            try unmigrated.restore(from: &state, model: session.destinationSchema.model)
+        }
+        try state.finish()
+        if let info = outline.userInfo { manager.userInfo = try UserInfoArchive.info(Array(info)) }
+        for mapping in mappings {
+            guard let policy = policies[mapping] as? any ResumablePolicy, let data = outline.policies[mapping.index]
+            else { continue }
+            do {
+                try policy.restore(from: data)
+            } catch {
+                var context = mapping.context
+                context.policy = "\(type(of: policy)).restore"
+                throw (error as? MigrationError)?.inside(context)
+                    ?? MigrationError(
+                        "policy.failed", .data, "The migration policy failed", context: context, cause: error)
+            }
+        }
+    }
+}

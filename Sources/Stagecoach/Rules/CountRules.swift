@@ -1,0 +1,140 @@
+import CoreDataStore
+import Diagnostics
+import ManagedModel
+
+/// Checks the model's rules for numbers of related objects and for required to-many relationships, on the private store
+/// once its indexes are built.
+struct CountRules {
+    let session: MigrationSession
+    let mappings: [PlannedMapping]
+    /// True if rules that the source model has too give only warnings.
+    let isExcused: Bool
+
+    /// The origin of a destination relationship's members.
+    private enum Origin {
+        /// All members of a relationship of the source entity.
+        case source(RelationshipDescription)
+        /// Anything else.
+        case other
+    }
+
+    /// Checks every to-many relationship that has a bound, entity by entity, because the members of a subentity may
+    /// have another origin than those of the entity that declares the relationship, which may be new.
+    ///
+    /// - Throws: `validation.tooFew`, `validation.tooMany` (65) if the first broken rule ends the run.
+    /// - Complexity: one index probe for each owner of a bounded relationship.
+    func check(_ destination: DestinationStore) throws {
+        for entity in session.destinationSchema.model.entities where !entity.isAbstract {
+            for relationship in entity.relationships where relationship.isToMany && !relationship.isTransient {
+                let bounds = CountBounds(relationship)
+                guard !bounds.isEmpty else { continue }
+                let origin = origin(of: relationship, in: entity)
+                try check(relationship, of: entity, bounds, origin, in: destination)
+            }
+        }
+    }
+
+    private func origin(of relationship: RelationshipDescription, in entity: EntityDescription) -> Origin {
+        for mapping in mappings
+        where mapping.destination == entity && mapping.source != nil && !mapping.belongsToPreviousModel {
+            guard let planned = mapping.relationship(named: relationship.name) else { continue }
+            guard planned.keepsMembers, case .lookup(let argument, _)? = planned.value,
+                let old = argument.singleRelationship
+            else { return .other }
+            return .source(old)
+        }
+        return .other
+    }
+
+    private func check(
+        _ relationship: RelationshipDescription, of owner: EntityDescription, _ bounds: CountBounds,
+        _ origin: Origin, in destination: DestinationStore
+    ) throws {
+        let schema = session.destinationSchema
+        let ownerTable = SQLName.quoted(schema.tables[schema.tableIndex(of: owner)].name)
+        let counted: String
+        switch schema.storage(of: relationship) {
+        case .toManyByInverse(let table, let column, _, _), .toManyHidden(let table, let column, _):
+            let members = schema.tables[table]
+            counted =
+                "SELECT count(*) FROM \(SQLName.quoted(members.name)) AS m WHERE m.\(SQLName.quoted(members.columns[column].name)) = o.Z_PK"
+        case .join(let table, let ownerSide):
+            let join = schema.joinTables[table]
+            counted =
+                "SELECT count(*) FROM \(SQLName.quoted(join.name)) AS m "
+                + "WHERE m.\(SQLName.quoted(join.sides[ownerSide].column)) = o.Z_PK"
+        case .toOne, .none: return
+        }
+        let statement = try destination.connection.prepare(
+            """
+            SELECT o.Z_PK, (\(counted)) AS n FROM \(ownerTable) AS o
+            WHERE o.Z_ENT = \(schema.number(of: owner)) AND \(isOfModel(schema.tableIndex(of: owner)))
+            AND (n < \(bounds.least) OR n > \(bounds.most) OR (n > 0 AND n < \(bounds.leastWhenAny)))
+            """)
+        while try statement.step() {
+            try session.checkCancelled()
+            let count = Int(statement.integer(1))
+            let rule: ValidationRule = count == 0 ? .required : count > bounds.most ? .maximumCount : .minimumCount
+            let isOfSource = isOfSource(count, bounds, relationship, origin)
+            let broken = BrokenRule(
+                table: schema.tableIndex(of: owner), key: statement.integer(0), entity: owner.index,
+                entityName: owner.definition.name, property: relationship.name, rule: rule,
+                value: count == 0 ? nil : String(count), bound: bounds.text, isRelationship: true,
+                isOfSource: isOfSource)
+            if isExcused, isOfSource {
+                session.counts.warnings[broken.label, default: 0] += 1
+                session.validation.count(broken, isWarning: true)
+            } else {
+                try session.note(broken)
+            }
+        }
+    }
+
+    /// Tells whether a number of objects breaks a bound that the origin has too.
+    private func isOfSource(
+        _ count: Int, _ bounds: CountBounds, _ new: RelationshipDescription, _ origin: Origin
+    ) -> Bool {
+        switch origin {
+        case .other: return false
+        case .source(let old):
+            if count == 0 { return CountBounds(old).least > 0 }
+            if count <= bounds.most { return old.minCount >= new.minCount }
+            return old.maxCount > 0 && old.maxCount <= new.maxCount
+        }
+    }
+
+    /// Returns an SQL condition for the rows that the mapping model at work made or changed.
+    private func isOfModel(_ table: Int) -> String {
+        guard session.hasRows[table] else { return "1" }
+        let touched = session.touched?.condition(table: table, key: "o.Z_PK") ?? "0"
+        return "(o.Z_PK > \(session.highestKeys[table]) OR \(touched))"
+    }
+}
+
+/// The bounds for the number of objects in a to-many relationship.
+struct CountBounds {
+    /// The lowest number allowed; 0 if the relationship may be empty.
+    let least: Int
+    /// The lowest number allowed if there is any object.
+    let leastWhenAny: Int
+    let most: Int
+
+    /// Reads the bounds of a relationship. A required to-many without a minimum may be empty: stores written by Core
+    /// Data hold such objects (wire's store2-53-0, whose cached model says required and NSMinCount 0, twelve times).
+    init(_ relationship: RelationshipDescription) {
+        let minimum = relationship.isToMany ? relationship.minCount : max(1, relationship.minCount)
+        least = relationship.isOptional ? 0 : minimum
+        leastWhenAny = relationship.minCount
+        most = relationship.maxCount > 1 ? relationship.maxCount : Int.max
+    }
+
+    var isEmpty: Bool { least == 0 && leastWhenAny <= 1 && most == Int.max }
+
+    /// The allowed numbers: `1 to any number`, or `none, or 2 to 4` for an optional relationship with a minimum.
+    var text: String {
+        guard leastWhenAny <= most else { return "at least \(leastWhenAny) and at most \(most), which no number is" }
+        let isNone = least == 0 && leastWhenAny > 1
+        return (isNone ? "none, or \(leastWhenAny)" : String(least)) + " to "
+            + (most == Int.max ? "any number" : String(most))
+    }
+}

@@ -1,0 +1,271 @@
+import CoreDataStore
+import Diagnostics
+import ManagedModel
+import SpillStorage
+
+/// Finds all objects to leave out, starting from the objects that break rules of their own: a fixpoint over keys.
+///
+/// (a) Objects that break a rule of their row or of their relationships' counts are rejected already. (b) References to
+/// rejects are removed. If that breaks a required relationship or a least count of an object, the object is rejected as
+/// well, round after round, each over all objects at once, until nothing changes. (c) Among the survivors with equal
+/// values of a uniqueness constraint, the one with the lowest key stays, constraint after constraint in the model's
+/// order. (d) is (b) again. A rejected object is never taken back.
+///
+/// Works on the private store that the optimistic load filled, including the indexes of its relationships: a round
+/// joins the keys that the previous round added, in ascending order, with the columns that refer to them. Memory: two
+/// page caches; sorts go to the work directory. Complexity: O(links of rejected objects) probes in all.
+struct RejectFixpoint {
+    let session: MigrationSession
+    let ledger: RejectLedger
+    /// The lowest key of the run's own rows by table. Rows with lower keys existed before, and stay.
+    let firstKeys: [Int64]
+
+    private var schema: StoreSchema { session.destinationSchema }
+
+    /// A statement that rejects objects because objects of another table were rejected in the previous round.
+    private struct Step {
+        /// The table of the objects that a relationship refers to.
+        let target: Int
+        let statement: Statement
+    }
+
+    /// Adds the objects that become invalid through the rejects in the ledger.
+    ///
+    /// - Parameter store: path of the filled store, closed.
+    /// - Returns: the number of rounds that rejected objects because of others.
+    /// - Throws: `store.full`, `store.io` (74).
+    func run(onStoreAt store: String) throws -> Int {
+        try ledger.attach(store, cacheBytes: session.budget.destinationCache / 2)
+        var round = 0
+        do {
+            let steps = try steps()
+            try spread(from: &round, by: steps)
+            let before = round
+            if ledger.hasDuplicates, try rejectDuplicates(in: round + 1) > 0 {
+                round = before + 1
+                try spread(from: &round, by: steps)
+            }
+        }
+        try ledger.detach()
+        return round
+    }
+
+    /// Runs the rounds of (b), starting with the objects of a given round.
+    private func spread(from round: inout Int, by steps: [Step]) throws {
+        let changed = try ledger.connection.prepare("SELECT DISTINCT t FROM rejected WHERE round = ?")
+        while true {
+            try session.checkCancelled()
+            changed.bind(Int64(round), at: 1)
+            var tables: Set<Int> = []
+            while try changed.step() { tables.insert(Int(changed.integer(0))) }
+            changed.reset()
+            var added = 0
+            for step in steps where tables.contains(step.target) {
+                step.statement.bind(Int64(round), at: 1)
+                step.statement.bind(Int64(round + 1), at: 2)
+                added += try ledger.reject(by: step.statement)
+            }
+            guard added > 0 else { return }
+            round += 1
+        }
+    }
+
+    // MARK: - References
+
+    private func steps() throws(MigrationError) -> [Step] {
+        var toOne: [Step] = []
+        var toMany: [Step] = []
+        for entity in schema.model.entities where !entity.isAbstract {
+            for relationship in entity.relationships where !relationship.isTransient {
+                if relationship.isToMany {
+                    if let step = try countStep(relationship, of: entity) { toMany.append(step) }
+                } else if !relationship.isOptional, let step = try requiredStep(relationship, of: entity) {
+                    toOne.append(step)
+                }
+            }
+        }
+        return toOne + toMany
+    }
+
+    /// Returns a step that rejects objects whose required to-one refers to an object rejected in the previous round.
+    private func requiredStep(
+        _ relationship: RelationshipDescription, of entity: EntityDescription
+    ) throws(MigrationError) -> Step? {
+        guard case .toOne(let table, let column, _, _) = schema.storage(of: relationship) else { return nil }
+        let target = schema.tableIndex(of: relationship.destination)
+        // The plus keeps SQLite from using the index on Z_ENT, which would read all objects of the entity for each
+        // rejected one.
+        let statement = try ledger.connection.prepare(
+            """
+            INSERT OR IGNORE INTO rejected
+            SELECT \(table), o.Z_PK, \(entity.index), ?2, \(literal(relationship.name)),
+                '\(ValidationRule.reference.rawValue)',
+                (SELECT name FROM entity WHERE n = f.entity) || '/p' || f.k
+            FROM rejected AS f INDEXED BY rejected_by_round
+            CROSS JOIN store.\(name(table)) AS o ON o.\(name(table, column)) = f.k
+            WHERE f.round = ?1 AND f.t = \(target) AND +o.Z_ENT = \(schema.number(of: entity))
+                AND +o.Z_PK >= \(firstKeys[table])
+            """)
+        return Step(target: target, statement: statement)
+    }
+
+    /// Returns a step that rejects objects whose to-many lost members in the previous round and has too few now.
+    private func countStep(
+        _ relationship: RelationshipDescription, of entity: EntityDescription
+    ) throws(MigrationError) -> Step? {
+        let bounds = CountBounds(relationship)
+        guard bounds.least > 0 || bounds.leastWhenAny > 1 else { return nil }
+        let owners = schema.tableIndex(of: entity)
+        let target: Int
+        /// The table of the links, the owner's column and the member's column.
+        let (links, owner, member): (String, String, String)
+        switch schema.storage(of: relationship) {
+        case .toManyByInverse(let table, let column, _, _), .toManyHidden(let table, let column, _):
+            target = table
+            (links, owner, member) = (name(table), name(table, column), "Z_PK")
+        case .join(let table, let side):
+            target = schema.tableIndex(of: relationship.destination)
+            let join = schema.joinTables[table]
+            links = SQLName.quoted(join.name)
+            owner = SQLName.quoted(join.sides[side].column)
+            member = SQLName.quoted(join.sides[1 - side].column)
+        case .toOne, .none: return nil
+        }
+        let enough = max(bounds.least, bounds.leastWhenAny)
+        let statement = try ledger.connection.prepare(
+            """
+            INSERT OR IGNORE INTO rejected
+            SELECT \(owners), k, \(entity.index), ?2, \(literal(relationship.name)),
+                CASE n WHEN 0 THEN '\(ValidationRule.reference.rawValue)'
+                    ELSE '\(ValidationRule.minimumCount.rawValue)' END,
+                CASE n WHEN 0 THEN NULL ELSE CAST(n AS TEXT) END
+            FROM (
+                SELECT o.Z_PK AS k, (
+                    SELECT count(*) FROM (
+                        SELECT 1 FROM store.\(links) AS s WHERE s.\(owner) = o.Z_PK AND NOT EXISTS (
+                            SELECT 1 FROM rejected AS x
+                            WHERE x.t = \(target) AND x.k = s.\(member) AND x.round <= ?1)
+                        LIMIT \(enough))) AS n
+                FROM (
+                    SELECT DISTINCT m.\(owner) AS k
+                    FROM rejected AS f INDEXED BY rejected_by_round
+                    CROSS JOIN store.\(links) AS m ON m.\(member) = f.k
+                    WHERE f.round = ?1 AND f.t = \(target)) AS a
+                CROSS JOIN store.\(name(owners)) AS o ON o.Z_PK = a.k
+                WHERE +o.Z_ENT = \(schema.number(of: entity)) AND +o.Z_PK >= \(firstKeys[owners]))
+            WHERE (n = 0 AND \(bounds.least) > 0) OR (n > 0 AND n < \(bounds.leastWhenAny))
+            """)
+        return Step(target: target, statement: statement)
+    }
+
+    // MARK: - Uniqueness
+
+    /// Rejects all survivors with equal values of a uniqueness constraint, except the one with the lowest key.
+    private func rejectDuplicates(in round: Int) throws(MigrationError) -> Int {
+        var added = 0
+        for constraint in UniquenessConstraint.all(of: schema) {
+            let table = constraint.table
+            let statement = try ledger.connection.prepare(
+                """
+                INSERT OR IGNORE INTO rejected
+                SELECT \(table), o.Z_PK, (SELECT n FROM entity WHERE number = o.Z_ENT), ?1,
+                    \(literal(constraint.attributes.joined(separator: ", "))), '\(ValidationRule.unique.rawValue)',
+                    \(constraint.shownValue(of: "o"))
+                FROM (
+                    \(constraint.ranked)
+                    AND NOT EXISTS (SELECT 1 FROM rejected AS x WHERE x.t = \(table) AND x.k = u.Z_PK)) AS d
+                CROSS JOIN store.\(constraint.tableName) AS o ON o.Z_PK = d.k
+                WHERE d.n > 1 AND d.k >= \(firstKeys[table])
+                """)
+            statement.bind(Int64(round), at: 1)
+            added += try ledger.reject(by: statement)
+        }
+        return added
+    }
+
+    /// Counts all objects with equal values of a uniqueness constraint, except the one with the lowest key, even if
+    /// they are invalid otherwise.
+    func countDuplicates(inStoreAt store: String, into tally: ViolationTally) throws {
+        guard ledger.hasDuplicates else { return }
+        try ledger.attach(store, cacheBytes: session.budget.destinationCache / 2)
+        for constraint in UniquenessConstraint.all(of: schema) {
+            let select = try ledger.connection.prepare(
+                """
+                SELECT o.Z_PK, (SELECT n FROM entity WHERE number = o.Z_ENT), \(constraint.shownValue(of: "o"))
+                FROM (\(constraint.ranked)) AS d
+                CROSS JOIN store.\(constraint.tableName) AS o ON o.Z_PK = d.k
+                WHERE d.n > 1 AND d.k >= \(firstKeys[constraint.table])
+                """)
+            while try select.step() {
+                try session.checkCancelled()
+                let entity = schema.model.entity(at: Int(select.integer(1)))
+                tally.count(
+                    BrokenRule(
+                        table: constraint.table, key: select.integer(0), entity: entity.index,
+                        entityName: entity.definition.name,
+                        property: constraint.attributes.joined(separator: ", "), rule: .unique, value: select.text(2),
+                        bound: nil, isRelationship: false),
+                    isWarning: false)
+            }
+        }
+        try ledger.detach()
+    }
+
+    // MARK: - SQL
+
+    private func name(_ table: Int) -> String { SQLName.quoted(schema.tables[table].name) }
+    private func name(_ table: Int, _ column: Int) -> String {
+        SQLName.quoted(schema.tables[table].columns[column].name)
+    }
+    private func literal(_ text: String) -> String {
+        "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+    }
+}
+
+/// A uniqueness constraint with the columns of its index.
+struct UniquenessConstraint {
+    let table: Int
+    let tableName: String
+    /// The index of the entity that declares it.
+    let entity: Int
+    let attributes: [String]
+    /// The column names, quoted.
+    let columns: [String]
+
+    /// Returns all constraints of a schema, by entity, then in the order of declaration.
+    static func all(of schema: StoreSchema) -> [UniquenessConstraint] {
+        var found: [UniquenessConstraint] = []
+        for (table, indexes) in schema.indexes.enumerated() {
+            for index in indexes {
+                guard case .unique(let entity, let attributes) = index.purpose else { continue }
+                found.append(
+                    UniquenessConstraint(
+                        table: table, tableName: SQLName.quoted(schema.tables[table].name), entity: entity,
+                        attributes: attributes,
+                        columns: index.terms.map { SQLName.quoted(schema.tables[table].columns[$0.column].name) }))
+            }
+        }
+        func declared(_ constraint: UniquenessConstraint) -> Int {
+            let constraints = schema.model.entity(at: constraint.entity).definition.uniquenessConstraints
+            return constraints.firstIndex(of: constraint.attributes) ?? constraints.count
+        }
+        return found.sorted { ($0.entity, declared($0)) < ($1.entity, declared($1)) }
+    }
+
+    /// SQL for the keys of rows without a NULL in the constraint, each with its rank by key among rows with the same
+    /// values.
+    var ranked: String {
+        "SELECT u.Z_PK AS k, row_number() OVER (PARTITION BY \(columns.map { "u." + $0 }.joined(separator: ", ")) "
+            + "ORDER BY u.Z_PK) AS n FROM store.\(tableName) AS u WHERE "
+            + columns.map { "u.\($0) IS NOT NULL" }.joined(separator: " AND ")
+    }
+
+    /// Returns SQL for the values, with long ones cut.
+    func shownValue(of alias: String) -> String {
+        columns.map { column in
+            let value = "\(alias).\(column)"
+            return "CASE typeof(\(value)) WHEN 'text' THEN substr(\(value), 1, 60) "
+                + "WHEN 'blob' THEN lower(hex(substr(\(value), 1, 16))) ELSE CAST(\(value) AS TEXT) END"
+        }.joined(separator: " || ', ' || ")
+    }
+}

@@ -1,0 +1,243 @@
+import CSQLite
+import CoreDataStore
+import Diagnostics
+import ManagedModel
+import SpillStorage
+
+/// The rejected objects of a run with their reasons, on disk. The first reason of an object stays, and no object is
+/// taken back.
+///
+/// A private SQLite file in the work directory. A kept ledger outlives the process: objects noted before a checkpoint
+/// are in it again, later ones may be noted twice. Memory: a page cache of the given size, for any number of objects.
+final class RejectLedger {
+    /// A rejected object and the reason for rejecting it.
+    struct Entry {
+        let table: Int
+        let key: Int64
+        /// The entity's index in the destination model.
+        let entity: Int
+        let round: Int
+        let property: String
+        let rule: ValidationRule
+        let value: String?
+    }
+
+    let connection: Connection
+    private let path: String
+    private let keeps: Bool
+    /// True if something was noted since the last checkpoint.
+    private var isUnsaved = true
+    private let insert: Statement
+    private let find: Statement
+    /// The number of objects noted.
+    private(set) var count = 0
+    /// True if a value could not be computed.
+    private(set) var hasValueErrors = false
+    /// True if rows may share the values of a uniqueness constraint. The fixpoint decides which ones to reject.
+    var hasDuplicates = false
+
+    /// Creates the file.
+    ///
+    /// - Parameters:
+    ///   - path: a file that does not exist or is no longer needed.
+    ///   - cacheBytes: the size of the page cache.
+    ///   - vfs: the name of the VFS that keeps SQLite's temporary files in the work directory.
+    /// - Throws: `store.full`, `store.io`, `spill.io` (74).
+    convenience init(path: String, schema: StoreSchema, cacheBytes: Int, vfs: String) throws(MigrationError) {
+        try self.init(path: path, schema: schema, cacheBytes: cacheBytes, vfs: vfs, keeps: false, resumes: false)
+    }
+
+    /// Creates or opens a file that is kept for a run that resumes after the process was killed.
+    ///
+    /// - Parameter resumes: true if the file of a killed run exists.
+    init(
+        path: String, schema: StoreSchema, cacheBytes: Int, vfs: String, keeps: Bool, resumes: Bool
+    ) throws(MigrationError) {
+        self.path = path
+        self.keeps = keeps
+        if !resumes {
+            for file in [path, path + "-journal"] { try FileSystem.remove(file) }
+            if keeps { try FileSums.begin(path) }
+        }
+        connection = try FileSums.rollingBack(path) { () throws(MigrationError) in
+            let connection = try Connection(
+                path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
+            // A defensive connection refuses journal_mode OFF. This file contains only our own data, so turn it off.
+            if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
+            try connection.execute(
+                """
+                PRAGMA page_size=4096; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=\(keeps ? "DELETE" : "OFF");
+                PRAGMA synchronous=\(keeps ? "FULL" : "OFF");
+                PRAGMA temp_store=FILE; PRAGMA cache_size=-\(max(64, cacheBytes / 1024)); BEGIN EXCLUSIVE
+                """)
+            return connection
+        }
+        if !resumes { try Self.makeTables(connection, schema) }
+        insert = try connection.prepare("INSERT OR IGNORE INTO rejected VALUES (?, ?, ?, 0, ?, ?, ?)")
+        find = try connection.prepare("SELECT rule FROM rejected WHERE t = ? AND k = ?")
+        guard resumes else { return }
+        // BEGIN EXCLUSIVE above rolled back the unfinished transaction, so the file is as it was at its last commit.
+        try FileSums.check(path)
+        count = Int(try connection.integer("SELECT count(*) FROM rejected") ?? 0)
+        hasValueErrors =
+            try connection.integer(
+                "SELECT 1 FROM rejected WHERE rule = '\(ValidationRule.value.rawValue)' LIMIT 1") != nil
+    }
+
+    private static func makeTables(_ connection: Connection, _ schema: StoreSchema) throws(MigrationError) {
+        try connection.execute(
+            """
+            CREATE TABLE rejected (t INTEGER NOT NULL, k INTEGER NOT NULL, entity INTEGER NOT NULL,
+                round INTEGER NOT NULL, property TEXT NOT NULL, rule TEXT NOT NULL, value TEXT,
+                PRIMARY KEY (t, k)) WITHOUT ROWID;
+            CREATE INDEX rejected_by_round ON rejected (round, t, k);
+            CREATE TABLE touched (t INTEGER NOT NULL, k INTEGER NOT NULL, c INTEGER NOT NULL);
+            CREATE TABLE entity (n INTEGER PRIMARY KEY, number INTEGER NOT NULL, name TEXT NOT NULL);
+            CREATE UNIQUE INDEX entity_by_number ON entity (number);
+            """)
+        let entities = try connection.prepare("INSERT INTO entity VALUES (?, ?, ?)")
+        for entity in schema.model.entities {
+            entities.bind(Int64(entity.index), at: 1)
+            entities.bind(Int64(schema.number(of: entity)), at: 2)
+            entities.bind(entity.definition.name, at: 3)
+            try entities.run()
+        }
+    }
+
+    deinit { if !keeps { unlink(path) } }
+
+    /// Syncs the noted objects to disk, if the file is kept.
+    func synchronize() throws(MigrationError) {
+        guard keeps, isUnsaved else { return }
+        try connection.execute("COMMIT; BEGIN EXCLUSIVE")
+        isUnsaved = false
+    }
+
+    /// Removes the objects that were rejected because of others; a killed run had not finished computing them.
+    func forgetRounds() throws(MigrationError) {
+        try connection.execute("DELETE FROM rejected WHERE round > 0")
+        count -= changes
+        isUnsaved = true
+    }
+
+    /// True if the current load cannot be published.
+    var isDirty: Bool { count > 0 || hasDuplicates }
+
+    /// Notes an object. An object that is noted already keeps its reason.
+    func note(_ broken: BrokenRule) throws(MigrationError) {
+        insert.bind(Int64(broken.table), at: 1)
+        insert.bind(broken.key, at: 2)
+        insert.bind(Int64(broken.entity), at: 3)
+        insert.bind(broken.property, at: 4)
+        insert.bind(broken.rule.rawValue, at: 5)
+        if let value = broken.value { insert.bind(value, at: 6) } else { insert.bindNull(at: 6) }
+        try insert.run()
+        count += changes
+        isUnsaved = true
+        if broken.rule == .value { hasValueErrors = true }
+    }
+
+    /// Returns the rule for which an object is rejected; nil if it is not.
+    func rule(table: Int, key: Int64) throws(MigrationError) -> ValidationRule? {
+        find.bind(Int64(table), at: 1)
+        find.bind(key, at: 2)
+        defer { find.reset() }
+        guard try find.step() else { return nil }
+        return find.text(0).flatMap(ValidationRule.init(rawValue:))
+    }
+
+    /// Removes objects whose values could not be computed and that a policy deleted afterwards.
+    ///
+    /// - Parameter exists: tells whether an object of a table and entity still exists.
+    func forgetDeleted(exists: (Entry) throws -> Bool, in schema: StoreSchema) throws {
+        guard hasValueErrors else { return }
+        let delete = try connection.prepare("DELETE FROM rejected WHERE t = ? AND k = ?")
+        try forEachEntry(in: schema) { entry in
+            guard try !exists(entry) else { return }
+            delete.bind(Int64(entry.table), at: 1)
+            delete.bind(entry.key, at: 2)
+            try delete.run()
+            count -= changes
+        }
+    }
+
+    /// Saves the noted changes of existing rows while the store that holds them is closed.
+    func keep(_ touched: TouchedRows) throws {
+        let insert = try connection.prepare("INSERT INTO touched VALUES (?, ?, ?)")
+        try touched.forEachNoted { table, key, change in
+            insert.bind(Int64(table), at: 1)
+            insert.bind(key, at: 2)
+            insert.bind(change.rawValue, at: 3)
+            try insert.run()
+        }
+    }
+
+    /// Notes the saved rows again. Changed links are noted anew when they are saved, because some lead to rejects.
+    func restore(_ touched: TouchedRows) throws {
+        let select = try connection.prepare("SELECT t, k, c FROM touched")
+        while try select.step() {
+            let isOwn = select.integer(2) == TouchedRows.Change.values.rawValue
+            try touched.note(select.integer(1), table: Int(select.integer(0)), isOwn ? .values : .row)
+        }
+    }
+
+    /// Returns the tables of rejected objects.
+    func tables() throws(MigrationError) -> [Int] {
+        let select = try connection.prepare("SELECT DISTINCT t FROM rejected")
+        var tables: [Int] = []
+        while try select.step() { tables.append(Int(select.integer(0))) }
+        return tables
+    }
+
+    /// Runs a statement that rejects objects.
+    ///
+    /// - Returns: the number of objects that were not rejected before.
+    func reject(by statement: Statement) throws(MigrationError) -> Int {
+        try statement.run()
+        let added = changes
+        isUnsaved = true
+        count += added
+        return added
+    }
+
+    private var changes: Int { Int(sqlite3_changes64(connection.handle)) }
+
+    /// Attaches another database, which statements see as `store`.
+    func attach(_ path: String, cacheBytes: Int) throws(MigrationError) {
+        try connection.execute("COMMIT")
+        let attach = try connection.prepare("ATTACH ? AS store")
+        attach.bind(path, at: 1)
+        try attach.run()
+        try connection.execute("PRAGMA store.cache_size=-\(max(64, cacheBytes / 1024)); BEGIN")
+    }
+
+    /// Detaches the other database.
+    func detach() throws(MigrationError) { try connection.execute("COMMIT; DETACH store; BEGIN EXCLUSIVE") }
+
+    /// Calls `body` with the rejected keys of a table, ascending.
+    func forEachKey(ofTable table: Int, _ body: (Int64) throws(MigrationError) -> Void) throws(MigrationError) {
+        let select = try connection.prepare("SELECT k FROM rejected WHERE t = ? ORDER BY k")
+        select.bind(Int64(table), at: 1)
+        while try select.step() { try body(select.integer(0)) }
+    }
+
+    /// Calls `body` with every rejected object, by entity name, then key.
+    func forEachEntry(in schema: StoreSchema, _ body: (Entry) throws -> Void) throws {
+        let select = try connection.prepare(
+            "SELECT k, round, property, rule, value FROM rejected WHERE t = ? AND entity = ? ORDER BY k")
+        let entities = schema.model.entities.sorted { $0.definition.name < $1.definition.name }
+        for entity in entities {
+            let table = schema.tableIndex(of: entity)
+            select.bind(Int64(table), at: 1)
+            select.bind(Int64(entity.index), at: 2)
+            while try select.step() {
+                guard let rule = select.text(3).flatMap(ValidationRule.init(rawValue:)) else { continue }
+                try body(
+                    Entry(
+                        table: table, key: select.integer(0), entity: entity.index, round: Int(select.integer(1)),
+                        property: select.text(2) ?? "", rule: rule, value: select.text(4)))
+            }
+            select.reset()
+        }
+    }
+}

@@ -1,0 +1,273 @@
+import CoreDataStore
+import Diagnostics
+import ManagedModel
+import Rows
+
+/// The model's own rules for the rows of one destination entity: required values, bounds, lengths, patterns.
+struct RowRules {
+    /// The rules of one column.
+    private struct Rule {
+        let column: Int
+        let property: String
+        let type: AttributeType?
+        let isRequired: Bool
+        /// Columns of the optional composite in which the value is required: where all are NULL, the composite is nil.
+        var composite: [Int] = []
+        var minimum: NumberBound?
+        var maximum: NumberBound?
+        var minimumLength: Int?
+        var maximumLength: Int?
+        var pattern: TextRule?
+        var predicates: [ValuePredicate] = []
+        /// Bytes before a binary value that are not part of it.
+        var markerBytes = 0
+        /// Rules that the source model has too, for a value copied unchanged.
+        let ofSource: Set<ValidationRule>
+
+        var isEmpty: Bool {
+            !isRequired && minimum == nil && maximum == nil && minimumLength == nil && maximumLength == nil
+                && pattern == nil && predicates.isEmpty
+        }
+    }
+
+    /// The part of a rule that is enough to pass most rows.
+    private struct Glance {
+        let column: Int
+        let isRequired: Bool
+        let hasBounds: Bool
+        let hasLengths: Bool
+        /// Where the columns of the composite stand in ``RowRules/compositeColumns``. Numbers, not an array, so that a row costs no
+        /// reference counting.
+        let composite: Range<Int>
+
+        init(_ rule: Rule, composite: Range<Int>) {
+            self.composite = composite
+            column = rule.column
+            isRequired = rule.isRequired
+            hasBounds = rule.minimum != nil || rule.maximum != nil || !rule.predicates.isEmpty
+            hasLengths =
+                rule.minimumLength != nil || rule.maximumLength != nil || rule.pattern != nil
+                || !rule.predicates.isEmpty
+        }
+
+        /// Tells whether a cell certainly keeps the rule.
+        @inline(__always)
+        func passes(_ kind: CellKind) -> Bool {
+            switch kind {
+            case .null, .absent, .rawRecord: !isRequired
+            case .integer, .real: !hasBounds
+            case .reference: true
+            case .text, .blob, .huge: !hasLengths
+            }
+        }
+    }
+
+    private var rules: [Rule] = []
+    /// The quick checks, one for each rule in the same order.
+    private var glances: [Glance] = []
+    /// Columns of the optional composites that hold required elements, one rule's after the other's.
+    private var compositeColumns: [Int] = []
+    private var types = TypeRules()
+    private let entity: Int
+    private let entityName: String
+    private let table: Int
+    /// True if rules of the source give only warnings.
+    private let excuses: Bool
+
+    /// Compiles the rules of an entity, inherited ones included.
+    ///
+    /// - Parameters:
+    ///   - entity: the destination entity.
+    ///   - mapping: the mapping that makes the rows, nil for rows that a policy made.
+    ///   - copied: attributes copied unchanged, by destination column; rules that they have in the source are excused
+    ///     if `excuses` is true.
+    ///   - typed: the columns whose values may be of another type than their attribute's; nil: all.
+    ///   - excuses: true if the mapping model takes broken rules of the source as warnings, and validation is not
+    ///     strict.
+    /// - Throws: `model.regularExpression` if a pattern does not compile.
+    init(
+        entity: EntityDescription, schema: StoreSchema, mapping: PlannedMapping?,
+        copied: [Int: AttributeDescription], typed: Set<Int>? = nil, excuses: Bool
+    ) throws(MigrationError) {
+        self.entity = entity.index
+        entityName = entity.definition.name
+        table = schema.tableIndex(of: entity)
+        self.excuses = excuses
+        for attribute in entity.attributes {
+            guard let column = schema.column(of: attribute), !attribute.isDerived else { continue }
+            if typed?.contains(column) ?? true {
+                types.add(attribute, column: column, isExcused: excuses && copied[column] != nil)
+            }
+            var rule = try RowRules.rule(attribute, column: column, old: copied[column])
+            rule.composite = entity.attributesRequiring(attribute).compactMap(schema.column(of:))
+            if !rule.isEmpty { rules.append(rule) }
+        }
+        for relationship in entity.relationships where !relationship.isOptional {
+            guard case .toOne(_, let column, _, _) = schema.storage(of: relationship) else { continue }
+            let planned = mapping?.relationship(named: relationship.name)
+            let isOld: Bool
+            switch planned?.value {
+            // If an object was left behind, the reference was not empty in the source.
+            case .lookup(let argument, _):
+                isOld = planned?.keepsMembers == true && argument.singleRelationship?.isOptional == false
+            case nil, .some(.none), .dynamic: isOld = false
+            }
+            rules.append(
+                Rule(
+                    column: column, property: relationship.name, type: nil, isRequired: true,
+                    ofSource: isOld ? [.required] : []))
+        }
+        for rule in rules {
+            let first = compositeColumns.count
+            compositeColumns += rule.composite
+            glances.append(Glance(rule, composite: first..<compositeColumns.count))
+        }
+    }
+
+    private static func rule(
+        _ description: AttributeDescription, column: Int, old: AttributeDescription?
+    ) throws(MigrationError) -> Rule {
+        let attribute = description.definition
+        var ofSource: Set<ValidationRule> = []
+        if let old {
+            let isRequiredInBoth = old.requiringComposite != nil && description.requiringComposite != nil
+            if !old.isOptional || isRequiredInBoth { ofSource.insert(.required) }
+            let old = old.definition
+            if old.minimum == attribute.minimum { ofSource.insert(.minimum) }
+            if old.maximum == attribute.maximum { ofSource.insert(.maximum) }
+            if old.minimumLength == attribute.minimumLength { ofSource.insert(.minimumLength) }
+            if old.maximumLength == attribute.maximumLength { ofSource.insert(.maximumLength) }
+            if old.regularExpression == attribute.regularExpression { ofSource.insert(.pattern) }
+            let formats = Set(old.validationPredicates.map(\.format))
+            if attribute.validationPredicates.allSatisfy({ formats.contains($0.format) }) {
+                ofSource.insert(.predicate)
+            }
+        }
+        var rule = Rule(
+            column: column, property: attribute.name, type: attribute.type, isRequired: description.isRequired,
+            ofSource: ofSource)
+        rule.minimum = attribute.minimum.flatMap(NumberBound.init)
+        rule.maximum = attribute.maximum.flatMap(NumberBound.init)
+        rule.minimumLength = attribute.minimumLength
+        rule.maximumLength = attribute.maximumLength
+        rule.markerBytes = attribute.allowsExternalBinaryDataStorage ? 1 : 0
+        rule.predicates = ValuePredicate.all(of: attribute)
+        if let text = attribute.regularExpression {
+            rule.pattern = try TextRule(text, entity: description.entityName, property: attribute.name)
+        }
+        return rule
+    }
+
+    var isEmpty: Bool { rules.isEmpty && types.isEmpty }
+
+    /// The columns whose values rules look at, beside those of their types.
+    var columns: Set<Int> { Set(rules.flatMap { [$0.column] + $0.composite }) }
+
+    /// Returns the first row that a quick check does not pass. Almost all rows pass; ``check(_:row:found:)`` decides on
+    /// the others.
+    func firstToCheck(_ batch: borrowing RowBatch, _ rows: Range<Int>) -> Int? {
+        for row in rows {
+            for glance in glances where !glance.passes(batch[row, glance.column].kind) {
+                if !isInNilComposite(glance, batch, row: row) { return row }
+            }
+            if types.isBroken(by: batch.cells(ofRow: row)) { return row }
+        }
+        return nil
+    }
+
+    /// Tells whether a value is missing together with the whole composite that it is required in.
+    @inline(__always)
+    private func isInNilComposite(_ glance: Glance, _ batch: borrowing RowBatch, row: Int) -> Bool {
+        guard !glance.composite.isEmpty else { return false }
+        for index in glance.composite {
+            switch batch[row, compositeColumns[index]].kind {
+            case .null, .absent: continue
+            default: return false
+            }
+        }
+        return true
+    }
+
+    /// Checks one row.
+    ///
+    /// - Parameter found: called for each rule that the row breaks, in the order of the entity's properties, with true
+    ///   if the rule is excused.
+    /// - Complexity: O(rules), and O(text × pattern) if there is a pattern. Nothing is allocated for a valid row.
+    func check(_ batch: borrowing RowBatch, row: Int, found: (BrokenRule, Bool) throws -> Void) throws {
+        try types.check(batch, row: row) { rule, value, bound in
+            try found(
+                BrokenRule(
+                    table: table, key: batch.key(row), entity: entity, entityName: entityName, property: rule.property,
+                    rule: .type, value: value, bound: bound, isRelationship: false),
+                rule.isExcused)
+        }
+        for index in glances.indices {
+            let glance = glances[index]
+            let cell = batch[row, glance.column]
+            if glance.passes(cell.kind) || isInNilComposite(glance, batch, row: row) { continue }
+            let rule = rules[index]
+            func broken(_ kind: ValidationRule, _ bound: String? = nil) throws {
+                let isOfSource = rule.ofSource.contains(kind)
+                try found(
+                    BrokenRule(
+                        table: table, key: batch.key(row), entity: entity, entityName: entityName,
+                        property: rule.property, rule: kind,
+                        value: ShortValue.text(cell, batch, type: rule.type, markerBytes: rule.markerBytes),
+                        bound: bound, isRelationship: rule.type == nil, isOfSource: isOfSource),
+                    excuses && isOfSource)
+            }
+            switch cell.kind {
+            case .null, .absent, .rawRecord: if rule.isRequired { try broken(.required) }
+            case .integer, .real:
+                if let least = rule.minimum, least.isAbove(cell) { try broken(.minimum, least.text(rule.type)) }
+                if let most = rule.maximum, most.isBelow(cell) { try broken(.maximum, most.text(rule.type)) }
+            case .reference: break
+            case .blob:
+                guard rule.minimumLength != nil || rule.maximumLength != nil else { break }
+                // A marker other than 1 refers to a file, whose length is not known here.
+                if rule.markerBytes == 1, batch.bytes(cell).first != 1 { break }
+                let length = Int(cell.length) - rule.markerBytes
+                if let least = rule.minimumLength, length < least { try broken(.minimumLength, "\(least) bytes") }
+                if let most = rule.maximumLength, length > most { try broken(.maximumLength, "\(most) bytes") }
+            case .huge:
+                let value = batch.huge(cell)
+                if value.isText, rule.pattern != nil { throw value.source.refusal(value, for: "a regular expression") }
+                guard rule.minimumLength != nil || rule.maximumLength != nil else { break }
+                // A reference to a file is never this long, so the value itself is here, behind its marker.
+                let length = value.isText ? try RowRules.length(value) : value.count - rule.markerBytes
+                let unit = value.isText ? "characters" : "bytes"
+                if let least = rule.minimumLength, length < least { try broken(.minimumLength, "\(least) \(unit)") }
+                if let most = rule.maximumLength, length > most { try broken(.maximumLength, "\(most) \(unit)") }
+            case .text:
+                guard rule.minimumLength != nil || rule.maximumLength != nil || rule.pattern != nil else { break }
+                let bytes = batch.bytes(cell)
+                let length = RowRules.length(bytes)
+                if let least = rule.minimumLength, length < least { try broken(.minimumLength, "\(least) characters") }
+                if let most = rule.maximumLength, length > most { try broken(.maximumLength, "\(most) characters") }
+                if let pattern = rule.pattern, try !pattern.matches(bytes) { try broken(.pattern, pattern.text) }
+            }
+            guard !rule.predicates.isEmpty, let type = rule.type else { continue }
+            let value = try ValueBridge.object(cell, in: batch, type: type, isExternal: rule.markerBytes == 1)
+            for predicate in rule.predicates where predicate.isBroken(by: value) {
+                try broken(.predicate, predicate.text)
+            }
+        }
+    }
+
+    /// Returns the length of a huge text. Its bytes are read once.
+    private static func length(_ value: HugeValue) throws(MigrationError) -> Int {
+        var units = 0
+        try value.source.read(value) { part throws(MigrationError) in units += length(part) }
+        return units
+    }
+
+    /// Returns the length of UTF-8 text as NSString counts it: in UTF-16 units.
+    private static func length(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var units = 0
+        for byte in bytes {
+            if byte & 0xC0 != 0x80 { units += 1 }
+            if byte >= 0xF0 { units += 1 }
+        }
+        return units
+    }
+}

@@ -1,0 +1,213 @@
+import CoreDataStore
+import Diagnostics
+import ManagedModel
+import Rows
+
+/// The handling of objects that break the destination model's rules.
+public enum InvalidObjects: String, Sendable, CaseIterable {
+    /// The first such object ends the run.
+    case fail
+    /// Such objects are left out, and so are objects that need them.
+    case reject
+}
+
+/// The handling of broken rules while objects are made and loaded.
+///
+/// A run that rejects loads optimistically and notes every object that breaks a rule. If there are any, the rejected
+/// keys are computed, and everything is loaded again without them.
+final class Validation {
+    /// The objects noted so far; nil if the first one ends the run.
+    let ledger: RejectLedger?
+    /// The counts of all broken rules, for `check`; nil if rejecting is enough.
+    let tally: ViolationTally?
+    /// The keys that the load leaves out; nil in the first load. An object that was invalid in the first load may be
+    /// valid in the next.
+    var rejected: RejectedKeys? {
+        didSet { brokenEarlier = nil }
+    }
+    /// The origins of objects; set by the path that makes them.
+    var origins: ObjectOrigins?
+    /// The way to excuse rules of the source in the mapping model at work; nil if they are excused.
+    var excuse: String?
+    /// True if a rule of the source was broken and not excused.
+    private(set) var brokeRuleOfSource = false
+    /// A rule broken by a row that existed before the mapping model. Such a row cannot be left out.
+    private(set) var brokenEarlier: BrokenRule?
+
+    init(ledger: RejectLedger? = nil, tally: ViolationTally? = nil) {
+        self.ledger = ledger
+        self.tally = tally
+    }
+
+    /// Notes a broken rule, or ends the run.
+    ///
+    /// - Throws: `validation.…` (65) if the first one ends the run, `internal.rejects` (70) in the second load.
+    func note(_ broken: BrokenRule) throws {
+        guard let ledger else { throw broken.error(try origins?.origin(broken), excuse: excuse) }
+        if broken.isOfSource { brokeRuleOfSource = true }
+        guard rejected == nil else { throw Validation.unsettled(broken.error(nil)) }
+        // If a value of an object could not be computed, nothing else is reported about its attributes.
+        if !broken.isRelationship, broken.rule != .value, ledger.hasValueErrors,
+            try ledger.rule(table: broken.table, key: broken.key) == .value
+        {
+            return
+        }
+        try ledger.note(broken)
+        count(broken, isWarning: false)
+    }
+
+    /// Counts a broken rule for `check`. Only the first load counts, because it makes every object.
+    func count(_ broken: BrokenRule, isWarning: Bool) {
+        if rejected == nil { tally?.count(broken, isWarning: isWarning) }
+    }
+
+    /// Notes a rule broken by a row that existed before the mapping model. It ends the run, unless the objects that
+    /// make the row invalid may still be rejected.
+    ///
+    /// - Throws: `validation.…` (65).
+    func noteEarlier(_ broken: BrokenRule) throws {
+        if tally != nil {
+            count(broken, isWarning: false)
+            brokenEarlier = brokenEarlier ?? broken
+            return
+        }
+        guard ledger != nil, rejected == nil else { throw broken.error(nil) }
+        brokenEarlier = brokenEarlier ?? broken
+    }
+
+    /// Notes that a value of an object could not be computed, or ends the run with the error.
+    ///
+    /// - Parameter error: thrown if it may concern more than one object; only `value.…` errors concern a single one.
+    func note(_ error: MigrationError, table: Int, key: Int64, entity: Int, entityName: String) throws(MigrationError) {
+        guard let ledger, error.category == .data, error.code.rawValue.hasPrefix("value.") else { throw error }
+        if let rejected {
+            guard try rejected.contains(key, table: table) else { throw Validation.unsettled(error) }
+            return
+        }
+        let broken = BrokenRule(
+            table: table, key: key, entity: entity, entityName: entityName, property: error.context.property ?? "",
+            rule: .value, value: error.message, bound: nil, isRelationship: false)
+        // It is added to the tally at the end, because a policy may still delete the object.
+        try ledger.note(broken)
+    }
+
+    /// Returns the error for an object that breaks a rule after all rejects were left out: a defect of the engine.
+    private static func unsettled(_ error: MigrationError) -> MigrationError {
+        MigrationError(
+            "internal.rejects", .internal, "An object breaks a rule although all rejected objects are left out",
+            context: error.context, cause: error)
+    }
+}
+
+/// The object whose values are being computed.
+struct ValueSubject {
+    let table: Int
+    let key: Int64
+    let entity: EntityDescription
+}
+
+extension MigrationSession {
+    /// Notes a broken rule, or ends the run.
+    func note(_ broken: BrokenRule) throws {
+        if isExisting(broken.key, table: broken.table) {
+            try validation.noteEarlier(broken)
+        } else {
+            try validation.note(broken)
+        }
+    }
+
+    /// Computes values of an object. A value that cannot be computed concerns only this object: if objects may be
+    /// rejected, the run continues.
+    func noting(
+        _ subject: ValueSubject, _ body: () throws(MigrationError) -> Void
+    ) throws(MigrationError) {
+        do throws(MigrationError) {
+            try body()
+        } catch {
+            try note(error, subject)
+        }
+    }
+
+    /// Notes that a value of an object could not be computed.
+    ///
+    /// - Throws: the error, if the first one ends the run.
+    func note(_ error: MigrationError, _ subject: ValueSubject) throws(MigrationError) {
+        try validation.note(
+            error, table: subject.table, key: subject.key, entity: subject.entity.index,
+            entityName: subject.entity.definition.name)
+    }
+
+    /// Does the same as ``noting(_:_:)`` for user code that may throw errors of its own, which always end the run.
+    func notingAny(_ subject: ValueSubject, _ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error as MigrationError {
+            try noting(subject) { () throws(MigrationError) in throw error }
+        }
+    }
+
+    /// Prepares a table for rows. If rejects are collected, the table also takes rows that break a uniqueness
+    /// constraint.
+    func prepare(_ table: Int, expecting rows: Int, in destination: DestinationStore) throws {
+        try destination.prepareRows(table: table, expecting: rows)
+        guard let ledger = validation.ledger, validation.rejected == nil, rows > 0 else { return }
+        // A table without rows may have its constraints already, in an appended store.
+        guard try !destination.prepareDuplicates(table: table) else { return }
+        // Without the index nothing tells whether there are duplicates, so assume that there are.
+        try destination.loosen(table: table)
+        ledger.hasDuplicates = true
+    }
+
+    /// Checks the rows of a batch that is about to be written.
+    func check(_ batch: borrowing RowBatch, _ rules: [Int64: RowRules]) throws {
+        guard !rules.isEmpty else { return }
+        var row = 0
+        while row < batch.count {
+            // Neighbouring rows mostly have the same entity.
+            let number = batch[row, EntityTable.entityColumn].integerValue
+            var end = row + 1
+            while end < batch.count, batch[end, EntityTable.entityColumn].integerValue == number { end += 1 }
+            defer { row = end }
+            guard let current = rules[number] else { continue }
+            var next = current.firstToCheck(batch, row..<end)
+            while let found = next {
+                try current.check(batch, row: found) { broken, isExcused in
+                    guard isExcused else { return try validation.note(broken) }
+                    counts.warnings[broken.label, default: 0] += 1
+                    validation.count(broken, isWarning: true)
+                }
+                next = current.firstToCheck(batch, found + 1..<end)
+            }
+        }
+    }
+
+    /// Adds the object's source and entity mapping to an error about equal values.
+    private func located(_ error: MigrationError, inTable table: Int) throws -> MigrationError {
+        guard let key = error.context.objectID?.split(separator: "/p").last.flatMap({ Int64($0) }) else { return error }
+        for entity in destinationSchema.tables[table].entities {
+            guard let origin = try validation.origins?.origin(table: table, key: key, entity: entity) else { continue }
+            var error = error.inside(.init(entityMapping: origin.mappingName))
+            if let source = origin.sources.first {
+                error.message += " (the latter made of source object \(source))"
+                error.context.sourceObjectID = source
+            }
+            return error
+        }
+        return error
+    }
+
+    /// Builds a table's indexes.
+    ///
+    /// If rejects are collected, a uniqueness constraint that rows break is noted and its index left out. Such a store
+    /// is never published.
+    func createIndexes(of table: Int, in destination: DestinationStore) throws {
+        guard let ledger = validation.ledger, validation.rejected == nil else {
+            do throws(MigrationError) {
+                return try destination.createIndexes(table: table)
+            } catch {
+                throw error.code == ValidationRule.unique.code ? try located(error, inTable: table) : error
+            }
+        }
+        try destination.createIndexes(table: table) { ledger.hasDuplicates = true }
+    }
+}

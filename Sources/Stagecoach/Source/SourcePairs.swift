@@ -1,0 +1,206 @@
+import CoreDataStore
+import Diagnostics
+import ManagedModel
+import Rows
+import SpillStorage
+
+/// The pairs of source keys that a lookup's argument gives for all objects of a mapping: one scan of the table that holds them,
+/// not one query per object.
+struct SourcePairs {
+    let session: MigrationSession
+
+    /// Calls `body` with the owner's source key, the member's source key and the member's place.
+    ///
+    /// Owners that the mapping does not migrate are included.
+    func forEach(
+        _ mapping: PlannedMapping, _ own: DestinationKeys, _ argument: SourceArgument,
+        _ body: (Int64, Int64, MemberOrder) throws -> Void
+    ) throws {
+        switch argument {
+        case .object:
+            try own.index.forEachKey { try body($0, $0, .none) }
+        case .toOne(let steps, let column, _, _):
+            guard let entity = mapping.source, let table = mapping.sourceTable else { return }
+            let selected: SelectedColumn = steps.isEmpty ? .own(column) : .related(path: steps, column: column)
+            try forEachRow(RowSelection(table: table, columns: [selected], entities: [entity.index])) { batch, row in
+                guard batch[row, 0].kind == .integer else { return }
+                try body(batch.key(row), batch[row, 0].integerValue, .none)
+            }
+        case .toMany(let steps, let relationship, _):
+            guard !steps.isEmpty else { return try forEachMember(relationship, body) }
+            try forEachMember(mapping, steps, relationship, body)
+        case .members(let argument): try forEachMember(mapping, argument, body)
+        }
+    }
+
+    /// Shows the members at the end of a longer path, or the members that a condition admits. They are read in parallel with a
+    /// scan of the owners, and sorted by owner.
+    ///
+    /// Memory: two batches and the session's share for sorting.
+    private func forEachMember(
+        _ mapping: PlannedMapping, _ argument: MemberArgument, _ body: (Int64, Int64, MemberOrder) throws -> Void
+    ) throws {
+        guard let entity = mapping.source, let table = mapping.sourceTable else { return }
+        var slots = try argument.slots(entity, schema: session.layout.schema)
+        let place = argument.ordered.flatMap { slots.addPlace(in: $0) }
+        let rows = try session.source.rows(
+            RowSelection(table: table, columns: slots.columns, entities: [entity.index]), in: session.layout)
+        let members = try SourceFolds(session: session, slots: slots, isScan: true)
+        var batch = session.sourceBatch(slots: slots.columns.count)
+        // Words: owner, the member's place (two words, NULL first), member.
+        let sorter = session.sorter(width: 4)
+        while try rows.next(into: &batch) {
+            try session.checkCancelled()
+            let keys = (0..<batch.count).map { batch.key($0) }
+            try members.forEachMember(&batch) { row, found, member throws(MigrationError) in
+                let order = place.map { found[member, $0] } ?? .null
+                try sorter.append(
+                    SortKey.encode(keys[row]), order.kind == .integer ? 1 : 0,
+                    order.kind == .integer ? SortKey.encode(order.integerValue) : 0,
+                    SortKey.encode(found.key(member)))
+            }
+        }
+        try forEachSorted(try sorter.finish(), width: 4, isOrdered: place != nil, body)
+    }
+
+    /// Shows sorted records. The first word is the owner, the last the member. Ranks start at 0 for each owner.
+    private func forEachSorted(
+        _ sorted: SortedRecords, width: Int, isOrdered: Bool, _ body: (Int64, Int64, MemberOrder) throws -> Void
+    ) throws {
+        try withRecords(width) { record, _ in
+            var owner: UInt64?
+            var rank: Int64 = 0
+            while try sorted.next(into: record) {
+                if owner != record[0] { rank = 0 }
+                owner = record[0]
+                try body(
+                    SortKey.decode(record[0]), SortKey.decode(record[width - 1]), isOrdered ? .rank(rank) : .none)
+                rank += 1
+            }
+        }
+    }
+
+    /// Shows the members of a to-many relationship at the end of to-one steps.
+    ///
+    /// Memory: at most 4,096 source objects that share the last step's object; the rest is sorted on disk, by owner.
+    private func forEachMember(
+        _ mapping: PlannedMapping, _ steps: [ToOneStep], _ relationship: RelationshipDescription,
+        _ body: (Int64, Int64, MemberOrder) throws -> Void
+    ) throws {
+        guard let entity = mapping.source, let table = mapping.sourceTable else { return }
+        let starts = session.sorter(width: 2)
+        try forEachRow(RowSelection(table: table, columns: [.relatedKey(path: steps)], entities: [entity.index])) {
+            batch, row in
+            guard batch[row, 0].kind == .integer else { return }
+            try starts.append(SortKey.encode(batch[row, 0].integerValue), SortKey.encode(batch.key(row)))
+        }
+        let members = session.sorter(width: 4)
+        try forEachMember(relationship) { owner, member, order in
+            let rank = order.words
+            // NULL places come first, as in an ordered fetch.
+            try members.append(
+                SortKey.encode(owner), relationship.isOrdered ? rank.value : 0, SortKey.encode(member), rank.kind)
+        }
+        let (first, second) = (try starts.finish(), try members.finish())
+        let pairs = session.sorter(width: 3)
+        try withRecords(4) { start, member in
+            var hasStart = try first.next(into: start)
+            var hasMember = try second.next(into: member)
+            while hasStart, hasMember {
+                if start[0] < member[0] {
+                    hasStart = try first.next(into: start)
+                } else if member[0] < start[0] {
+                    hasMember = try second.next(into: member)
+                } else {
+                    let shared = start[0]
+                    var owners: [UInt64] = []
+                    func nextOwners() throws {
+                        owners.removeAll(keepingCapacity: true)
+                        while hasStart, start[0] == shared, owners.count < SourcePairs.ownersAtOnce {
+                            owners.append(start[1])
+                            hasStart = try first.next(into: start)
+                        }
+                    }
+                    try nextOwners()
+                    var rank: UInt64 = 0
+                    while hasMember, member[0] == shared {
+                        for owner in owners { try pairs.append(owner, rank, member[2]) }
+                        if relationship.isOrdered { rank += 1 }
+                        hasMember = try second.next(into: member)
+                    }
+                    // More owners share the object than are held at a time. Its members are read again for the others.
+                    while hasStart, start[0] == shared {
+                        try nextOwners()
+                        rank = 0
+                        try forEachMember(of: SortKey.decode(shared), relationship) { key in
+                            for owner in owners { try pairs.append(owner, rank, SortKey.encode(key)) }
+                            if relationship.isOrdered { rank += 1 }
+                        }
+                    }
+                }
+            }
+        }
+        try forEachSorted(try pairs.finish(), width: 3, isOrdered: relationship.isOrdered, body)
+    }
+
+    /// The maximum number of owners of one object that are held at a time.
+    private static let ownersAtOnce = 4096
+
+    /// Shows the members of one object, in their order.
+    private func forEachMember(
+        of owner: Int64, _ relationship: RelationshipDescription, _ body: (Int64) throws -> Void
+    ) throws {
+        let cursor: MemberCursor
+        switch session.layout.schema.storage(of: relationship) {
+        case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
+            cursor = try session.source.members(
+                table: table, column: column, owner: owner, orderColumn: relationship.isOrdered ? order : nil,
+                in: session.layout)
+        case .join(let table, let side):
+            cursor = try session.source.joined(joinTable: table, side: side, key: owner, in: session.layout)
+        case .toOne, .none: return
+        }
+        while let member = try cursor.next() { try body(member.key) }
+    }
+
+    private func forEachMember(
+        _ relationship: RelationshipDescription, _ body: (Int64, Int64, MemberOrder) throws -> Void
+    ) throws {
+        switch session.layout.schema.storage(of: relationship) {
+        case .toManyByInverse(let table, let column, _, let orderColumn),
+            .toManyHidden(let table, let column, let orderColumn):
+            let order = relationship.isOrdered ? orderColumn : nil
+            let columns = [SelectedColumn.own(column)] + (order.map { [.own($0)] } ?? [])
+            try forEachRow(RowSelection(table: table, columns: columns)) { batch, row in
+                guard batch[row, 0].kind == .integer else { return }
+                let place = order == nil ? MemberOrder.none : SourcePairs.place(batch[row, 1])
+                try body(batch[row, 0].integerValue, batch.key(row), place)
+            }
+        case .join(let table, let ownerSide):
+            let reader = try session.source.links(joinTable: table, in: session.layout, orderedBySide: ownerSide)
+            var batch = session.sourceBatch(slots: 4)
+            let memberSide = 1 - ownerSide
+            while try reader.next(into: &batch) {
+                try session.checkCancelled()
+                for row in 0..<batch.count {
+                    let order = relationship.isOrdered ? SourcePairs.place(batch[row, 2 + memberSide]) : .none
+                    try body(batch[row, ownerSide].integerValue, batch[row, memberSide].integerValue, order)
+                }
+            }
+        case .toOne, .none: break
+        }
+    }
+
+    private static func place(_ cell: Cell) -> MemberOrder {
+        cell.kind == .integer ? .key(cell.integerValue) : .null
+    }
+
+    private func forEachRow(_ selection: RowSelection, _ body: (borrowing RowBatch, Int) throws -> Void) throws {
+        let reader = try session.source.rows(selection, in: session.layout)
+        var batch = session.sourceBatch(slots: selection.columns.count)
+        while try reader.next(into: &batch) {
+            try session.checkCancelled()
+            for row in 0..<batch.count { try body(batch, row) }
+        }
+    }
+}

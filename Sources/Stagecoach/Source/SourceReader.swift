@@ -1,0 +1,67 @@
+import CoreDataStore
+import Diagnostics
+import Rows
+
+/// A scan of a source table that also fills computed slots: columns, and values folded over to-many relationships.
+final class SourceReader {
+    private let rows: any RowReader
+    private let folds: SourceFolds
+
+    /// - Parameters:
+    ///   - entities: the indices of the entities whose rows are read.
+    ///   - range: the range of keys that are read.
+    ///   - streams: true to get huge values that are only copied as references; false to refuse them.
+    ///   - runs: slots that are only copied and may come in their stored form.
+    init(
+        session: MigrationSession, slots: SourceColumns, table: Int, entities: [Int], range: SourceKeyRange = .all,
+        streams: Bool = false, runs: [RowSelection.Run] = []
+    ) throws(MigrationError) {
+        var selection = RowSelection(table: table, columns: slots.columns, entities: entities)
+        selection.afterKey = range.after
+        selection.throughKey = range.through
+        if streams { selection.streamed = slots.streamed }
+        selection.runs = runs
+        rows = try session.source.rows(selection, in: session.layout)
+        folds = try SourceFolds(session: session, slots: slots, isScan: true)
+    }
+
+    /// Clears the batch and fills it until it is full or the rows end.
+    ///
+    /// - Returns: false if there was no further row.
+    /// - Precondition: the batch has one slot for each of the slots.
+    func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {
+        guard try rows.next(into: &batch) else { return false }
+        try folds.fill(&batch)
+        return true
+    }
+}
+
+/// A reader of single source rows by key that also fills computed slots. Huge values that are only copied come as references.
+final class SourceRowReader {
+    private let session: MigrationSession
+    private let table: Int
+    private let columns: [SelectedColumn]
+    private let streamed: Set<Int>
+    private let folds: SourceFolds
+
+    init(session: MigrationSession, slots: SourceColumns, table: Int) throws(MigrationError) {
+        self.session = session
+        self.table = table
+        columns = slots.columns
+        streamed = slots.streamed
+        folds = try SourceFolds(session: session, slots: slots, isScan: false)
+    }
+
+    /// Clears the batch and puts the row of a key into it.
+    ///
+    /// - Returns: false if there is no such row.
+    func fetch(_ key: Int64, into batch: inout RowBatch) throws(MigrationError) -> Bool {
+        batch.removeAll()
+        guard
+            try session.source.row(
+                table: table, key: key, columns: columns, in: session.layout, streamed: streamed, into: &batch)
+        else { return false }
+        try folds.fill(&batch)
+        return true
+    }
+}

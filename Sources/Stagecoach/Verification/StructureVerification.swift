@@ -1,0 +1,401 @@
+import Archives
+import CoreDataStore
+import Diagnostics
+import ManagedModel
+
+/// Checks the properties that a destination must have whatever the source holds: pages, schema, metadata, references,
+/// uniqueness, keys, files of external values.
+struct StructureVerification {
+    let scene: VerificationContext
+    let model: ManagedObjectModel
+
+    private var schema: StoreSchema { scene.plan.destination.schema }
+    private var layout: StoreLayout { scene.plan.destination }
+    private var findings: VerificationFindings { scene.findings }
+
+    // MARK: - File
+
+    /// Runs SQLite's own check of all pages, indexes and constraints.
+    func compareFile() throws {
+        let check = try scene.destination.query("PRAGMA integrity_check(100)")
+        while try check.step() {
+            guard let line = check.text(0), line != "ok" else { continue }
+            findings.add(.init(kind: .integrity, property: "PRAGMA integrity_check", expected: "ok", found: line))
+        }
+    }
+
+    /// Compares tables, indexes, triggers, metadata and model cache with those that the model predicts.
+    func compareSchema() throws {
+        let witness =
+            scene.isAppended
+            ? nil
+            : try StoreFidelity.Witness(
+                for: StoreSchema(model: model), source: scene.source, layout: scene.plan.source)
+        for note in witness?.notes ?? [] { findings.note(note) }
+        let fidelity = try StoreFidelity(of: scene.destination, model: model, witness: witness)
+        for difference in fidelity.differences {
+            let kind: VerificationReport.Kind =
+                switch difference.subject {
+                case .table, .index, .trigger, .file: .schema
+                case .metadata: .metadata
+                case .modelCache: .modelCache
+                case .primaryKey: difference.name.hasPrefix("Z_MAX") ? .maximumKey : .schema
+                case .rows: .metadata
+                }
+            // An existing store may have been laid out by an older framework.
+            if scene.isAppended, kind == .schema || kind == .metadata {
+                findings.note(
+                    "\(difference.name): \(difference.found ?? "nothing"), a fresh store has \(difference.expected ?? "nothing")"
+                )
+                continue
+            }
+            // Older frameworks cached no model, and an append adds none.
+            if scene.isAppended, kind == .modelCache, difference.found == nil {
+                findings.note("The store has no cached model, as it had none before the append")
+                continue
+            }
+            // An object of the source is not made where the rows of the copy break it, or on the way through other versions.
+            if kind == .schema, difference.found == nil, let sql = witness?.statements[difference.name],
+                scene.takesSteps || sql.uppercased().hasPrefix("CREATE UNIQUE")
+            {
+                findings.note("The source's \(difference.subject.rawValue) \(difference.name) is not there")
+                continue
+            }
+            // A hash that cannot be computed is never invented.
+            if kind == .metadata, difference.expected == "32 bytes", difference.found == nil {
+                findings.note("\(difference.name) is not there: it cannot be computed")
+                continue
+            }
+            // The check of rows reports these differences object by object.
+            if difference.subject == .rows, schema.tables.contains(where: { $0.name == difference.name }) { continue }
+            findings.add(
+                .init(
+                    kind: kind, property: "\(difference.subject.rawValue) \(difference.name)",
+                    expected: difference.expected, found: difference.found))
+        }
+    }
+
+    /// Compares the UUID and the application's own metadata with the source's.
+    func compareMetadata() throws {
+        guard !scene.isAppended else { return }
+        let (old, new) = (scene.source.metadata, scene.destination.metadata)
+        if !scene.options.newUUID, old.uuid != new.uuid {
+            findings.add(.init(kind: .metadata, property: "Z_UUID", expected: old.uuid, found: new.uuid))
+        }
+        let before = Dictionary(old.applicationValues.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
+        let after = Dictionary(new.applicationValues.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
+        for key in Set(before.keys).union(after.keys).sorted() where before[key] != after[key] {
+            findings.add(
+                .init(
+                    kind: .metadata, property: key, expected: before[key].map { String("\($0)".prefix(80)) },
+                    found: after[key].map { String("\($0)".prefix(80)) }))
+        }
+        if let content = try scene.destination.cachedModelContent() {
+            do throws(MigrationError) {
+                let cached = try ManagedObjectModel(try ModelCache.decode(content))
+                let lines = ModelDifference.describe(storeModel: cached, model: model)
+                for line in lines {
+                    findings.add(
+                        .init(
+                            kind: .modelCache, property: "Z_MODELCACHE", expected: "the destination's model",
+                            found: line))
+                }
+            } catch {
+                guard error.category == .data else { throw error }
+            }
+        }
+    }
+
+    // MARK: - References
+
+    private func numbers(below entity: EntityDescription) -> String {
+        entity.withDescendants.filter { !$0.isAbstract }.map { String(layout.fileNumber(ofEntity: $0.index)) }
+            .joined(separator: ", ")
+    }
+
+    /// Returns a condition for the rows that were added by the run.
+    private func isOwn(_ table: Int, _ key: String) -> String {
+        guard scene.isAppended else { return "1" }
+        return scene.plan.obstacles[table] == nil ? "\(key) > \(scene.plan.base[table])" : "0"
+    }
+
+    func compareReferences() throws {
+        for entity in model.entities {
+            for relationship in entity.relationships where relationship.entity == entity {
+                try scene.checkCancelled()
+                switch schema.storage(of: relationship) {
+                case .toOne(let table, let column, let entityColumn, _):
+                    try compareColumn(table, column, entityColumn, relationship, holder: entity)
+                    try compareInverse(relationship, table, column)
+                case .toManyHidden(let table, let column, _):
+                    try compareHidden(table, column, relationship)
+                case .join(let table, let side): try compareJoin(table, side, relationship)
+                case .toManyByInverse, .none: break
+                }
+            }
+        }
+        try compareEntities()
+    }
+
+    private func compareColumn(
+        _ table: Int, _ column: Int, _ entityColumn: Int?, _ relationship: RelationshipDescription,
+        holder: EntityDescription
+    ) throws {
+        let rows = layout.tables[table]
+        let target = layout.tables[schema.tableIndex(of: relationship.destination)]
+        let isSingle = schema.tables[schema.tableIndex(of: relationship.destination)].entities.count == 1
+        let own = SQLName.quoted(rows.columns[column])
+        let number = entityColumn.map { "r.\(SQLName.quoted(rows.columns[$0]))" } ?? "NULL"
+        let kinds = isSingle ? "1" : "o.Z_ENT IN (\(numbers(below: relationship.destination)))"
+        let matches = entityColumn == nil || isSingle ? "1" : "o.Z_ENT IS \(number)"
+        let statement = try scene.destination.query(
+            """
+            SELECT r.Z_PK, r.Z_ENT, r.\(own), o.Z_ENT, \(number) FROM \(SQLName.quoted(rows.name)) AS r NOT INDEXED
+            LEFT JOIN \(SQLName.quoted(target.name)) AS o ON o.Z_PK = r.\(own)
+            WHERE r.\(own) IS NOT NULL AND \(isOwn(table, "r.Z_PK"))
+            AND (o.Z_PK IS NULL OR NOT (\(kinds)) OR NOT (\(matches)))
+            """)
+        let name = relationship.destination.definition.name
+        while try statement.step() {
+            let place = place(statement, table)
+            let key = statement.text(2) ?? ""
+            let found: String
+            if statement.isNull(3) {
+                found = "\(name)/p\(key), which does not exist"
+            } else if statement.isNull(4) || entityColumn == nil {
+                found = "key \(key) of an object with Z_ENT \(statement.integer(3))"
+            } else {
+                found = "key \(key) with Z_ENT \(statement.integer(4)), the object has \(statement.integer(3))"
+            }
+            findings.add(
+                .init(
+                    kind: .dangling, entity: place.entity, objectID: place.id, property: relationship.name,
+                    expected: "an object of \(name)", found: found))
+        }
+    }
+
+    /// Checks that both sides of a one-to-one refer to each other.
+    private func compareInverse(_ relationship: RelationshipDescription, _ table: Int, _ column: Int) throws {
+        guard let inverse = relationship.inverseRelationship, !inverse.isTransient, !inverse.isToMany,
+            inverse.inverseRelationship == relationship, scene.plan.keepsColumns(relationship) == false,
+            case .toOne(let other, let back, _, _) = schema.storage(of: inverse)
+        else { return }
+        let (rows, target) = (layout.tables[table], layout.tables[other])
+        let own = SQLName.quoted(rows.columns[column])
+        let statement = try scene.destination.query(
+            """
+            SELECT r.Z_PK, r.Z_ENT, r.\(own), o.\(SQLName.quoted(target.columns[back])) FROM \(SQLName.quoted(rows.name)) AS r NOT INDEXED
+            JOIN \(SQLName.quoted(target.name)) AS o ON o.Z_PK = r.\(own)
+            WHERE o.\(SQLName.quoted(target.columns[back])) IS NOT r.Z_PK AND \(isOwn(table, "r.Z_PK"))
+            """)
+        while try statement.step() {
+            let place = place(statement, table)
+            let name = relationship.destination.definition.name
+            findings.add(
+                .init(
+                    kind: .relationship, entity: place.entity, objectID: place.id, property: relationship.name,
+                    expected: "\(inverse.name) of \(name)/p\(statement.integer(2)) is \(place.id)",
+                    found: statement.isNull(3) ? nil : "\(place.entity)/p\(statement.integer(3))"))
+        }
+    }
+
+    /// Returns the object of a row, if the key and Z_ENT are the first columns of a statement.
+    private func place(_ statement: Statement, _ table: Int) -> (entity: String, id: String) {
+        scene.plan.objectID(
+            table: table, number: statement.isNull(1) ? nil : statement.integer(1), key: statement.integer(0))
+    }
+
+    private func compareHidden(_ table: Int, _ column: Int, _ relationship: RelationshipDescription) throws {
+        let rows = layout.tables[table]
+        let owners = layout.tables[schema.tableIndex(of: relationship.entity)]
+        let own = SQLName.quoted(rows.columns[column])
+        let statement = try scene.destination.query(
+            """
+            SELECT r.Z_PK, r.Z_ENT, r.\(own) FROM \(SQLName.quoted(rows.name)) AS r NOT INDEXED
+            WHERE r.\(own) IS NOT NULL AND \(isOwn(table, "r.Z_PK"))
+            AND NOT EXISTS (SELECT 1 FROM \(SQLName.quoted(owners.name)) AS o WHERE o.Z_PK = r.\(own))
+            """)
+        while try statement.step() {
+            let place = place(statement, table)
+            let name = relationship.entity.definition.name
+            findings.add(
+                .init(
+                    kind: .dangling, entity: place.entity, objectID: place.id, property: relationship.name,
+                    expected: "an object of \(name)",
+                    found: "\(name)/p\(statement.integer(2)), which does not exist"))
+        }
+    }
+
+    /// Checks that both columns of a join table lead to objects of the right entities.
+    private func compareJoin(_ table: Int, _ side: Int, _ relationship: RelationshipDescription) throws {
+        let join = layout.joinTables[table]
+        let (near, far) = (join.sides[side], join.sides[1 - side])
+        let ends = (schema.tableIndex(of: relationship.entity), schema.tableIndex(of: relationship.destination))
+        let target = layout.tables[ends.1]
+        let isSingle = schema.tables[ends.1].entities.count == 1
+        let kinds = isSingle ? "1" : "o.Z_ENT IN (\(numbers(below: relationship.destination)))"
+        let (own, other) = (SQLName.quoted(near.column), SQLName.quoted(far.column))
+        let statement = try scene.destination.query(
+            """
+            SELECT j.\(own), j.\(other), o.Z_ENT FROM \(SQLName.quoted(join.name)) AS j NOT INDEXED
+            LEFT JOIN \(SQLName.quoted(target.name)) AS o ON o.Z_PK = j.\(other)
+            WHERE (o.Z_PK IS NULL OR NOT (\(kinds))) AND \(isOwn(ends.0, "j.\(own)"))
+            """)
+        while try statement.step() {
+            let owner = relationship.entity.definition.name
+            let name = relationship.destination.definition.name
+            findings.add(
+                .init(
+                    kind: .dangling, entity: owner, objectID: "\(owner)/p\(statement.integer(0))",
+                    property: relationship.name, expected: "an object of \(name)",
+                    found: statement.isNull(2)
+                        ? "\(name)/p\(statement.integer(1)), which does not exist"
+                        : "key \(statement.integer(1)) of an object with Z_ENT \(statement.integer(2))"))
+        }
+    }
+
+    /// Finds rows whose Z_ENT belongs to no concrete entity of their table.
+    private func compareEntities() throws {
+        for (index, table) in schema.tables.enumerated() {
+            let root = model.entity(at: table.root)
+            let known = numbers(below: root)
+            let statement = try scene.destination.query(
+                "SELECT Z_PK, Z_ENT FROM \(SQLName.quoted(layout.tables[index].name)) NOT INDEXED "
+                    + "WHERE (Z_ENT IS NULL OR Z_ENT NOT IN (\(known.isEmpty ? "-1" : known)) OR Z_PK < 1) AND \(isOwn(index, "Z_PK"))"
+            )
+            while try statement.step() {
+                let name = root.definition.name
+                findings.add(
+                    .init(
+                        kind: .entity, entity: name, objectID: "\(name)/p\(statement.integer(0))", property: "Z_ENT",
+                        expected: statement.integer(0) < 1 ? "a key of 1 or more" : "one of \(known)",
+                        found: statement.text(1)))
+            }
+        }
+    }
+
+    // MARK: - Uniqueness
+
+    func compareUniqueness() throws {
+        for index in schema.tables.indices {
+            let table = layout.tables[index]
+            for unique in schema.uniqueTerms(ofTable: index) {
+                try scene.checkCancelled()
+                let columns = unique.columns.map { SQLName.quoted(table.columns[$0]) }
+                let present = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+                let condition = unique.condition.map { " AND (\($0))" } ?? ""
+                let list = columns.joined(separator: ", ")
+                let statement = try scene.destination.query(
+                    """
+                    SELECT min(Z_PK), max(Z_PK), count(*), \(list) FROM \(SQLName.quoted(table.name)) NOT INDEXED
+                    WHERE \(present)\(condition) GROUP BY \(list) HAVING count(*) > 1
+                    """)
+                while try statement.step() {
+                    let name = model.entity(at: unique.entity).definition.name
+                    let values = columns.indices.map { VerifiedCell(statement, Int32($0 + 3)).shown ?? "" }
+                    findings.add(
+                        .init(
+                            kind: .unique, entity: name, objectID: "\(name)/p\(statement.integer(1))",
+                            property: unique.attributes.joined(separator: ", "), expected: "one object",
+                            found:
+                                "\(statement.integer(2)) objects with \(values.joined(separator: ", ")), the first is \(name)/p\(statement.integer(0))"
+                        ))
+                }
+            }
+        }
+    }
+
+    // MARK: - Keys
+
+    /// Compares the highest key (Z_MAX) of every root entity.
+    func compareKeys(isRecomputed: Bool) throws {
+        for (index, table) in schema.tables.enumerated() {
+            let name = model.entity(at: table.root).definition.name
+            let number = layout.fileNumber(ofEntity: table.root)
+            let found = scene.destination.primaryKeys.first { $0.number == number }?.maximum
+            let greatest = try scene.destination.greatestKey(table: index, in: layout) ?? 0
+            let isKnown = isRecomputed && scene.plan.obstacles[index] == nil && !scene.isAppended
+            if let expected = scene.rerun?.maximumKey(number)
+                ?? (isKnown && !scene.hasPolicies && !scene.mayReject ? scene.plan.highest[index] : nil)
+            {
+                guard found != expected else { continue }
+                findings.add(
+                    .init(
+                        kind: .maximumKey, entity: name, property: "Z_MAX", expected: String(expected),
+                        found: found.map(String.init)))
+            } else if found ?? 0 < greatest {
+                findings.add(
+                    .init(
+                        kind: .maximumKey, entity: name, property: "Z_MAX", expected: "\(greatest) or more",
+                        found: found.map(String.init)))
+            }
+        }
+    }
+
+    // MARK: - Derived attributes and files
+
+    /// Compares derived attributes that follow from the destination's rows.
+    func compareDerived() throws {
+        try scene.destination.addTextFunctions()
+        let queries = schema.derivedDifferences(scene.plan.derived, numbers: layout.fileNumber(ofEntity:))
+        let known = Set(queries.map(\.attribute))
+        for entity in model.entities {
+            for attribute in entity.attributes where attribute.declaringEntityIndex == entity.index {
+                guard let text = attribute.definition.derivationExpression, schema.column(of: attribute) != nil,
+                    !known.contains(attribute.reference)
+                else { continue }
+                findings.skip("\(entity.definition.name).\(attribute.name)", "it is derived: \(text)")
+            }
+        }
+        for (reference, sql) in queries {
+            let index = schema.tableByEntity[reference.entity]
+            let statement = try scene.destination.query("\(sql) AND \(isOwn(index, "t.Z_PK"))")
+            while try statement.step() {
+                let place = scene.plan.objectID(table: index, number: statement.integer(1), key: statement.integer(0))
+                findings.add(
+                    .init(
+                        kind: .value, entity: place.entity, objectID: place.id, property: reference.name,
+                        expected: statement.text(3), found: statement.text(2)))
+            }
+        }
+    }
+
+    /// Checks the files that rows refer to, in tables whose values are not computed again.
+    func compareExternal() throws {
+        let folder = scene.external.destination
+        for (index, columns) in schema.externalColumns.enumerated() where !columns.isEmpty {
+            let isCompared = scene.plan.obstacles[index] == nil && scene.plan.turns > 0
+            guard !isCompared else { continue }
+            let table = layout.tables[index]
+            for column in columns {
+                let statement = try scene.destination.query(
+                    "SELECT Z_PK, Z_ENT, \(SQLName.quoted(table.columns[column.column])) FROM \(SQLName.quoted(table.name)) NOT INDEXED "
+                        + "WHERE substr(\(SQLName.quoted(table.columns[column.column])), 1, 1) = x'02' AND \(isOwn(index, "Z_PK"))"
+                )
+                while try statement.step() {
+                    guard case .blob(let bytes) = VerifiedCell(statement, 2) else { continue }
+                    let place = scene.plan.objectID(
+                        table: index, number: statement.integer(1), key: statement.integer(0))
+                    let reference = ExternalReference(stored: bytes)
+                    var problem: String?
+                    if let reference {
+                        do throws(MigrationError) {
+                            if try folder.file(reference) == nil { problem = "no file \(reference.name)" }
+                        } catch {
+                            guard error.category == .data else { throw error }
+                            problem = error.message
+                        }
+                    } else {
+                        problem = "a reference to a file by no name of Core Data's"
+                    }
+                    if let problem {
+                        findings.add(
+                            .init(
+                                kind: .external, entity: place.entity, objectID: place.id, property: column.attribute,
+                                expected: "a file", found: problem))
+                    }
+                }
+            }
+        }
+    }
+}

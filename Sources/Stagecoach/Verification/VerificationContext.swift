@@ -1,0 +1,303 @@
+import CoreDataStore
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import SpillStorage
+
+/// The state that the parts of one verification share: both stores, the plan, the ledger, the findings.
+final class VerificationContext {
+    let source: SourceStore
+    let destination: SourceStore
+    let options: MigrationOptions
+    let findings: VerificationFindings
+    let objects: VerifiedObjects
+    let external: VerifiedExternal
+    let ledger: VerificationLedger
+    let plan: VerificationPlan
+    let manager: LookupStub
+    let checkCancelled: () throws -> Void
+    private let progress: VerificationProgress
+    /// The reason why nothing of the source can be computed again; nil if it can.
+    private let obstacle: String?
+    private let rejects: VerificationRejects
+    private let destinationModel: ManagedObjectModel
+    /// The counts of objects by the way in which they were compared.
+    var coverage: VerificationCoverage
+    /// The comparison with a second run of the policies; nil if they did not run.
+    let rerun: RerunVerification?
+    /// True if objects may be missing because they were rejected.
+    let mayReject: Bool
+
+    /// True if objects were rejected, according to a reject file or to the rows compared so far.
+    var hasRejects: Bool { rejects.count > 0 || findings.report.compared.takenForRejected > 0 }
+
+    /// True if the way leads through private stores of other versions.
+    var takesSteps: Bool { obstacle != nil }
+    var isAppended: Bool { options.appendsToExisting }
+    var hasPolicies: Bool { plan.mappings.contains { $0.obstacle != nil } }
+
+    /// Opens both stores.
+    ///
+    /// - Parameter again: the store made by a second run of the policies; nil if they did not run.
+    /// - Throws: the errors of opening the stores, `store.otherModel` (78), `destination.layout` (65).
+    init(
+        _ migration: ChainedMigration, folder: String, findings: VerificationFindings, rejects: VerificationRejects?,
+        again: String?, checkCancelled: @escaping () throws -> Void
+    ) throws {
+        self.findings = findings
+        self.rejects = rejects ?? VerificationRejects()
+        self.checkCancelled = checkCancelled
+        progress = VerificationProgress(migration.progress, cancellation: migration.cancellation)
+        options = migration.options
+        mayReject = migration.options.onInvalid == .reject && rejects == nil
+        let runs = migration.runs
+        obstacle =
+            runs.count == 1
+            ? nil
+            : "the way takes \(runs.count) migrations through private stores (\(runs[0].obstacle ?? "they do not compose"))"
+        destinationModel = runs[runs.count - 1].destination.model
+        let resident = ProcessMemory.currentResident() ?? 0
+        let limit =
+            options.memoryRoom.map { resident + $0 } ?? options.memoryLimit ?? MemoryLimit.standard(resident: resident)
+        let room = limit - resident
+        guard room >= 6 << 20 else {
+            throw MigrationError(
+                "memory.limit", .configuration, "The memory limit of \(limit >> 20) MiB is too small to verify",
+                remedy: "Give --memory-limit \((resident + 12 << 20) >> 20)M or more")
+        }
+        let cache = min(16 << 20, room / (again == nil ? 12 : 16))
+        let value = max(1 << 20, room / 6)
+        func open(_ path: String) throws(MigrationError) -> SourceStore {
+            let store = try SourceStore(
+                path: path, cacheBytes: cache, valueLimit: value, temporaryDirectory: folder)
+            store.limitNeeded = { (resident + 8 * $0) >> 20 + 1 }
+            return store
+        }
+        source = try open(migration.sourcePath)
+        if !options.sourceIsKnownByTables {
+            try StoreMatch.check(source.metadata, against: runs[0].source.model, path: migration.sourcePath)
+        }
+        destination = try open(migration.destinationPath)
+        let layout = try source.layout(for: runs[0].source.model, damage: options.damage)
+        for repair in layout.damages { findings.note(repair.sentence) }
+        for sentence in ValuePredicate.unevaluated(in: destinationModel) { findings.note(sentence) }
+        let target: StoreLayout
+        do {
+            target = try destination.layout(for: destinationModel)
+        } catch {
+            throw MigrationError(
+                "verify.layout", .data, "The destination is no store of the model: \(error.message)",
+                context: error.context, cause: error.cause)
+        }
+        let models = runs.count == 1 ? runs[0].mappingModels : []
+        plan = VerificationPlan(
+            mappings: try VerifiedMapping.all(models, source: runs[0].source.model, destination: destinationModel),
+            turns: models.count, source: layout, destination: target, options: options)
+        let given = ExternalFolder(store: migration.sourcePath)
+        let old = try given.exists() ? given : ExternalFolder(store: source.path)
+        external = VerifiedExternal(source: old, destination: ExternalFolder(store: destination.path))
+        objects = VerifiedObjects(source: source, layout: layout, external: old)
+        coverage = VerificationCoverage(destinationModel, plan.mappings)
+        if let again {
+            rerun = try RerunVerification(
+                open(again), model: destinationModel, external: external.destination, findings: findings)
+        } else {
+            rerun = nil
+        }
+        ledger = try VerificationLedger(in: folder, cacheBytes: cache)
+        manager = LookupStub(plan: plan, ledger: ledger)
+        for store in [source, destination] { store.interrupt(when: progress.pulse) }
+        ledger.connection.interrupt(when: progress.pulse)
+    }
+
+    /// Tells whether a destination object may have existed before an append. Such objects are left out.
+    func isOlder(table: Int, key: Int64) -> Bool {
+        isAppended && (key <= plan.base[table] || plan.obstacles[table] != nil)
+    }
+
+    func close() {
+        objects.release()
+        rerun?.close()
+        ledger.close()
+        try? source.close()
+        try? destination.close()
+    }
+
+    /// Runs all parts. Damage reported by SQLite ends a part, not the verification.
+    func verify() throws {
+        let shares = VerificationShares(plan)
+        progress.begin(rows: shares.all)
+        let structure = StructureVerification(scene: self, model: destinationModel)
+        try part("the file", shares.file) { try structure.compareFile() }
+        findings.report.ranPolicies = rerun != nil
+        try part("the schema", shares.schema) { try structure.compareSchema() }
+        try part("the metadata") { try structure.compareMetadata() }
+        if let obstacle {
+            findings.skip("all objects", obstacle, isRerun: rerun != nil)
+        }
+        try part("the objects") { try compareObjects(shares) }
+        if let rerun { try part("what the policies make") { try rerun.compare(self) } }
+        try part("the references", shares.references) { try structure.compareReferences() }
+        try part("the uniqueness constraints") { try structure.compareUniqueness() }
+        try part("the keys") { try structure.compareKeys(isRecomputed: obstacle == nil) }
+        try part("the derived attributes") { try structure.compareDerived() }
+        try part("the external data") { try structure.compareExternal() }
+        try source.checkUnchanged()
+        try destination.checkUnchanged()
+        findings.report.compared.entities = coverage.entities
+        let missing = findings.report.compared.takenForRejected
+        if missing > 0 {
+            findings.note(
+                (missing == 1
+                    ? "1 object that the mapping model makes is not there: without --reject-file it counts"
+                    : "\(missing) objects that the mapping model makes are not there: without --reject-file they count")
+                    + " as rejected")
+        }
+        for line in coverage.entities where line.checked > 0 && line.mappings.isEmpty {
+            findings.note(
+                "\(line.checked) objects of \(line.entity) are made by no mapping that can be worked out: a policy made them"
+            )
+        }
+    }
+
+    /// Runs a part.
+    ///
+    /// - Parameter rows: the part's share of rows; 0 if it has none, or if parts within it have shares of their own.
+    private func part(_ what: String, _ rows: Int = 0, _ body: () throws -> Void) throws {
+        do {
+            try progress.part(rows, body)
+        } catch let error as MigrationError where error.category == .data {
+            findings.add(
+                .init(
+                    kind: .integrity, entity: error.context.entity, objectID: error.context.objectID,
+                    property: what, expected: "readable", found: error.message))
+        }
+    }
+
+    // MARK: - Objects
+
+    private func compareObjects(_ shares: VerificationShares) throws {
+        let expected = ExpectedObjects(
+            plan: plan, objects: objects, ledger: ledger, manager: manager, findings: findings, rejects: rejects,
+            checkCancelled: checkCancelled)
+        let tables = plan.destination.schema.tables.count
+        try beginPlan(expected)
+        if let obstacle { plan.obstacles = plan.obstacles.map { _ in obstacle } }
+        let counts = try progress.part(shares.expected) { try expected.work(isCounting: false).counts }
+        try settleUncertain()
+        var lines = plan.mappings.map { mapping in
+            let own = counts[mapping.index]
+            let isKnown = mapping.isDeclarative && plan.destinationTable(mapping).flatMap { plan.obstacles[$0] } == nil
+            return VerificationReport.Mapping(
+                name: mapping.name, sourceEntity: mapping.source?.definition.name,
+                destinationEntity: mapping.destination?.definition.name, sourceObjects: own.objects,
+                filtered: own.filtered, rejected: own.rejected, expected: isKnown ? own.made : nil, found: 0,
+                properties: [])
+        }
+        for (table, obstacle) in plan.obstacles.enumerated() {
+            guard let obstacle else { continue }
+            let root = plan.destination.schema.model.entity(at: plan.destination.schema.tables[table].root)
+            for mapping in plan.mappings where plan.destinationTable(mapping) == table {
+                findings.skip(mapping.name, obstacle, isRerun: rerun != nil)
+            }
+            if self.obstacle == nil, rerun == nil {
+                findings.note("The objects of \(root.definition.name) are checked against the model's rules only")
+            }
+            try ledger.execute("DELETE FROM t\(table)")
+        }
+        for table in 0..<tables {
+            try part("the objects of \(plan.destination.tables[table].name)", shares.tables[table]) {
+                let rows = RowVerification(self, table: table)
+                defer {
+                    for mapping in plan.mappings where plan.destinationTable(mapping) == table {
+                        let work = rows.work(mapping)
+                        lines[mapping.index].found = work.found
+                        lines[mapping.index].properties = zip(work.attributes, work.tallies).map { attribute, tally in
+                            VerificationReport.Property(
+                                name: attribute.attribute.name, origin: attribute.origin,
+                                expectedChecksum: tally.expected.text, foundChecksum: tally.found.text,
+                                differing: tally.differing)
+                        }
+                    }
+                }
+                try rows.run()
+            }
+        }
+        findings.report.mappings = lines
+        for pair in plan.linkPairs {
+            guard obstacle == nil else {
+                rerun?.isOpen[pair.index] = true
+                continue
+            }
+            try part(pair.label, shares.links[pair.index]) { try compare(pair) }
+        }
+    }
+
+    /// Sets the keys that the destination had before the run in the plan, if it was appended to.
+    private func beginPlan(_ expected: ExpectedObjects) throws {
+        let tables = plan.destination.schema.tables.count
+        var base = Array(repeating: Int64(0), count: tables)
+        var hasRows = Array(repeating: false, count: tables)
+        plan.begin(base: base, hasRows: hasRows)
+        guard isAppended else { return }
+        let work = try expected.work(isCounting: true)
+        var unclear: [Int] = []
+        for table in 0..<tables {
+            let there = try destination.count(table: table, in: plan.destination)
+            let highest = plan.destination.tables[table].maximumKey
+            // Rejected objects took numbers too, also in previous runs. So the highest key shows where the new objects
+            // begin, whichever were rejected. Policies may take numbers of their own; then the highest key proves
+            // nothing unless objects may be rejected.
+            guard there > work.made[table] || (mayReject || !hasPolicies) && highest != plan.highest[table] else {
+                continue
+            }
+            // If the table was empty, the new objects kept the source's keys, and these may also be keys of older
+            // objects.
+            let greatest = try destination.greatestKey(table: table, in: plan.destination) ?? 0
+            if there <= work.made[table], plan.isKept[table], greatest <= plan.highest[table] { unclear.append(table) }
+            base[table] = max(0, highest - work.given[table])
+            hasRows[table] = true
+        }
+        plan.begin(base: base, hasRows: hasRows)
+        for table in unclear {
+            plan.obstacles[table] = "no reject file tells which of its objects the append added"
+        }
+    }
+
+    private func compare(_ pair: LinkPair) throws {
+        let links = ExpectedLinks(self, pair: pair)
+        if let reason = try links.work() {
+            findings.skip(pair.label, reason, isRerun: rerun != nil)
+            rerun?.isOpen[pair.index] = true
+            findings.report.relationships.append(
+                VerificationReport.Relationship(
+                    entity: pair.near.entity.definition.name, name: pair.near.name,
+                    inverse: pair.far.map { "\($0.entity.definition.name).\($0.name)" }, isRecomputed: false,
+                    expectedLinks: 0, foundLinks: 0, expectedChecksum: "", foundChecksum: "", differing: 0))
+        } else {
+            if !links.knowsOrder {
+                findings.skip("\(pair.label), its order", "an expression gives the members", isRerun: rerun != nil)
+                rerun?.isOpen[pair.index] = true
+            }
+            findings.report.relationships.append(
+                try LinkVerification(scene: self, pair: pair, knowsOrder: links.knowsOrder).run())
+        }
+        ledger.releaseStatements()
+        try ledger.execute(
+            "DROP TABLE IF EXISTS \(pair.table); DROP TABLE IF EXISTS c0; DROP TABLE IF EXISTS c1; DROP TABLE IF EXISTS k"
+        )
+    }
+
+    /// Checks the tables whose numbers a policy may have shifted: they are as expected if the highest key is.
+    private func settleUncertain() throws {
+        for table in plan.isUncertain.indices where plan.isUncertain[table] && plan.obstacles[table] == nil {
+            let root = plan.destination.schema.tables[table].root
+            let number = plan.destination.fileNumber(ofEntity: root)
+            let found = destination.primaryKeys.first { $0.number == number }?.maximum ?? 0
+            if found != plan.highest[table] {
+                plan.obstacles[table] = "a policy may have taken keys of the table"
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import CoreDataStore
+import Diagnostics
+import ManagedModel
+import Mapping
+
+/// The mappings and keys of each destination table, worked out from the models and mapping models by the documented
+/// rules, not taken from the planner.
+final class VerificationPlan {
+    let mappings: [VerifiedMapping]
+    let source: StoreLayout
+    let destination: StoreLayout
+    let turns: Int
+    let options: MigrationOptions
+
+    /// The reason why a destination table's objects cannot be worked out; nil if they can.
+    var obstacles: [String?]
+    /// The highest key given in each destination table, before the mapping model at work, and in the end after the
+    /// last.
+    var highest: [Int64]
+    /// The highest key that each table had before the run, if the store was appended to.
+    var base: [Int64]
+    /// True for destination tables that have rows from before the mapping model at work.
+    var hasRows: [Bool]
+    /// True for destination tables whose numbers a policy may have shifted.
+    var isUncertain: [Bool]
+    /// True for destination tables that keep all keys.
+    var isKept: [Bool]
+
+    init(
+        mappings: [VerifiedMapping], turns: Int, source: StoreLayout, destination: StoreLayout,
+        options: MigrationOptions
+    ) {
+        self.mappings = mappings
+        self.turns = turns
+        self.source = source
+        self.destination = destination
+        self.options = options
+        let tables = destination.schema.tables.count
+        obstacles = Array(repeating: nil, count: tables)
+        highest = Array(repeating: 0, count: tables)
+        base = highest
+        hasRows = Array(repeating: false, count: tables)
+        isUncertain = hasRows
+        isKept = hasRows
+    }
+
+    func begin(base: [Int64], hasRows: [Bool]) {
+        self.base = base
+        highest = base
+        self.hasRows = hasRows
+        obstacles = obstacles.map { _ in nil }
+        isUncertain = isUncertain.map { _ in false }
+        isKept = isKept.map { _ in false }
+    }
+
+    /// The derived attributes that are computed instead of copied.
+    private(set) lazy var derived = DerivedSelection(
+        anew: DerivedColumns.anew(
+            (0..<max(1, turns)).map { turn in
+                let model = MappingModel()
+                model.entityMappings = own(turn).map(\.mapping)
+                return model
+            }, source: source.schema.model, destination: destination.schema.model))
+
+    /// The pairs of the destination's relationships.
+    private(set) lazy var linkPairs = LinkPair.all(
+        in: destination.schema.model, schema: destination.schema, keepsColumns: keepsColumns)
+
+    /// True if both columns of a one-to-one relationship are copied as they stand in every turn; nil if in some turns only.
+    func keepsColumns(_ relationship: RelationshipDescription) -> Bool? {
+        guard let inverse = relationship.inverseRelationship else { return false }
+        var answers: Set<Bool> = []
+        for turn in 0..<turns {
+            let own = own(turn).filter { mapping in
+                [relationship, inverse].contains { mapping.destination?.isKindOf(entity: $0.entity) ?? false }
+            }
+            guard !own.isEmpty else { continue }
+            let (near, far) = (original(of: relationship, own), original(of: inverse, own))
+            answers.insert(
+                own.allSatisfy { $0.excuses && $0.obstacle == nil } && near != nil && far != nil
+                    && near?.inverseRelationship == far && far?.inverseRelationship == near)
+        }
+        return answers.count > 1 ? nil : answers.first ?? false
+    }
+
+    /// The to-one relationship of the source that every mapping copies into a relationship.
+    private func original(
+        of relationship: RelationshipDescription, _ mappings: [VerifiedMapping]
+    ) -> RelationshipDescription? {
+        var found: Set<PropertyReference> = []
+        var original: RelationshipDescription?
+        for mapping in mappings where mapping.destination?.isKindOf(entity: relationship.entity) ?? false {
+            guard let expression = mapping.mapping.relationshipMapping(named: relationship.name)?.valueExpression
+            else { return nil }
+            let path: SourcePath
+            switch try? RelationshipExpression(expression) {
+            case .lookup(_, let argument), .lookupByRelationship(_, let argument): path = argument
+            case .constantNil, nil: return nil
+            }
+            guard path.condition == nil, path.components.count == 1,
+                let read = mapping.source?.relationship(named: path.components[0]), !read.isToMany
+            else { return nil }
+            found.insert(read.reference)
+            original = read
+        }
+        return found.count == 1 ? original : nil
+    }
+
+    /// Tells whether a derived attribute is computed from the destination's own rows and not copied.
+    func isDerived(_ attribute: AttributeDescription, of mapping: VerifiedMapping) -> Bool {
+        guard let form = attribute.definition.derivationExpression.flatMap(DerivationForm.init),
+            let entity = mapping.destination
+        else { return false }
+        return !form.isCarried
+            || derived.anew.contains(DerivedReference(attribute: attribute.reference, entity: entity.index))
+    }
+
+    func sourceTable(_ mapping: VerifiedMapping) -> Int? { mapping.source.map(source.schema.tableIndex(of:)) }
+    func destinationTable(_ mapping: VerifiedMapping) -> Int? {
+        mapping.destination.map(destination.schema.tableIndex(of:))
+    }
+
+    /// Returns the mappings of one mapping model.
+    func own(_ turn: Int) -> [VerifiedMapping] { mappings.filter { $0.turn == turn } }
+
+    /// Tells whether a mapping model has mappings with a policy, or with objects that an expression gives.
+    func hasPolicies(_ turn: Int) -> Bool { own(turn).contains { $0.obstacle != nil } }
+
+    /// Returns the mapping that a lookup by an entity mapping's name reaches: at most one.
+    func named(_ name: String, turn: Int) -> [VerifiedMapping] {
+        if let own = own(turn).first(where: { $0.name == name }) { return [own] }
+        return mappings.last { $0.turn < turn && $0.name == name }.map { [$0] } ?? []
+    }
+
+    /// Returns the mappings that a lookup by a relationship's name reaches, in mapping order. Of several with the same
+    /// name, the latest counts.
+    func answering(turn: Int) -> [VerifiedMapping] {
+        let own = own(turn)
+        var names = Set(own.map(\.name))
+        let earlier = mappings.filter { $0.turn < turn }.reversed().filter { names.insert($0.name).inserted }
+        return earlier.reversed() + own
+    }
+
+    /// Tells whether the rows of a table keep their keys in a mapping model's run.
+    func keepsKeys(table: Int, turn: Int) -> Bool {
+        let into = own(turn).filter { destinationTable($0) == table }
+        guard !hasRows[table], choice(table: table, turn: turn) != .sequential,
+            !into.contains(where: { $0.obstacle != nil })
+        else { return false }
+        let read = into.compactMap(\.source)
+        return !read.isEmpty && Set(read.map { source.schema.tableIndex(of: $0) }).count == 1
+            && Set(read.map(\.index)).count == read.count
+    }
+
+    private func choice(table: Int, turn: Int) -> KeyChoice {
+        guard options.keys == .auto, let plan = options.plan, plan.models.indices.contains(turn) else {
+            return options.keys
+        }
+        let schema = destination.schema
+        let root = schema.model.entity(at: schema.tables[table].root).definition.name
+        let saved = plan.models[turn].tables.first { $0.rootEntity == root }
+        return saved?.keys == .sequential ? .sequential : .auto
+    }
+
+    /// Returns `Entity/p<key>` of a destination object, by the mapping that makes it.
+    func objectID(_ mapping: Int, _ key: Int64) -> String {
+        "\(mappings[mapping].destination?.definition.name ?? "?")/p\(key)"
+    }
+
+    /// Returns `Entity/p<key>` of a destination row, by its Z_ENT.
+    func objectID(table: Int, number: Int64?, key: Int64) -> (entity: String, id: String) {
+        let model = destination.schema.model
+        let number = number.flatMap { Int(exactly: $0) } ?? 0
+        let entity =
+            destination.entity(inTable: table, forFileNumber: number) ?? destination.schema.tables[table].root
+        let name = model.entity(at: entity).definition.name
+        return (name, "\(name)/p\(key)")
+    }
+}

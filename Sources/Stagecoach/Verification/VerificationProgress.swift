@@ -1,0 +1,94 @@
+import CoreDataStore
+
+/// Measures the progress of a verification by the steps of SQLite's virtual machine, because everything in it reads and
+/// writes through SQLite.
+///
+/// Each part has a share of rows, about as many as it reads. The share is counted down at a measured pace, never beyond
+/// its end, and is complete when the part ends. At the same steps the verification checks whether it has been
+/// cancelled: a check of all pages has no rows at which to do so.
+///
+/// Memory: a few numbers.
+final class VerificationProgress {
+    /// The number of rows that 100,000 steps read: 40 to 80 steps a row, measured.
+    private static let rowsPerPulse = 1700
+
+    private let counter: ProgressCounter
+    private let cancellation: CancellationFlag
+    private var done = 0
+    private var end = 0
+
+    init(_ counter: ProgressCounter, cancellation: CancellationFlag) {
+        self.counter = counter
+        self.cancellation = cancellation
+    }
+
+    /// The closure that a connection calls every 100,000 steps, some milliseconds apart
+    /// (``Connection/interrupt(when:)``).
+    var pulse: () -> Bool {
+        { [weak self] in
+            guard let self else { return false }
+            if done < end {
+                let rows = min(Self.rowsPerPulse, end - done)
+                done += rows
+                counter.advance(rows: rows)
+            }
+            return cancellation.error != nil
+        }
+    }
+
+    /// Sets the number of rows in all parts together.
+    func begin(rows: Int) {
+        counter.go(to: 0)
+        counter.enter(pass: 0, of: 0)
+        counter.begin(.verify)
+        counter.expect(rows: rows)
+    }
+
+    /// Runs a part with a share of rows.
+    ///
+    /// - Throws: the error of a cancellation, instead of the one that SQLite reports for it.
+    func part<Result>(_ rows: Int, _ body: () throws -> Result) throws -> Result {
+        end = done + rows
+        defer {
+            counter.advance(rows: end - done)
+            done = end
+        }
+        do { return try body() } catch {
+            throw cancellation.error ?? error
+        }
+    }
+}
+
+/// The estimated number of rows that each part of a verification reads, judged by the highest keys of the tables, which
+/// are known before anything is counted.
+struct VerificationShares {
+    /// The shares of SQLite's own check, of the check of the schema, and of the references.
+    let file: Int
+    let schema: Int
+    let references: Int
+    /// The share of the source's objects, which are numbered.
+    let expected: Int
+    /// The share of each destination table's objects, compared attribute by attribute.
+    let tables: [Int]
+    /// The share of each relationship's links together with its inverse's, by ``LinkPair/index``.
+    let links: [Int]
+
+    var all: Int { file + schema + references + expected + tables.reduce(0, +) + links.reduce(0, +) }
+
+    init(_ plan: VerificationPlan) {
+        // A damaged file may give highest keys too large to be summed.
+        func rows(_ table: SourceTable) -> Int { Int(clamping: min(max(0, table.maximumKey), 1 << 32)) }
+        let keys = plan.destination.tables.map(rows)
+        let objects = keys.reduce(0, +)
+        file = objects
+        schema = objects / 4
+        references = objects
+        expected = plan.mappings.reduce(0) { $0 + (plan.sourceTable($1).map { rows(plan.source.tables[$0]) } ?? 0) }
+        tables = keys.map { $0 * 3 }
+        let model = plan.destination.schema
+        links = plan.linkPairs.map { pair in
+            let near = keys[model.tableIndex(of: pair.near.entity)]
+            return 2 * (near + (pair.far.map { keys[model.tableIndex(of: $0.entity)] } ?? 0))
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import CoreDataStore
+import Diagnostics
+
+/// Compares values of attributes that allow external storage, whether their bytes are in a column or in a file.
+///
+/// Memory: 256 KiB while a file is read.
+struct VerifiedExternal {
+    let source: ExternalFolder
+    let destination: ExternalFolder
+
+    struct Problem {
+        /// True if the difference counts as one of a file: the destination's file is missing or damaged, or holds other
+        /// bytes.
+        let isFile: Bool
+        let expected: String?
+        let found: String?
+    }
+
+    struct Outcome {
+        let expected: UInt64
+        let found: UInt64
+        let problem: Problem?
+    }
+
+    private enum Content {
+        case null
+        case bytes(count: Int, hash: UInt64)
+        case missing(String)
+        case damaged(String)
+
+        var hash: UInt64 {
+            switch self {
+            case .null: 0x55
+            case .bytes(let count, let hash): VerificationChecksum.mix(hash ^ UInt64(truncatingIfNeeded: count))
+            case .missing: 0x66
+            case .damaged: 0x77
+            }
+        }
+
+        var shown: String? {
+            switch self {
+            case .null: nil
+            case .bytes(let count, let hash): "\(count) bytes, hash " + String(hash, radix: 16)
+            case .missing(let name): "no file \(name)"
+            case .damaged(let what): what
+            }
+        }
+    }
+
+    /// Compares two values.
+    ///
+    /// - Parameter expected: the value as the source's column has it.
+    /// - Throws: `external.unreadable` (74, 77).
+    func compare(_ expected: VerifiedCell, _ found: VerifiedCell) throws(MigrationError) -> Outcome {
+        let old = try content(expected, in: source)
+        let new = try content(found, in: destination)
+        func outcome(_ problem: Problem?) -> Outcome {
+            Outcome(expected: old.hash, found: problem == nil ? old.hash : new.hash, problem: problem)
+        }
+        switch (old, new) {
+        case (.null, .null): return outcome(nil)
+        // A file that is missing in the source cannot exist in the destination.
+        case (.missing, .missing), (.damaged, .damaged): return outcome(nil)
+        case (.bytes(let count, let hash), .bytes(let other, let otherHash)) where count == other && hash == otherHash:
+            return outcome(nil)
+        case (_, .missing), (_, .damaged):
+            return outcome(Problem(isFile: true, expected: old.shown, found: new.shown))
+        default:
+            // If the destination's value is in a file, other bytes count as a difference of the file.
+            let isFile: Bool
+            if case .blob(let bytes) = found { isFile = ExternalReference.isReference(bytes) } else { isFile = false }
+            return outcome(Problem(isFile: isFile, expected: old.shown, found: new.shown))
+        }
+    }
+
+    private func content(_ cell: VerifiedCell, in folder: ExternalFolder) throws(MigrationError) -> Content {
+        guard case .blob(let bytes) = cell else {
+            if case .null = cell { return .null }
+            return .bytes(count: -1, hash: cell.hash)
+        }
+        guard ExternalReference.isReference(bytes) else { return Self.hash([bytes]) }
+        guard let reference = ExternalReference(stored: bytes) else {
+            return .damaged("a reference to a file by no name of Core Data's")
+        }
+        do throws(MigrationError) {
+            guard let file = try folder.file(reference) else { return .missing(reference.name) }
+            var sum = StreamedHash(isText: false)
+            sum.add([ExternalReference.inlineMarker])
+            try file.read { part throws(MigrationError) in sum.add(part) }
+            return .bytes(count: file.count + 1, hash: sum.value)
+        } catch {
+            guard error.category == .data else { throw error }
+            return .damaged(error.message)
+        }
+    }
+
+    private static func hash(_ parts: [UnsafeRawBufferPointer]) -> Content {
+        var sum = StreamedHash(isText: false)
+        for part in parts { sum.add(part) }
+        return .bytes(count: parts.reduce(0) { $0 + $1.count }, hash: sum.value)
+    }
+}
+
+/// A hash over bytes that come in parts, independent of how they are divided: FNV-1a, with the bits mixed at the end.
+struct StreamedHash {
+    private var state: UInt64
+
+    init(isText: Bool) { state = 0xCBF2_9CE4_8422_2325 ^ (isText ? 1 : 0) }
+
+    mutating func add(_ bytes: some Sequence<UInt8>) {
+        for byte in bytes { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    }
+
+    var value: UInt64 { VerificationChecksum.mix(state) }
+}

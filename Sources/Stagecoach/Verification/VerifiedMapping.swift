@@ -1,0 +1,78 @@
+import CoreDataStore
+import Diagnostics
+import ManagedModel
+import Mapping
+
+/// An entity mapping as a verification reads it, with its entities, its filter, and the reason why its objects cannot
+/// be worked out.
+struct VerifiedMapping {
+    /// The position among all mappings of the run's mapping models.
+    let index: Int
+    /// The position of its mapping model.
+    let turn: Int
+    let mapping: EntityMapping
+    let name: String
+    let source: EntityDescription?
+    let destination: EntityDescription?
+    let filter: SourcePredicate?
+    /// The reason why its objects cannot be worked out. Nil if the default policy makes one object for each source
+    /// object of the entity that passes the filter.
+    let obstacle: String?
+    /// True if the mapping model takes broken rules of the source as warnings.
+    let excuses: Bool
+
+    /// Returns the mappings of all mapping models.
+    ///
+    /// - Throws: `mapping.unknownEntity` (78), `expression.…` for an invalid filter.
+    static func all(
+        _ models: [MappingModel], source: ManagedObjectModel, destination: ManagedObjectModel
+    ) throws(MigrationError) -> [VerifiedMapping] {
+        var all: [VerifiedMapping] = []
+        for (turn, model) in models.enumerated() {
+            for mapping in model.entityMappings ?? [] {
+                all.append(
+                    try VerifiedMapping(
+                        mapping, index: all.count, turn: turn, excuses: model.rulesOfTheSource == .warn, source,
+                        destination))
+            }
+        }
+        return all
+    }
+
+    private init(
+        _ mapping: EntityMapping, index: Int, turn: Int, excuses: Bool, _ sourceModel: ManagedObjectModel,
+        _ destinationModel: ManagedObjectModel
+    ) throws(MigrationError) {
+        func entity(_ name: String?, _ model: ManagedObjectModel) throws(MigrationError) -> EntityDescription? {
+            guard let name else { return nil }
+            guard let found = model.entity(named: name) else {
+                throw MigrationError(
+                    "mapping.unknownEntity", .configuration, "There is no entity \(name)",
+                    context: .init(entity: name, entityMapping: mapping.name))
+            }
+            return found
+        }
+        self.index = index
+        self.turn = turn
+        self.mapping = mapping
+        self.excuses = excuses
+        name = mapping.name ?? ""
+        source = try entity(mapping.sourceEntityName, sourceModel)
+        destination = try entity(mapping.destinationEntityName, destinationModel)
+        var filter = mapping.sourceFilter.flatMap { $0.node == .constant(true) ? nil : $0 }
+        var obstacle: String?
+        switch mapping.sourceFetch {
+        case .all: filter = nil
+        case .filtered(let format): if mapping.sourceFilter == nil { filter = try SourcePredicate(format: format) }
+        case .other: obstacle = "an expression gives its source objects"
+        }
+        if mapping.hasPolicy { obstacle = "the policy \(mapping.entityMigrationPolicyClassName ?? "") makes them" }
+        self.filter = filter
+        self.obstacle = obstacle
+    }
+
+    /// True if the default policy makes one object for each source object.
+    var isDeclarative: Bool { source != nil && destination != nil && obstacle == nil }
+
+    func sourceID(_ key: Int64) -> String { "\(source?.definition.name ?? "?")/p\(key)" }
+}

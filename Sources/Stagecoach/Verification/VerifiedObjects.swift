@@ -1,0 +1,278 @@
+import CoreDataStore
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import Rows
+
+/// A source object for the evaluator. Its values are read on demand.
+final class EvaluatedSource: NSObject, ExpressionObject {
+    let entity: EntityDescription
+    let table: Int
+    let key: Int64
+    private let objects: VerifiedObjects
+
+    init(entity: EntityDescription, table: Int, key: Int64, objects: VerifiedObjects) {
+        self.entity = entity
+        self.table = table
+        self.key = key
+        self.objects = objects
+    }
+
+    func expressionValue(forKey key: String) throws -> Any? { try objects.value(of: self, key) }
+    var expressionEntityName: String? { entity.definition.name }
+    var expressionEntity: EntityDescription? { entity }
+
+    override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? EvaluatedSource else { return false }
+        return other.table == table && other.key == key
+    }
+    override var hash: Int { key.hashValue ^ table }
+}
+
+/// The identity of a source object, for the evaluator.
+final class VerifiedObjectID: NSObject, ExpressionObjectID {
+    let entity: EntityDescription
+    private let key: Int64
+    private let storeUUID: String
+
+    init(_ object: EvaluatedSource, storeUUID: String) {
+        entity = object.entity
+        key = object.key
+        self.storeUUID = storeUUID
+    }
+
+    var isTemporaryID: Bool { false }
+
+    func uriRepresentation() -> URL {
+        URL(string: "x-coredata://\(storeUUID)/\(entity.definition.name)/p\(key)") ?? URL(fileURLWithPath: "/")
+    }
+}
+
+/// A destination object that a lookup gives; it has no values here.
+final class VerifiedResult: NSObject {
+    /// The index of the entity mapping that made it.
+    let mapping: Int
+    let sourceKey: Int64
+    let key: Int64
+
+    init(mapping: Int, sourceKey: Int64, key: Int64) {
+        self.mapping = mapping
+        self.sourceKey = sourceKey
+        self.key = key
+    }
+
+    override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? VerifiedResult else { return false }
+        return other.mapping == mapping && other.key == key
+    }
+    override var hash: Int { key.hashValue ^ mapping }
+}
+
+/// Reads the source's objects one by one.
+///
+/// Memory: a row of each table, and the members of the relationship that is read, at most ``mostMembers``.
+final class VerifiedObjects {
+    /// The largest number of members of one relationship made into objects at a time.
+    static let mostMembers = 100_000
+
+    let source: SourceStore
+    let layout: StoreLayout
+    let external: ExternalFolder
+    private var readers: [Int: PointReader] = [:]
+    private var rows: [Int: Row] = [:]
+
+    private final class Row {
+        var batch: RowBatch
+        var key: Int64?
+
+        init(columns: Int) { batch = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096) }
+    }
+
+    init(source: SourceStore, layout: StoreLayout, external: ExternalFolder) {
+        self.source = source
+        self.layout = layout
+        self.external = external
+    }
+
+    func release() {
+        readers = [:]
+        rows = [:]
+    }
+
+    func object(table: Int, key: Int64) throws(MigrationError) -> EvaluatedSource? {
+        guard let row = try row(table: table, key: key) else { return nil }
+        let number = row.batch[0, EntityTable.entityColumn]
+        let file = number.kind == .integer ? Int(truncatingIfNeeded: number.integerValue) : 0
+        guard let entity = layout.entity(inTable: table, forFileNumber: file) else { return nil }
+        return EvaluatedSource(
+            entity: layout.schema.model.entity(at: entity), table: table, key: key, objects: self)
+    }
+
+    private func row(table: Int, key: Int64) throws(MigrationError) -> Row? {
+        let columns = layout.schema.tables[table].columns.count
+        let row = rows[table] ?? Row(columns: columns)
+        rows[table] = row
+        if row.key == key { return row }
+        let reader: PointReader
+        if let known = readers[table] {
+            reader = known
+        } else {
+            reader = try source.pointReader(table: table, columns: (0..<columns).map { .own($0) }, in: layout)
+            readers[table] = reader
+        }
+        row.batch.removeAll()
+        row.key = nil
+        guard try reader.fetch(key, into: &row.batch) else { return nil }
+        row.key = key
+        return row
+    }
+
+    func value(of object: EvaluatedSource, _ name: String) throws -> Any? {
+        if let attribute = object.entity.attribute(named: name) {
+            guard let column = layout.schema.column(of: attribute),
+                let row = try row(table: object.table, key: object.key)
+            else { return nil }
+            let value = try ValueBridge.object(
+                row.batch[0, column], in: row.batch, type: attribute.attributeType,
+                isExternal: attribute.definition.allowsExternalBinaryDataStorage)
+            guard let stored = value as? ExternalFileReference else { return value }
+            guard let reference = stored.reference, let file = try external.file(reference) else {
+                throw VerificationObstacle("a file of external data is missing")
+            }
+            guard file.count <= source.valueLimit else { throw VerificationObstacle("an external value is too large") }
+            return Data(try file.contents())
+        }
+        if let composite = object.entity.composite(named: name) {
+            return try CompositeValue.dictionary(of: composite, in: object.entity) { try value(of: object, $0) }
+        }
+        guard let relationship = object.entity.relationship(named: name) else {
+            switch name {
+            case "objectID": return VerifiedObjectID(object, storeUUID: source.metadata.uuid)
+            case "entity": return object.entity
+            default: break
+            }
+            throw VerificationObstacle("\(object.entity.definition.name) has no property \(name)")
+        }
+        let target = layout.schema.tableIndex(of: relationship.destination)
+        if case .toOne(_, let column, _, _) = layout.schema.storage(of: relationship) {
+            guard let row = try row(table: object.table, key: object.key) else { return nil }
+            let cell = row.batch[0, column]
+            guard cell.kind == .integer else { return nil }
+            return try self.object(table: target, key: cell.integerValue)
+        }
+        var members: [EvaluatedSource] = []
+        for member in try memberKeys(of: object.key, relationship) {
+            if let found = try self.object(table: target, key: member) { members.append(found) }
+        }
+        return relationship.isOrdered ? NSOrderedSet(array: members) : NSSet(array: members)
+    }
+
+    private func memberKeys(of key: Int64, _ relationship: RelationshipDescription) throws -> [Int64] {
+        let cursor: MemberCursor
+        switch layout.schema.storage(of: relationship) {
+        case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
+            cursor = try source.members(
+                table: table, column: column, owner: key, orderColumn: relationship.isOrdered ? order : nil,
+                in: layout)
+        case .join(let table, let side):
+            cursor = try source.joined(joinTable: table, side: side, key: key, in: layout)
+        case .toOne, .none: return []
+        }
+        var keys: [Int64] = []
+        while let member = try cursor.next() {
+            guard keys.count < Self.mostMembers else {
+                throw VerificationObstacle("an object has more than \(Self.mostMembers) members")
+            }
+            keys.append(member.key)
+        }
+        return keys
+    }
+}
+
+/// A reason why something cannot be computed again.
+struct VerificationObstacle: Error {
+    let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+
+    /// Returns the reason given by an error of an evaluation.
+    static func reason(of error: any Error) -> String {
+        if let obstacle = error as? VerificationObstacle { return obstacle.reason }
+        if let error = error as? MigrationError {
+            if let cause = error.cause { return reason(of: cause) }
+            return error.message
+        }
+        return "\(error)"
+    }
+}
+
+/// The `$manager` of evaluated expressions. It answers lookups from the verification's own pairs.
+final class LookupStub: NSObject, ExpressionFunctions {
+    private let plan: VerificationPlan
+    private let ledger: VerificationLedger
+    /// The position of the mapping model at work. Lookups by name reach its mappings, or else the latest previous ones.
+    var turn = 0
+    /// The entity mapping whose expressions are evaluated.
+    private var current: EntityMapping?
+
+    init(plan: VerificationPlan, ledger: VerificationLedger) {
+        self.plan = plan
+        self.ledger = ledger
+    }
+
+    private static let byName = [
+        "destinationInstancesForEntityMappingNamed:sourceInstances:",
+        "destinationInstancesForEntityMappingName:sourceInstances:",
+    ]
+    private static let byRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
+
+    private static let properties = ["currentEntityMapping", "mappingModel", "sourceModel", "destinationModel"]
+
+    /// Sets the entity mapping whose expressions are evaluated from now on.
+    func enter(_ mapping: VerifiedMapping) {
+        turn = mapping.turn
+        current = mapping.mapping
+    }
+
+    func knows(selector: String) -> Bool {
+        Self.byName.contains(selector) || selector == Self.byRelationship || Self.properties.contains(selector)
+    }
+
+    private func property(_ name: String) -> Any? {
+        switch name {
+        case "currentEntityMapping": return current
+        case "sourceModel": return plan.source.schema.model
+        case "destinationModel": return plan.destination.schema.model
+        default:
+            let model = MappingModel()
+            model.entityMappings = plan.own(turn).map(\.mapping)
+            return model
+        }
+    }
+
+    func call(selector: String, arguments: [Any?]) throws -> Any? {
+        if Self.properties.contains(selector) { return property(selector) }
+        guard knows(selector: selector), arguments.count == 2, let name = arguments[0] as? String else {
+            throw VerificationObstacle("the expression calls \(selector)")
+        }
+        let mappings = selector == Self.byRelationship ? plan.answering(turn: turn) : plan.named(name, turn: turn)
+        let sources: [Any]
+        switch arguments[1] {
+        case let set as NSOrderedSet: sources = set.array
+        case let set as NSSet:
+            sources = set.allObjects.compactMap { $0 as? EvaluatedSource }.sorted { $0.key < $1.key }
+        case let array as [Any]: sources = array
+        case let object as EvaluatedSource: sources = [object]
+        default: sources = []
+        }
+        let found = NSMutableOrderedSet()
+        for case let object as EvaluatedSource in sources {
+            for mapping in mappings where mapping.isDeclarative && plan.sourceTable(mapping) == object.table {
+                let key = try ledger.integer("SELECT d FROM m\(mapping.index) WHERE s=?1", object.key)
+                if let key { found.add(VerifiedResult(mapping: mapping.index, sourceKey: object.key, key: key)) }
+            }
+        }
+        return found.array
+    }
+}

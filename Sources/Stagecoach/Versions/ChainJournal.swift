@@ -1,0 +1,154 @@
+import Diagnostics
+import Foundation
+import Glibc
+import SpillStorage
+
+/// The journal of a chain of versions, in the chain's folder. Runs that it lists as done are not repeated after the
+/// process was killed.
+///
+/// It consists of records of a ``RunJournal``: the inputs with which the chain began, then the report of each run in
+/// order. The last run's record also identifies the destination.
+final class ChainJournal {
+    private static let headerKind: UInt32 = 1
+    private static let runKind: UInt32 = 2
+
+    /// The record of a run that is done.
+    private struct Run: Codable {
+        var report: MigrationReport
+        /// The destination file, for the last run.
+        var destination: JournalRecord.Publication.File?
+    }
+
+    private let journal: RunJournal
+    /// A second copy of the journal's contents. Without it, a damaged journal would let a chain append its objects a
+    /// second time.
+    private let copy: RecordSlot?
+    private let header: RunJournal.Record
+    private var runs: [Run] = []
+    /// Notes for the report about a journal that could not be used.
+    let notes: [String]
+
+    /// The reports of the runs that are done, in order.
+    var reports: [MigrationReport] { runs.map(\.report) }
+
+    /// Resumes a chain's journal, or begins a new one and clears the folder.
+    ///
+    /// - Parameter damage: the damage found in the chain's files, because of which the chain begins anew; nil if none
+    ///   is known.
+    /// - Throws: `resume.changed` (78) if the chain differs from the one that was begun; `journal.full`, `journal.io`
+    ///   (74).
+    init(in stores: ChainStores, inputs: MigrationPlan.Inputs, restarts: Bool, damage: String? = nil) throws {
+        header = RunJournal.Record(kind: Self.headerKind, body: Array(try JSONEncoder().encode(inputs)))
+        var damage = damage
+        if !restarts, damage == nil {
+            if let found = try Self.read(stores.journalPath) {
+                let differences = found.inputs.differences(from: inputs)
+                let isOver = try found.runs.last?.destination?.isPlaced() ?? false
+                guard !differences.isEmpty else {
+                    runs = found.runs
+                    notes = []
+                    copy = try? RecordSlot(Self.copyPath(stores.journalPath))
+                    if let contents = found.contents {
+                        journal = try RunJournal(continuing: stores.journalPath, after: contents)
+                    } else {
+                        journal = try RunJournal(creating: stores.journalPath)
+                        try journal.append(header)
+                        for run in runs { try journal.append(Self.record(run)) }
+                    }
+                    return
+                }
+                guard isOver else {
+                    throw MigrationError(
+                        "resume.changed", .configuration,
+                        "An earlier run to this destination did not end, and this one differs from it: "
+                            + differences.prefix(5).joined(separator: "; "),
+                        remedy: "Run the earlier command to go on, or give --restart to begin anew",
+                        context: .init(path: stores.path))
+                }
+            } else if try DestinationPath.status(stores.journalPath) != nil {
+                damage = "it is damaged, or of another version of this program"
+            }
+        }
+        notes =
+            damage.map { ["The journal of the killed run could not be used: \($0); the migration began anew"] } ?? []
+        stores.beginAnew()
+        copy = try? RecordSlot(Self.copyPath(stores.journalPath))
+        journal = try RunJournal(creating: stores.journalPath)
+        try journal.append(header)
+        try journal.synchronizeFolder()
+    }
+
+    /// Notes that a run is done.
+    ///
+    /// - Parameter destination: the path of the destination, for the last run; else nil.
+    func note(_ report: MigrationReport, destination: String?) throws {
+        let run = Run(report: report, destination: try destination.map { try .init($0, part: $0) })
+        try journal.append(Self.record(run))
+        runs.append(run)
+        var writer = StateWriter()
+        writer.write(bytes: header.body)
+        for run in runs { writer.write(bytes: try Self.record(run).body) }
+        // A copy that cannot be written is no error: the journal has the same contents.
+        try? copy?.write(writer.bytes)
+    }
+
+    private static func record(_ run: Run) throws -> RunJournal.Record {
+        RunJournal.Record(kind: runKind, body: Array(try JSONEncoder().encode(run)))
+    }
+
+    /// Tells whether the file at the destination is the one that the last run made.
+    ///
+    /// - Throws: `destination.io` (74), `destination.permission` (77).
+    func isPublished() throws(MigrationError) -> Bool { try runs.last?.destination?.isPlaced() ?? false }
+
+    /// Tells whether a chain to a destination was begun and did not end. The file at the destination may then be its
+    /// own.
+    ///
+    /// - Throws: `journal.io` (74).
+    static func isUnderWay(to destination: String, _ options: MigrationOptions) throws(MigrationError) -> Bool {
+        guard !options.restarts else { return false }
+        let place = DestinationPath(path: destination)
+        if let earlier = try InterruptedRun.read(beside: place), earlier.publication != nil { return true }
+        let path = ChainStores.folder(beside: place, asked: options.workDirectory) + "/chain.journal"
+        return try read(path)?.runs.last?.destination?.isPlaced() ?? false
+    }
+
+    /// Returns the path of the second copy.
+    static func copyPath(_ journal: String) -> String { journal + "-copy" }
+
+    /// The contents of a journal or of its copy, whichever lists more runs.
+    private struct Found {
+        let inputs: MigrationPlan.Inputs
+        let runs: [Run]
+        /// The contents of the journal; nil if they come from the copy.
+        let contents: RunJournal.Contents?
+
+        /// Decodes the records; nil if they are not those of a chain.
+        init?(header: [UInt8]?, runs: [[UInt8]], contents: RunJournal.Contents?) {
+            guard let header, let inputs = try? JSONDecoder().decode(MigrationPlan.Inputs.self, from: Data(header))
+            else { return nil }
+            let decoded = runs.compactMap { try? JSONDecoder().decode(Run.self, from: Data($0)) }
+            guard decoded.count == runs.count else { return nil }
+            (self.inputs, self.runs, self.contents) = (inputs, decoded, contents)
+        }
+    }
+
+    private static func read(_ path: String) throws(MigrationError) -> Found? {
+        var found: Found?
+        if let contents = try RunJournal.read(path), !contents.isDamaged, contents.records.first?.kind == headerKind,
+            contents.records.dropFirst().allSatisfy({ $0.kind == runKind })
+        {
+            let bodies = contents.records.map(\.body)
+            found = Found(header: bodies.first, runs: Array(bodies.dropFirst()), contents: contents)
+        }
+        guard let bytes = try RecordSlot.read(copyPath(path)) else { return found }
+        var reader = StateReader(bytes)
+        var bodies: [[UInt8]] = []
+        while !reader.isAtEnd {
+            guard let body = try? reader.block() else { return found }
+            bodies.append(body)
+        }
+        let copy = Found(header: bodies.first, runs: Array(bodies.dropFirst()), contents: nil)
+        return (copy?.runs.count ?? -1) > (found?.runs.count ?? -1) ? copy : found
+    }
+}

@@ -1,0 +1,62 @@
+/// The state that a migration in a chain of versions takes over from the previous runs.
+struct ChainPosition {
+    /// The map from the chain's source to this run's source, in SQLite; nil if none is wanted, or for the first run.
+    var idMap: String?
+    /// The reject files of the previous runs.
+    var rejectFiles: [String] = []
+    /// The expected number of objects of each entity in a source that does not exist yet, if the run is only planned;
+    /// else nil.
+    var expected: [String: Int]?
+    /// True if the checksums of the store's pages are kept beside it, for a chain that resumes from it after it was
+    /// killed.
+    var keepsSums = false
+}
+
+/// One run of a chain of versions, with its report.
+public struct ChainStepReport: Sendable, Codable {
+    /// The version that it began with; nil if it has no name.
+    public var sourceVersion: String?
+    /// The version that it ended with; nil if it has no name.
+    public var destinationVersion: String?
+    /// The versions between the run's fused steps.
+    public var through: [String]
+    /// The files of the mapping models of each fused step, `inferred` if there is none.
+    public var mappings: [String]
+    /// The report of its migration.
+    public var report: MigrationReport
+}
+
+/// The plan of a chain's runs.
+public struct ChainPlan: Sendable, Codable {
+    /// Steps that run as one migration.
+    public struct Run: Sendable, Codable {
+        /// The steps that run as one migration.
+        public var steps: [Step]
+        /// The reason why the next steps are not fused with these; nil for the last.
+        public var obstacle: String?
+        /// The run's plan. For all but the first run it is based on the objects that the previous runs are expected to
+        /// make: as many as they read. The actual source cannot be known beforehand, so the plan's inputs do not
+        /// describe it.
+        public var plan: MigrationPlan
+        /// The entity mappings, `source → destination` by name, in order.
+        public var entityMappings: [String]
+    }
+
+    /// One step from version to version.
+    public struct Step: Sendable, Codable {
+        /// The version that it begins with; nil if it has no name.
+        public var source: String?
+        /// The version that it ends with; nil if it has no name.
+        public var destination: String?
+        /// The files of the mapping models in turn, or `inferred`.
+        public var mapping: String
+    }
+
+    /// The current version of the format of a saved chain plan.
+    public static let currentFormatVersion = 1
+
+    /// The version of the format in which the plan is saved.
+    public var formatVersion = ChainPlan.currentFormatVersion
+    /// The migrations, in order.
+    public var runs: [Run]
+}

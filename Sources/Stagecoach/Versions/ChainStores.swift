@@ -1,0 +1,148 @@
+import Diagnostics
+import Foundation
+import Glibc
+import SpillStorage
+
+/// The private stores between the runs of a chain, in one locked folder: `.NAME.stagecoach-chain` beside the
+/// destination, or in the folder that was asked for.
+///
+/// A run's source is removed as soon as the run has ended, so there are at most two stores.
+final class ChainStores {
+    private let folder: WorkDirectory
+
+    /// The path of the chain's journal.
+    var journalPath: String { "\(folder.path)/chain.journal" }
+    var path: String { folder.path }
+
+    /// Returns the folder of a chain to a destination.
+    static func folder(beside place: DestinationPath, asked: String?) -> String {
+        "\(asked ?? place.folder)/.\(place.name).stagecoach-chain"
+    }
+
+    /// Creates and locks the folder.
+    ///
+    /// - Throws: `destination.busy` (75) if another chain makes the same destination, `work.create` (73).
+    init(beside place: DestinationPath, folder asked: String?) throws(MigrationError) {
+        folder = try WorkDirectory(path: Self.folder(beside: place, asked: asked))
+    }
+
+    /// Removes the files of a chain that did not end and is not resumed.
+    func beginAnew() { removeAll() }
+
+    /// Releases the folder with its files, for a chain that resumes from them.
+    func keep() { try? folder.remove() }
+
+    /// Returns the path of the store that a run makes; runs are numbered from 1.
+    func path(ofRun number: Int) -> String { "\(folder.path)/step-\(number).sqlite" }
+    /// Returns the path of the id map up to a run.
+    func idMap(ofRun number: Int) -> String { "\(folder.path)/step-\(number)-map.sqlite" }
+    /// Returns the path of the reject file of a run.
+    func rejects(ofRun number: Int) -> String { "\(folder.path)/step-\(number)-rejects.jsonl" }
+
+    /// Tells whether a path is in the folder.
+    func owns(_ path: String) -> Bool { path.hasPrefix(folder.path) }
+
+    /// Removes the store that a run made, with the files beside it, and the id map, which a later one replaces. Run 0
+    /// stands for the chain's source, which is not touched.
+    func remove(run number: Int) {
+        guard number > 0 else { return }
+        remove(path: path(ofRun: number))
+        try? FileManager.default.removeItem(atPath: idMap(ofRun: number))
+        FileSums.remove(of: idMap(ofRun: number))
+    }
+
+    /// Removes the files of a run that was published but not noted, and cannot be resumed.
+    ///
+    /// - Throws: `destination.io` (74) if it cannot be found out which files exist.
+    func removeUnknown(run number: Int) throws(MigrationError) {
+        let path = path(ofRun: number)
+        let place = DestinationPath(path: path)
+        guard try DestinationPath.status(path) != nil,
+            try DestinationPath.status(InterruptedRun.journalPath(place)) == nil,
+            try DestinationPath.status(InterruptedRun.lastJournalPath(place)) == nil
+        else { return }
+        remove(path: path)
+        for other in [idMap(ofRun: number), rejects(ofRun: number)] { unlink(other) }
+    }
+
+    /// Notes the checksums of a run's id map and reject file, for a chain that resumes from them. Those of the store
+    /// were noted when it was written.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74).
+    func seal(run number: Int) throws(MigrationError) {
+        for path in [idMap(ofRun: number), rejects(ofRun: number)] where try DestinationPath.status(path) != nil {
+            try FileSums.begin(path, noting: .everything)
+        }
+    }
+
+    /// Returns the damage in the files of a run that is done; nil if there is none.
+    func damage(ofRun number: Int) -> String? {
+        do throws(MigrationError) {
+            try FileSums.check(path(ofRun: number))
+            for path in [idMap(ofRun: number), rejects(ofRun: number)] where try DestinationPath.status(path) != nil {
+                try FileSums.check(path, isWhole: true)
+            }
+            return nil
+        } catch {
+            return error.message
+        }
+    }
+
+    /// Removes a store in the folder, with the files beside it.
+    func remove(path: String) {
+        let name = DestinationPath(path: path).name
+        let stem = name.hasSuffix(".sqlite") ? String(name.dropLast(".sqlite".count)) : name
+        for other in names where other.hasPrefix(stem + ".") || other.hasPrefix(".\(stem)_") {
+            try? FileManager.default.removeItem(atPath: "\(folder.path)/\(other)")
+        }
+    }
+
+    /// Replaces one private store by another, with the files beside it.
+    ///
+    /// - Throws: errors of the file system.
+    static func replace(_ path: String, by other: String) throws {
+        let manager = FileManager.default
+        for (old, new) in [(path, other), (support(path), support(other))] {
+            if try DestinationPath.status(old) != nil { try manager.removeItem(atPath: old) }
+            if try DestinationPath.status(new) != nil { try manager.moveItem(atPath: new, toPath: old) }
+        }
+    }
+
+    /// Returns the folder of a store's external files.
+    private static func support(_ path: String) -> String {
+        let place = DestinationPath(path: path)
+        return "\(place.folder)/.\(place.name.dropLast(".sqlite".count))_SUPPORT"
+    }
+
+    /// Removes all files and the folder.
+    func close() {
+        removeAll()
+        try? folder.remove()
+        rmdir(folder.path)
+    }
+
+    private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] }
+
+    private func removeAll() {
+        for name in names where name.hasPrefix("step-") || name.hasPrefix(".step-") {
+            try? FileManager.default.removeItem(atPath: "\(folder.path)/\(name)")
+        }
+        // The journal describes the other files, so it is removed last.
+        unlink(ChainJournal.copyPath(journalPath))
+        unlink(journalPath)
+    }
+}
+
+extension MigrationOptions {
+    /// The same options for a run whose destination is a private store, without those that concern only the last store.
+    var ofPrivateRun: MigrationOptions {
+        var options = self
+        options.appendsToExisting = false
+        options.newUUID = false
+        options.isDryRun = false
+        options.idMap = nil
+        options.rejectFile = nil
+        options.unknownHashes = .omit
+        return options
+    }
+}

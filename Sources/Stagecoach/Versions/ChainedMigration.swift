@@ -1,0 +1,433 @@
+import CoreDataStore
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+
+/// A migration of a store over several versions of its model: a source, steps, a destination.
+///
+/// Steps whose mapping models compose run as one migration; the others run one after the other, through private stores
+/// that nobody else sees. Only the last run writes the destination, so a chain that fails leaves it as it was. Each run
+/// stays under the memory limit. On disk there are at most two private stores at a time, beside the destination or in
+/// the work directory that was asked for.
+///
+/// The report is that of the last run, with ``MigrationReport/steps`` for each run. The id map and the reject file
+/// cover the whole chain.
+public final class ChainedMigration {
+    /// The store to migrate.
+    public let sourcePath: String
+    /// The path of the migrated store.
+    public let destinationPath: String
+    /// The steps from version to version, in order.
+    public let steps: [MigrationStep]
+    /// The options given by the caller.
+    public let options: MigrationOptions
+    /// The progress of the run; may be read from any thread.
+    public let progress: ProgressCounter
+    /// The flag that stops the run from any thread.
+    public let cancellation: CancellationFlag
+    /// The registry in which policies are found by name.
+    public var policies: PolicyRegistry = .shared
+    /// True if steps that compose run as one migration. If false, each step runs by itself, with the same result.
+    public var fusesSteps = true
+    /// Other routes between the two versions, suggested for data that a single inferred step leaves behind; nil: none
+    /// is searched.
+    public var detours: VersionDetours?
+    /// A saved plan of a route with several runs. For a route with one run, use ``MigrationOptions/plan``.
+    public var savedPlan: ChainPlan?
+
+    /// Creates a migration. Nothing is read yet.
+    ///
+    /// - Precondition: there is at least one step.
+    public init(
+        from sourcePath: String, steps: [MigrationStep], to destinationPath: String,
+        options: MigrationOptions = .init(),
+        progress: ProgressCounter = .init(), cancellation: CancellationFlag = .init()
+    ) {
+        precondition(!steps.isEmpty, "a chain has a step")
+        self.sourcePath = sourcePath
+        self.steps = steps
+        self.destinationPath = destinationPath
+        self.options = options
+        self.progress = progress
+        self.cancellation = cancellation
+    }
+
+    /// The migration of the whole chain, if all its steps run as one; nil if several run.
+    public var single: Migration? {
+        let runs = runs
+        return runs.count == 1 ? migration(runs[0], from: sourcePath, to: destinationPath, options: options) : nil
+    }
+
+    var runs: [ChainRun] {
+        // If the destination cannot be looked at, assume that it exists; the run will refuse it.
+        let stands = (try? DestinationPath(path: destinationPath).exists()) ?? true
+        return ChainRun.cut(
+            steps, options: options, appends: options.appendsToExisting && stands, fuses: fusesSteps,
+            planned: savedPlan?.stepCounts)
+    }
+
+    /// Plans each run. Nothing is left on disk: the runs after the first are planned with an empty store in a folder
+    /// for temporary files, and with the number of objects that their source is expected to have.
+    ///
+    /// - Throws: the errors of ``Migration/plan()``, with the step.
+    public func plan() throws -> ChainPlan {
+        let runs = runs
+        let options = try optionsByRun(runs)
+        let folder = runs.count > 1 ? try CheckFolder(in: self.options.workDirectory) : nil
+        defer { folder?.remove() }
+        var planned: [ChainPlan.Run] = []
+        var expected: [String: Int]?
+        for (index, run) in runs.enumerated() {
+            var plan = try naming(run, runs, at: index) {
+                var own = options[index]
+                var source = sourcePath
+                if let folder, index > 0 {
+                    source = "\(folder.path)/step-\(index).sqlite"
+                    try DestinationStore.makeEmpty(at: source, model: run.source.model)
+                    own.sourceIsKnownByTables = true
+                }
+                let migration = migration(run, from: source, to: destinationPath, options: own)
+                if index > 0 { migration.link = ChainPosition(expected: expected) }
+                return try migration.plan()
+            }
+            expected = plan.expectedObjects
+            if index > 0 { plan.inputs.source = nil }
+            planned.append(
+                ChainPlan.Run(
+                    steps: run.steps.map {
+                        .init(source: $0.source.name, destination: $0.destination.name, mapping: $0.mapping)
+                    }, obstacle: run.obstacle, plan: plan,
+                    entityMappings: run.mappingModels.flatMap { $0.entityMappings ?? [] }.map {
+                        "\($0.sourceEntityName ?? "–") → \($0.destinationEntityName ?? "–")  \($0.name ?? "")"
+                    }))
+        }
+        return ChainPlan(runs: planned)
+    }
+
+    /// Migrates the store.
+    ///
+    /// - Throws: ``MigrationError``, with the step if there are several runs; the error of a policy or of the
+    ///   cancellation.
+    /// - Complexity: as ``Migration/run()``, for each run.
+    @discardableResult
+    public func run() throws -> MigrationReport {
+        let runs = runs
+        guard runs.count > 1 else {
+            if savedPlan != nil { _ = try optionsByRun(runs) }
+            let report = try migration(runs[0], from: sourcePath, to: destinationPath, options: options).run()
+            return runs[0].steps.count > 1 ? Self.whole([report], runs, source: sourcePath) : report
+        }
+        progress.beginRun()
+        defer { progress.endRun() }
+        let options = try optionsByRun(runs)
+        let isUnderWay = try ChainJournal.isUnderWay(to: destinationPath, self.options)
+        if !isUnderWay { try checkDestination() }
+        let source = try SourceStore(
+            path: sourcePath, cacheBytes: 256 << 10, valueLimit: 1 << 20, temporaryDirectory: nil)
+        let stores = try ChainStores(beside: DestinationPath(path: destinationPath), folder: self.options.workDirectory)
+        var keeps = false
+        defer { if keeps { stores.keep() } else { stores.close() } }
+        let inputs = inputs(source, runs)
+        var journal = try ChainJournal(in: stores, inputs: inputs, restarts: self.options.restarts)
+        // A published destination is not made again, even if the files it was made from are damaged.
+        let place = DestinationPath(path: destinationPath)
+        let isPublished = try InterruptedRun.read(beside: place)?.isPublished() ?? false
+        var anew = false
+        if !isPublished, !journal.reports.isEmpty, journal.reports.count < runs.count,
+            let damage = stores.damage(ofRun: journal.reports.count)
+        {
+            journal = try ChainJournal(in: stores, inputs: inputs, restarts: false, damage: damage)
+            anew = true
+        }
+        var reports = journal.reports
+        if reports.count == runs.count, try journal.isPublished() {
+            return Self.whole(reports, runs, source: sourcePath)
+        }
+        do {
+            try run(runs, options, source, stores, journal, &reports, anew: anew)
+        } catch {
+            let known = (cancellation.error ?? error) as? MigrationError
+            keeps = known.map { $0.category == .io || $0.category == .temporary && $0.code != "store.moved" } ?? false
+            throw error
+        }
+        progress.begin(.done)
+        try? source.close()
+        var whole = Self.whole(reports, runs, source: sourcePath)
+        whole.notes += journal.notes
+        return whole
+    }
+
+    /// Returns the inputs of the chain.
+    private func inputs(_ source: SourceStore, _ runs: [ChainRun]) -> MigrationPlan.Inputs {
+        MigrationPlan.Inputs(
+            source: .init(source.fingerprint, uuid: source.metadata.uuid), destination: nil,
+            sourceModel: InputDigest.hashes(runs[0].source.model),
+            destinationModel: InputDigest.hashes(runs[runs.count - 1].destination.model),
+            mappingModels: runs.flatMap { $0.mappingModels.map(InputDigest.digests) }, options: options.planned)
+    }
+
+    /// Runs the steps that are not done yet.
+    ///
+    /// - Parameter anew: true if the work of a killed last run must not be used, because it was made from damaged
+    ///   files.
+    private func run(
+        _ runs: [ChainRun], _ options: [MigrationOptions], _ source: SourceStore, _ stores: ChainStores,
+        _ journal: ChainJournal, _ reports: inout [MigrationReport], anew: Bool
+    ) throws {
+        var link = ChainPosition()
+        // If a run does not keep keys, its objects are traced through an id map.
+        let mapsKeys =
+            self.options.idMap != nil || self.options.rejectFile != nil || self.options.keys == .sequential
+            || savedPlan.map {
+                $0.runs.contains { $0.plan.models.flatMap(\.tables).contains { $0.keys == .sequential } }
+            }
+                ?? false
+            || !runs.dropLast().allSatisfy(\.keepsKeys)
+        var rejects = 0
+        var place = sourcePath
+        for (index, run) in runs.enumerated() {
+            progress.enter(step: index + 1, of: runs.count)
+            let isLast = index == runs.count - 1
+            if reports.indices.contains(index) {
+                // This run was done before the process was killed.
+                rejects += reports[index].rejects?.objects ?? 0
+                if mapsKeys { link.idMap = stores.idMap(ofRun: index + 1) }
+                if self.options.rejectFile != nil { link.rejectFiles.append(stores.rejects(ofRun: index + 1)) }
+                stores.remove(run: index)
+                place = stores.path(ofRun: index + 1)
+                continue
+            }
+            if !isLast { try stores.removeUnknown(run: index + 1) }
+            if isLast { try source.checkUnchanged() }
+            let next = isLast ? destinationPath : stores.path(ofRun: index + 1)
+            var options = options[index]
+            if anew { options.restarts = true }
+            if !isLast {
+                // Rejects and errors of later runs are reported with the objects of the chain's source.
+                if mapsKeys { options.idMap = stores.idMap(ofRun: index + 1) }
+                if self.options.rejectFile != nil { options.rejectFile = stores.rejects(ofRun: index + 1) }
+            }
+            options.maximumRejects = self.options.maximumRejects.map { max(0, $0 - rejects) }
+            let migration = migration(run, from: place, to: next, options: options)
+            migration.link = isLast ? link : ChainPosition(idMap: link.idMap)
+            migration.link?.keepsSums = !isLast
+            var known = reports
+            migration.didPublish = { report in
+                known.append(report)
+                if !isLast { try stores.seal(run: index + 1) }
+                try journal.note(report, destination: isLast ? next : nil)
+            }
+            let origins = ChainOrigins(sourcePath: sourcePath, runs: Array(runs[..<index]), idMap: link.idMap)
+            let report = try naming(run, runs, at: index, stores, origins) { try migration.run() }
+            reports = known.count > reports.count ? known : reports + [report]
+            rejects += report.rejects?.objects ?? 0
+            if !isLast {
+                link.idMap = options.idMap
+                if let file = options.rejectFile { link.rejectFiles.append(file) }
+                stores.remove(run: index)
+            }
+            place = next
+        }
+    }
+
+    /// Counts the objects that break rules, as ``Migration/check()`` does, run by run. The first run that would fail is
+    /// the last that is checked. Runs before the last make their stores in a folder for temporary files, which is
+    /// removed.
+    ///
+    /// - Returns: the check of that run; `version` is the version that the run leads to, nil if the chain is one run.
+    /// - Throws: the errors of ``Migration/check()`` and ``Migration/run()``, with the step.
+    public func check() throws -> (report: CheckReport, version: String?) {
+        let runs = runs
+        guard runs.count > 1 else {
+            if savedPlan != nil { _ = try optionsByRun(runs) }
+            return (
+                try migration(runs[0], from: sourcePath, to: destinationPath, options: options).check(), nil
+            )
+        }
+        let options = try optionsByRun(runs)
+        let folder = try CheckFolder(in: self.options.workDirectory)
+        defer { folder.remove() }
+        var place = sourcePath
+        var link = ChainPosition()
+        var left: [(label: String, left: LeftBehind?)] = []
+        for (index, run) in runs.enumerated() {
+            progress.enter(step: index + 1, of: runs.count)
+            let origins = ChainOrigins(sourcePath: sourcePath, runs: Array(runs[..<index]), idMap: link.idMap)
+            var report = try naming(run, runs, at: index, nil, origins) {
+                let migration = migration(run, from: place, to: destinationPath, options: options[index])
+                migration.link = link
+                return try migration.check()
+            }
+            report.source = sourcePath
+            left.append((run.label, report.leftBehind))
+            report.leftBehind = LeftBehind.joined(left)
+            let isLast = index == runs.count - 1
+            if isLast || report.fails(options[index]) { return (report, run.destination.label) }
+            let next = "\(folder.path)/step-\(index + 1).sqlite"
+            var own = options[index]
+            own.idMap = "\(folder.path)/step-\(index + 1)-map.sqlite"
+            _ = try naming(run, runs, at: index, nil, origins) {
+                let migration = migration(run, from: place, to: next, options: own)
+                migration.link = link
+                return try migration.run()
+            }
+            link.idMap = own.idMap
+            if index > 0 { try? FileManager.default.removeItem(atPath: place) }
+            place = next
+        }
+        throw MigrationError("internal.chain", .internal, "A chain has no run")
+    }
+
+    /// Returns the migration of one run.
+    func migration(_ run: ChainRun, from source: String, to destination: String, options: MigrationOptions) -> Migration
+    {
+        let manager = MigrationManager(sourceModel: run.source.model, destinationModel: run.destination.model)
+        manager.policies = policies
+        let migration = Migration(
+            from: source, model: run.source.model, mappings: run.mappingModels, to: destination,
+            model: run.destination.model, options: options, manager: manager, progress: progress,
+            cancellation: cancellation)
+        if run.steps.count > 1 { migration.steps = run.steps }
+        if steps.count == 1 { migration.detours = detours }
+        return migration
+    }
+
+    /// Returns the options of each run. Options that concern the destination go to the last run, passes by name to the
+    /// run that has the entity mappings.
+    func optionsByRun(_ runs: [ChainRun]) throws(MigrationError) -> [MigrationOptions] {
+        if options.plan != nil, runs.count > 1 {
+            throw MigrationError(
+                "plan.chain", .configuration, "The plan is for one migration, and this way takes \(runs.count)",
+                remedy: "Make a new plan, and look at what changed")
+        }
+        if let savedPlan, savedPlan.stepCounts != runs.map(\.steps.count) {
+            throw MigrationError(
+                "plan.outdated", .configuration,
+                "The plan does not fit its inputs any more: its migrations take \(Self.words(savedPlan.stepCounts)), "
+                    + "and those of this way \(Self.words(runs.map(\.steps.count)))",
+                remedy: "Make a new plan, and look at what changed")
+        }
+        guard runs.count > 1 else { return [options] }
+        let names = runs.map { run in Set(run.mappingModels.flatMap(\.entityMappingNames)) }
+        for name in options.passNames.joined() where !names.contains(where: { $0.contains(name) }) {
+            throw MigrationError(
+                "plan.unknownMapping", .configuration, "There is no entity mapping \(name) to put into a pass",
+                context: .init(entityMapping: name))
+        }
+        return runs.indices.map { index in
+            var own = index < runs.count - 1 ? options.ofPrivateRun : options
+            own.passNames = options.passNames.map { $0.filter(names[index].contains) }.filter { !$0.isEmpty }
+            if index > 0 { own.sourceIsKnownByTables = false }
+            if index < runs.count - 1 { own.fullCheck = false }
+            own.plan = savedPlan?.runs[index].plan
+            return own
+        }
+    }
+
+    private static func words(_ steps: [Int]) -> String {
+        steps.map { "\($0) step\($0 == 1 ? "" : "s")" }.joined(separator: ", then ")
+    }
+
+    /// Refuses, before the first run, destinations that would stop the last one.
+    private func checkDestination() throws(MigrationError) {
+        guard try !DestinationPath.isSameFile(sourcePath, destinationPath) else {
+            throw MigrationError(
+                "destination.isSource", .usage, "Source and destination are the same file",
+                context: .init(path: destinationPath))
+        }
+        let place = DestinationPath(path: destinationPath)
+        if options.appendsToExisting, try place.exists() {
+            try place.resolved.checkReplaceable()
+            _ = try StoreMatch.existing(place.resolved.path, model: steps[steps.count - 1].destination.model)
+        } else {
+            try place.checkFresh()
+        }
+        for (path, kind) in [(options.idMap, "id map"), (options.rejectFile, "reject file")] {
+            if let path { try ResultFile.checkFree(path, kind: kind) }
+        }
+    }
+
+    /// Runs a closure. Puts the step in front of an error's message, and replaces private paths and objects by the
+    /// user's.
+    func naming<Value>(
+        _ run: ChainRun, _ runs: [ChainRun], at index: Int, _ stores: ChainStores? = nil,
+        _ origins: ChainOrigins? = nil, _ body: () throws -> Value
+    ) throws -> Value {
+        do {
+            return try body()
+        } catch var error as MigrationError {
+            guard runs.count > 1 else { throw error }
+            if index > 0, let origins, let near = error.context.sourceObjectID,
+                let source = (try? origins.source(of: near)) ?? nil
+            {
+                error.nameSource(source)
+            }
+            if let path = error.context.path, stores?.owns(path) == true { error.context.path = sourcePath }
+            error.message =
+                "Step \(index + 1) of \(runs.count), \(run.source.label) → \(run.destination.label): " + error.message
+            throw error
+        }
+    }
+
+    /// Returns one report of all runs.
+    private static func whole(_ reports: [MigrationReport], _ runs: [ChainRun], source: String) -> MigrationReport {
+        var whole = reports[reports.count - 1]
+        whole.source = source
+        whole.steps = zip(runs, reports).map { run, report in
+            ChainStepReport(
+                sourceVersion: run.source.name, destinationVersion: run.destination.name,
+                through: run.steps.dropLast().map(\.destination.label), mappings: run.steps.map(\.mapping),
+                report: report)
+        }
+        guard reports.count > 1 else { return whole }
+        whole.seconds = reports.reduce(0) { $0 + $1.seconds }
+        whole.processorSeconds = reports.reduce(0) { $0 + $1.processorSeconds }
+        whole.spilledBytes = reports.reduce(0) { $0 + $1.spilledBytes }
+        whole.passes = reports.reduce(0) { $0 + $1.passes }
+        whole.mappingModels = reports.reduce(0) { $0 + $1.mappingModels }
+        whole.isStaged = reports.contains(where: \.isStaged)
+        for report in reports.dropLast() {
+            for (root, keys) in report.keys where keys != "kept" && whole.keys[root] != nil { whole.keys[root] = keys }
+            if let earlier = report.rejects {
+                whole.rejects = whole.rejects.map { earlier.joined(with: $0) } ?? earlier
+            }
+        }
+        whole.repairs = reports.first?.repairs
+        whole.sourceObjects = reports[0].sourceObjects
+        whole.leftBehind = LeftBehind.joined(zip(runs, reports).map { ($0.label, $1.leftBehind) })
+        let unmapped = reports.flatMap { $0.unmapped ?? [] }
+        whole.unmapped = unmapped.isEmpty ? nil : unmapped
+        whole.notes = zip(runs, reports).flatMap { run, report in
+            report.notes.map { "\(run.source.label) → \(run.destination.label): \($0)" }
+        }
+        return whole
+    }
+}
+
+extension RejectReport {
+    /// Returns the rejects of two runs, one after the other.
+    fileprivate func joined(with later: RejectReport) -> RejectReport {
+        var whole = later
+        whole.objects += objects
+        whole.byRule.merge(byRule) { $0 + $1 }
+        whole.byEntity.merge(byEntity) { $0 + $1 }
+        whole.removedReferences += removedReferences
+        whole.rounds += rounds
+        whole.sample = sample + later.sample
+        return whole
+    }
+}
+
+extension MigrationPlan {
+    /// The number of objects of each destination entity that the plan's mappings make, if none is left out or made by a
+    /// policy.
+    fileprivate var expectedObjects: [String: Int] {
+        var objects: [String: Int] = [:]
+        for mapping in models.flatMap(\.entityMappings) where mapping.path != .none {
+            guard let name = mapping.destinationEntity else { continue }
+            objects[name, default: 0] += mapping.sourceRows
+        }
+        return objects
+    }
+}

@@ -1,0 +1,147 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+
+/// The route from a store's version to another, by given mapping models and by inference.
+public struct VersionRoute {
+    /// The steps, in order; at least one.
+    public let steps: [MigrationStep]
+    /// The given mapping models that are for versions not on the route.
+    public let unneeded: [String]
+
+    /// Finds a route.
+    ///
+    /// - The route uses the versions between the two, in the bundle's order. Each given mapping model belongs to the
+    ///   pair of versions that it is for. An argument `A..B=FILE` names the pair, and so does JSON with `from` and
+    ///   `to`; Xcode's and compiled mapping models do so by names and by hashes; for others the names of entities and
+    ///   properties decide. Several for one pair run in turn.
+    /// - The route uses as many of the given mapping models as possible, then has as few steps as possible; a step
+    ///   without a given mapping model is inferred.
+    /// - With `via` the route goes through those versions in that order and through no others.
+    /// - If all mapping models fit the two ends, or none is given and one can be inferred between them, there is one
+    ///   step, and the bundle is not read.
+    ///
+    /// - Parameters:
+    ///   - source: the version that wrote the store.
+    ///   - destination: the version to reach.
+    ///   - bundle: the folder that has the versions in between; nil if there is none.
+    ///   - via: versions to go through.
+    ///   - mappings: files of mapping models, each alone or as `A..B=FILE`, in any order; those for one pair run in the
+    ///     order given.
+    ///   - unmappable: the handling of properties that cannot be mapped. A route that leaves none without a value is
+    ///     preferred.
+    /// - Throws: `chain.noWay`, `chain.ambiguousMapping`, `chain.mappingElsewhere`, `chain.unknownVersion`, the errors
+    ///   of reading a mapping model and, if there is one pair only, of inference (78; 66 for missing files).
+    /// - Complexity: O(v²) inferences if no direct one is possible, with v versions in between. If one step is not
+    ///   enough, all of the bundle's versions are read, some of them several times; those on the route are held, and a
+    ///   few more.
+    public static func find(
+        from source: ModelVersion, to destination: ModelVersion, bundle: String? = nil, via: [ModelVersion] = [],
+        mappings: [String] = [], unmappable: UnmappableProperties = .refuse
+    ) throws(MigrationError) -> VersionRoute {
+        do throws(MigrationError) {
+            return try find(from: source, to: destination, bundle, via, mappings, .refuse)
+        } catch {
+            let isAboutProperties =
+                error.code.rawValue.hasPrefix("inference.")
+                || ["chain.noWay", "mapping.unlistedProperty"].contains(error.code.rawValue)
+            guard unmappable == .leave, isAboutProperties else { throw error }
+        }
+        return try find(from: source, to: destination, bundle, via, mappings, .leave)
+    }
+
+    private static func find(
+        from source: ModelVersion, to destination: ModelVersion, _ bundle: String?, _ via: [ModelVersion],
+        _ mappings: [String], _ unmappable: UnmappableProperties
+    ) throws(MigrationError) -> VersionRoute {
+        // A store of one configuration goes through that configuration of every version.
+        let shelf = VersionShelf(bundle: bundle, source: source.model)
+        func placed(_ version: ModelVersion) -> VersionInHistory {
+            VersionInHistory(
+                ModelVersion(name: version.name, model: version.model.counterpart(of: source.model)), on: shelf)
+        }
+        let end = placed(destination)
+        var candidates: [MappingCandidate] = []
+        for mapping in mappings { candidates.append(try MappingCandidate(mapping)) }
+        if via.isEmpty {
+            let only = RouteSearch(
+                line: .init(VersionInHistory(source, on: shelf), names: [], end), all: [], candidates: candidates,
+                unmappable: unmappable)
+            var isOne = true
+            for candidate in candidates {
+                isOne = isOne && Self.mayLead(candidate, from: source, to: destination, in: bundle)
+            }
+            do throws(MigrationError) {
+                if isOne { return try only.route() }
+            } catch {
+                guard bundle != nil else { throw error }
+            }
+        }
+        let (versions, source) = try versions(of: bundle, on: shelf, source)
+        return try RouteSearch(
+            line: VersionHistory(
+                VersionInHistory(source.version, on: shelf), names: source.names, end, versions: versions,
+                via: via.map(placed)),
+            all: versions, candidates: candidates, unmappable: unmappable
+        ).route()
+    }
+
+    /// Returns the versions between two, in the bundle's order; none if the order leads back.
+    ///
+    /// - Throws: the errors of listing the bundle's versions.
+    static func between(
+        _ source: ModelVersion, _ destination: ModelVersion, bundle: String?
+    ) throws(MigrationError) -> [VersionInHistory] {
+        let shelf = VersionShelf(bundle: bundle, source: source.model)
+        let end = VersionInHistory(
+            ModelVersion(name: destination.name, model: destination.model.counterpart(of: source.model)), on: shelf)
+        let (versions, found) = try versions(of: bundle, on: shelf, source)
+        let line = VersionHistory(
+            VersionInHistory(found.version, on: shelf), names: found.names, end, versions: versions)
+        return line.isBackward ? [] : Array(line.versions.dropFirst().dropLast())
+    }
+
+    /// Returns the versions of a bundle that can be read, and the source with its names there.
+    private static func versions(
+        of bundle: String?, on shelf: VersionShelf, _ source: ModelVersion
+    ) throws(MigrationError) -> (versions: [VersionInHistory], source: (version: ModelVersion, names: [String])) {
+        let hashes = source.model.comparableHashes
+        var versions: [VersionInHistory] = []
+        var names: [String] = []
+        for name in try bundle.map({ path throws(MigrationError) in try ModelLocator.versions(in: path) }) ?? [] {
+            let version = VersionInHistory(named: name, on: shelf)
+            // A route cannot go through a version that cannot be read.
+            guard let model = try? version.model() else { continue }
+            versions.append(version)
+            if StoreVersion.wrote(model, hashes) { names.append(name) }
+        }
+        var source = source
+        source.name = names.contains { $0 == source.name } ? source.name : names.last ?? source.name
+        return (versions, (source, names))
+    }
+
+    /// Tells whether a mapping model may be for two versions: it names none, or these.
+    private static func mayLead(
+        _ candidate: MappingCandidate, from source: ModelVersion, to destination: ModelVersion, in bundle: String?
+    ) -> Bool {
+        guard let said = candidate.said, let bundle else { return true }
+        guard let version = try? ModelLocator.load("\(bundle):\(said.source)") else {
+            return !candidate.isStated || said.source == source.name
+        }
+        return version.model.fitting(storeHashes: source.model.comparableHashes) != nil
+            && (said.destination == destination.name
+                || !candidate.isStated && (try? ModelLocator.load("\(bundle):\(said.destination)")) == nil)
+    }
+
+}
+
+extension ManagedObjectModel {
+    /// The version hashes in the form in which a store of the model has them; hashes that only Core Data can compute
+    /// are empty.
+    fileprivate var comparableHashes: [String: [UInt8]] {
+        let known = entityVersionHashesByName
+        return Dictionary(
+            entities.map { ($0.definition.name, known[$0.definition.name].map(Array.init) ?? []) },
+            uniquingKeysWith: { first, _ in first })
+    }
+}
