@@ -69,5 +69,8 @@ import Testing
         #expect(
             try Self.lastLine(Self.author, differences: 2)
                 == "The destination differs in 2 places: wrong value 2. All 150,000 objects recomputed.")
+        #expect(
+            try Self.lastLine(Self.author, differences: 1)
+                == "The destination differs in one place: wrong value 1. All 150,000 objects recomputed.")
     }
 }

@@ -80,6 +80,23 @@ struct MirroredStoreTests {
     private let historyTables =
         "SELECT sql FROM sqlite_master WHERE tbl_name GLOB 'A[CT]*' AND sql IS NOT NULL ORDER BY name"
 
+    @Test(
+        "A mirrored destination is not appended to: its sync would not know of the objects", arguments: [false, true])
+    func appended(dropsSync: Bool) throws {
+        let destination = try StoreWithHistory(mirrored: true)
+        let source = try StoreWithHistory(mirrored: false)
+        let before = try Data(contentsOf: URL(fileURLWithPath: destination.path))
+        var options = MigrationOptions()
+        options.appendsToExisting = true
+        if dropsSync { options.cloudKit = .drop }
+        let migration = Migration(
+            from: source.path, model: source.model, mapping: try .inferred(from: source.model, to: source.model),
+            to: destination.path, model: source.model, options: options)
+        let error = #expect(throws: MigrationError.self) { _ = try migration.run() }
+        #expect(error?.code == "destination.mirrored" && error?.category == .data)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: destination.path)) == before)
+    }
+
     @Test("History is carried over by default where keys and numbers are kept, with a line that says so")
     func kept() throws {
         let store = try StoreWithHistory(mirrored: false)

@@ -31,7 +31,7 @@ package struct ExistingStore: Sendable {
     ///   - path: the main file; its -wal is read.
     ///   - model: the model of the store; the caller compares ``metadata``'s hashes.
     ///   - check: called with the metadata before tables are searched, because a store of another model has other tables.
-    /// - Throws: the errors of ``SourceStore``; `store.schemaMismatch`, `store.incomplete` (65).
+    /// - Throws: the errors of ``SourceStore``; `store.schemaMismatch`, `store.incomplete`, `destination.mirrored` (65).
     /// - Complexity: O(tables) lookups; a small page cache during the call.
     package init(
         path: String, model: ManagedObjectModel, check: (StoreMetadata) throws(MigrationError) -> Void
@@ -40,6 +40,14 @@ package struct ExistingStore: Sendable {
         metadata = store.metadata
         historyTransactions = store.primaryKeys.first { $0.number == Self.historyTransaction }?.maximum ?? 0
         try check(metadata)
+        let mirrored = try store.mirroringTables()
+        guard mirrored == 0 else {
+            throw MigrationError(
+                "destination.mirrored", .data,
+                "The destination is mirrored by CloudKit (\(mirrored) ANSCK… \(mirrored == 1 ? "table" : "tables")), which takes "
+                    + "objects from its history: appended ones would never reach the cloud",
+                remedy: "Migrate to a fresh destination, or add the objects in the app", context: .init(path: path))
+        }
         let layout = try store.layout(for: model)
         schema = StoreSchema(model: model).adopting(layout)
         highestKeys = layout.tables.map(\.maximumKey)

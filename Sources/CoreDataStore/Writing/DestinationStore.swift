@@ -104,7 +104,7 @@ package final class DestinationStore {
     ///   - schema: the schema with the file's own names and entity numbers (``StoreSchema/adopting(_:)``).
     ///   - cacheBytes: the size of the page cache.
     ///   - vfs: the name of the SQLite VFS, nil for the default.
-    /// - Throws: `model.unstorableAttribute`, `destination.virtualTable` (78) for an index that only Core Data maintains;
+    /// - Throws: `model.unstorableAttribute`, `destination.virtualTable` (78) for one beside the model;
     ///   SQLite's errors.
     package init(
         appendingTo path: String, schema: StoreSchema, cacheBytes: Int, vfs: String?
@@ -123,8 +123,10 @@ package final class DestinationStore {
             if schema.trees.contains(where: { $0.index.treeName == virtual.text(0) }) { continue }
             throw MigrationError(
                 "destination.virtualTable", .configuration,
-                "The destination has the index \(virtual.text(0) ?? ""), which only Core Data can keep up",
-                remedy: "Migrate to a fresh destination", context: .init(path: path))
+                "The destination has the virtual table \(virtual.text(0) ?? "") beside its model, which appended rows would be "
+                    + "missing from",
+                remedy: "Migrate to a fresh destination, or drop the table in a copy and make it anew afterwards",
+                context: .init(path: path))
         }
         indexed = Set(schema.tables.indices)
         indexedJoins = Set(schema.joinTables.indices)

@@ -138,7 +138,8 @@ enum VerifyWording {
         let kinds = VerificationReport.Kind.allCases.compactMap { kind in
             report.countByKind[kind.rawValue].map { "\(kind.label) \($0)" }
         }
-        return "The destination differs in \(report.differenceCount) places: \(kinds.joined(separator: ", "))"
+        let places = report.differenceCount == 1 ? "one place" : "\(Figures.count(report.differenceCount)) places"
+        return "The destination differs in \(places): \(kinds.joined(separator: ", "))"
     }
 
     private static func line(_ difference: VerificationReport.Difference) -> String {
