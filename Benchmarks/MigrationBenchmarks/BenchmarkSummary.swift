@@ -7,7 +7,7 @@ struct WayResult: Codable {
     /// ``ContentChecksum`` of its destination.
     var contents: [String] = []
 
-    /// Whether the memory limit was given to it.
+    /// True if the way was given the memory limit.
     var isBounded: Bool { runs.contains { $0.spilledBytes != nil } }
     /// The highest of all runs, in bytes.
     var peakMemory: Int { runs.map(\.peakMemory).max() ?? 0 }
@@ -21,7 +21,7 @@ struct BenchmarkSummary: Codable {
     var rounds: Int
     var results: [WayResult]
     var notes: [String]
-    /// What does not hold; empty where everything does.
+    /// The expectations that fail; empty if all hold.
     var failures: [String]
 
     func json() throws -> Data {

@@ -1,4 +1,4 @@
-/// What a user would write in Python: with its own sqlite3 module, with a library, or as Core Data's manager works.
+/// Programs that a user would write in Python: with its own sqlite3 module, with a library, or as Core Data's manager works.
 enum PythonRival: String, CaseIterable {
     /// Rows through a generator into `executemany`.
     case executeMany = "Python, executemany"

@@ -19,7 +19,7 @@ struct Way {
         case resumed
     }
 
-    /// Whether the destination is of the first version, a copy of the source.
+    /// True if the destination is of the first version, a copy of the source.
     var copies: Bool {
         if case .stagecoach(let arguments) = kind { arguments.contains("--from") } else { false }
     }
@@ -128,7 +128,7 @@ struct Way {
     }
 }
 
-/// What one run took.
+/// The measurements of one run.
 struct WayRun: Codable {
     /// User and system time of the process.
     var processorSeconds: Double

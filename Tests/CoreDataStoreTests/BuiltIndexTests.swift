@@ -10,10 +10,10 @@ import Testing
 /// Tables whose rows are in and whose indexes were being built when the process was killed.
 @Suite("Indexes that are half built")
 struct BuiltIndexTests {
-    /// What the process that goes on finds of the entries.
+    /// The state of the entries that the resumed process finds.
     enum Left: CaseIterable {
         case kept, missing
-        /// It has too little memory for them.
+        /// The resumed process has too little memory for the entries.
         case otherMemory
         /// No state told of them.
         case untold

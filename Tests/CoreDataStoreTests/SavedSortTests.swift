@@ -7,10 +7,10 @@ import Testing
 
 @testable import CoreDataStore
 
-/// Tables that go on from a checkpoint with the sorted entries that lay in files: the file is as one that was filled at once.
+/// Tables that are resumed from a checkpoint with sorted entries in files: the result equals a table that was filled at once.
 @Suite("Sorts that outlive the process")
 struct SavedSortTests {
-    /// What the process that goes on finds.
+    /// The state of the files that the resumed process finds.
     enum Left: CaseIterable {
         /// Runs of sorted entries, as the memory was used up.
         case runs
@@ -24,7 +24,7 @@ struct SavedSortTests {
         case keptDamaged, keptCut, keptMissing
 
         var isKept: Bool { self != .runs && self != .runsOfOtherMemory }
-        /// Whether the files are of use.
+        /// True if the files can be used.
         var isSound: Bool { self == .runs || self == .kept }
     }
 
@@ -110,7 +110,7 @@ struct SavedSortTests {
         }
     }
 
-    /// A state that told of an index as built, and still of the entries that it was built from, could not be gone on from.
+    /// A state that named an index as built, and also the entries from which it was built, could not be resumed.
     @Test(
         "States taken while indexes are built are gone on from, whichever of them are built", arguments: [false, true])
     func whileBuilding(isSecondKept: Bool) throws {

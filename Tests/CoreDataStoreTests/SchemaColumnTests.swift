@@ -3,7 +3,7 @@ import Testing
 
 @testable import CoreDataStore
 
-/// Entity numbers, tables and columns (sections A.3 to A.8, A.10 and A.11 of the format reference).
+/// Entity numbers, tables and columns (Formats.md, "The store" to "Relationships").
 @Suite("Schema: numbers, tables and columns")
 struct SchemaColumnTests {
     private typealias M = SchemaTestModel

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CoreDataStore
 
-/// Indexes and triggers (sections A.12 and A.14 of the format reference).
+/// Indexes and triggers (Formats.md, "Indexes").
 @Suite("Schema: indexes and triggers")
 struct SchemaIndexTests {
     private typealias M = SchemaTestModel

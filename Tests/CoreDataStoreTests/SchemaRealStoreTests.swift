@@ -37,7 +37,7 @@ struct SchemaRealStoreTests {
         var equal = 0
         /// Expected and not there, or there with other SQL.
         var wrong: [String] = []
-        /// There and not expected.
+        /// Objects of the store that were not expected.
         var extra: [String] = []
 
         init(expected: [String: String], actual: [String: String]) {
@@ -193,7 +193,7 @@ struct SchemaRealStoreTests {
 }
 
 extension StoreSchema {
-    /// Whether the table and columns of a storage are there and bear the right roles.
+    /// Tells whether the table and columns of a storage exist and have the right roles.
     func columnsExist(_ storage: RelationshipStorage) -> Bool {
         func role(_ table: Int, _ column: Int?) -> ColumnRole? {
             guard let column else { return nil }

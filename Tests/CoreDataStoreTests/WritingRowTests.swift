@@ -33,7 +33,7 @@ struct WritingRowTests {
         }
     }
 
-    /// What a column's affinity makes of a value that comes from a row of a Core Data store.
+    /// Returns a value from a row of a Core Data store, converted by a column's affinity.
     private func affine(_ value: Stored, _ type: String) -> Stored {
         switch (type, value) {
         case ("FLOAT", .integer(let number)): .real(Double(number))
@@ -182,7 +182,7 @@ struct WritingRowTests {
             })
     }
 
-    /// An append's second load took a unique index away outside of a transaction: a killed run went on without it.
+    /// An append's second load dropped a unique index outside of a transaction, so a resumed run went without it.
     @Test("Indexes that go while rows come, and links that change, belong to a transaction too")
     func indexTransactions() throws {
         let folder = try TemporaryFolder()

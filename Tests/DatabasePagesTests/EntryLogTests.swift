@@ -24,7 +24,7 @@ import Testing
         return log
     }
 
-    /// What a log reads; nil where it finds something else than it should.
+    /// Returns the contents that a log reads; nil if it reads something else than it should.
     private func contents(_ log: EntryLog, alignedBy offset: Int) -> [UInt8]? {
         let space = UnsafeMutableRawPointer.allocate(byteCount: log.byteCount + 4096, alignment: 4096)
         defer { space.deallocate() }

@@ -6,9 +6,9 @@ import SpillStorage
 import TestSupport
 import Testing
 
-/// Trees of indexes that have some of their entries are gone on with by another sorter of the same entries.
+/// Index trees with a part of their entries, which another sorter of the same entries completes.
 @Suite struct IndexProgressTests {
-    /// What the columns of an index hold.
+    /// The contents of an index's columns.
     enum Form: CaseIterable {
         /// One integer, two in one word, two with the row's id in another.
         case integer, packedPair, pair

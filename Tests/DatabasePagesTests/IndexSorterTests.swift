@@ -114,7 +114,7 @@ import Testing
         #expect(try database.column("PRAGMA integrity_check") == ["ok"], "seed \(seed)")
     }
 
-    /// What is said of two columns' values: the largest of each.
+    /// The largest values of two columns, as they are announced to the sorter.
     private static let expectations: [[Int64?]] = [
         [nil, nil], [300, 40_000], [3, 7], [0, 0], [1 << 20, 1 << 20], [.max, 5],
     ]

@@ -233,7 +233,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.file("lent.sqlite")
         let database = try TestDatabase(path)
-        // A row in twenty goes on in overflow pages: its text is none of a leaf's.
+        // One row in twenty continues in overflow pages, so its text is not in the leaf.
         try database.execute(
             """
             CREATE TABLE t(Z_PK INTEGER PRIMARY KEY, a VARCHAR);

@@ -151,7 +151,7 @@ struct CommandBatchTests {
         let workers = Self.children(of: process.processIdentifier)
         kill(process.processIdentifier, SIGKILL)
         #expect(CommandBinary.finish(process, output, messages).code == -SIGKILL)
-        // They end where they can be gone on from.
+        // They end in a state that can be resumed.
         for worker in workers {
             for _ in 0..<6000 where kill(worker, 0) == 0 { usleep(10_000) }
             #expect(kill(worker, 0) != 0)

@@ -4,7 +4,7 @@ import Testing
 
 /// Runs the built `stagecoach`, as a person would.
 enum CommandBinary {
-    /// What a run left.
+    /// The result of a run.
     struct Outcome {
         let code: Int32
         let output: String

@@ -5,8 +5,8 @@ import ManagedModel
 import TestSupport
 import Testing
 
-/// What strangers may put into stores, models and mapping models, with the built command: an error or a right result, never
-/// a crash or a hang, and nothing outside the destination.
+/// Hostile contents of stores, models and mapping models, with the built command: an error or a right result, never a crash
+/// or a hang, and nothing outside the destination.
 @Suite("Hostile inputs with the built command")
 struct CommandHostileTests {
     private static let bundle = SharedStores.repository.appendingPathComponent("Fixtures/Models/Orders.xcdatamodeld")

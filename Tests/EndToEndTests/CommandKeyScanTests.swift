@@ -4,7 +4,7 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// Which tables' keys are read before the load: what is counted is bytes of the source.
+/// The tables whose keys are read before the load. The test counts bytes read from the source.
 @Suite("Keys that nobody asks for before their rows are read")
 struct CommandKeyScanTests {
     /// Rows of each entity: their tables have several pages.

@@ -67,7 +67,7 @@ struct CommandResumeTests {
         return lines
     }
 
-    /// Runs a migration that nobody kills and one that is killed and gone on with, and compares what they leave.
+    /// Runs a migration undisturbed, and once more with kills and resumed, and compares the results.
     ///
     /// - Parameters:
     ///   - arguments: all but the destination.
@@ -113,8 +113,8 @@ struct CommandResumeTests {
         }
         try kill(at: number)
         if loses {
-            // Only what was written since the last state of the journal can be lost: a state that stands on the disk may
-            // have come right before.
+            // Only what was written after the journal's last state can be lost, and that state may have been synced just
+            // before: then nothing is left to lose.
             var tried = number
             while try !lose(work), tried < number + 40 {
                 try FileManager.default.removeItem(atPath: work)
@@ -156,7 +156,7 @@ struct CommandResumeTests {
     /// - Parameters:
     ///   - first: the record after which the first run is killed; 1 is that of what the run was begun with.
     ///   - later: the same for later runs; nil lets the second one end.
-    ///   - fresh: the file that stands at the destination before; nil: none does.
+    ///   - fresh: the file at the destination before the run; nil if there is none.
     /// - Returns: the last outcome, and how often the run was killed.
     private func untilDone(
         _ arguments: [String], in folder: String, first: Int, later: Int?, fresh: String? = nil

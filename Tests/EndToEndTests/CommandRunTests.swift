@@ -139,7 +139,7 @@ struct CommandRunTests {
             let name = signal == SIGINT ? "SIGINT" : "SIGTERM"
             #expect(lines.first?.hasPrefix("stagecoach: \(name): stopping") == true, "\(outcome.messages)")
             #expect(lines.contains("stagecoach: Interrupted by \(name); no destination was made"))
-            // Before its first record there is nothing that a run could go on from.
+            // Before its first record a run leaves nothing that could be resumed.
             guard FileManager.default.fileExists(atPath: folder.file(".new.sqlite.stagecoach")) else { return false }
             #expect(
                 outcome.messages.contains("is kept in ./.new.sqlite.stagecoach: the same command goes on from there"))

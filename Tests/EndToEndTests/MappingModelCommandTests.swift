@@ -8,8 +8,8 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// What an app's policy of this name has to do: a car's maker, a text, becomes an object of its own; and as the mapping
-/// model relates owners, the policy relates makers.
+/// The work of an app's policy of this name: a car's maker, a text, becomes an object of its own. The policy relates makers, as
+/// the mapping model relates owners.
 private final class V2to3MakerPolicy: EntityMigrationPolicy {
     override func createDestinationInstances(
         forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager

@@ -17,7 +17,7 @@ struct PolicyLibraryTests {
         let library: String
     }
 
-    /// What a build that failed said.
+    /// The output of a failed build.
     private struct Unbuilt: Error {
         let said: String
     }

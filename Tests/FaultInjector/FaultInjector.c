@@ -25,7 +25,7 @@
 
 #define PATHS 4096
 enum { WATCHED_FILES = 65536 };
-/// Which descriptors are of watched files.
+/// The descriptors of watched files.
 static atomic_bool watched[WATCHED_FILES];
 
 static bool is_watched(int file) { return file >= 0 && file < WATCHED_FILES && atomic_load(&watched[file]); }

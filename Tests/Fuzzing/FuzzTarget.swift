@@ -4,8 +4,8 @@ import Foundation
 import ManagedModel
 import Mapping
 
-/// What a fuzzer feeds. A reader may refuse an input with a ``MigrationError``; anything else (a trap, a hang, an error
-/// of category `internal`, a result that contradicts another) is a finding.
+/// The reader that a fuzzer feeds. A reader may refuse an input with a ``MigrationError``; anything else (a trap, a hang, an
+/// error of category `internal`, a result that contradicts another) is a finding.
 enum FuzzTarget: String, CaseIterable {
     case model
     case plist

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ManagedModel
 
-/// What Apple's tools wrote: models in XML, compiled models with their hashes, stores with theirs.
+/// Files that Apple's tools wrote: models in XML, compiled models with their hashes, stores with theirs.
 @Suite(
     "Models and version hashes of real projects", .enabled(if: SharedStores.isPresent, "the shared stores are absent"))
 struct SharedModelTests {

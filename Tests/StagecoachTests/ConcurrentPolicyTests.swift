@@ -10,7 +10,7 @@ import Testing
 /// Policies that two threads call at a time: the destination, the counts and the errors are those of one thread.
 @Suite("Policies that may be called at the same time", .serialized)
 struct ConcurrentPolicyTests {
-    /// What a call does beyond the default method.
+    /// The work of a call beyond the default method.
     enum Deed: Int, CaseIterable {
         // What the second thread does ahead.
         case nothing, drops, sets, makes, splits, readsBack, repeats, detaches
@@ -20,7 +20,7 @@ struct ConcurrentPolicyTests {
         static let ahead = 8
     }
 
-    /// Which deed a call does: of every `rarity`th one any, of the others one that is done ahead.
+    /// The choice of deeds: every `rarity`th call does any of them, the other calls one that can be done ahead.
     struct Course: Sendable {
         var seed: UInt64 = 0
         var rarity: UInt64 = 1
@@ -34,7 +34,7 @@ struct ConcurrentPolicyTests {
 
     static let course = Mutex(Course())
     static let ahead = Mutex(0)
-    /// What the policy's begin makes of an attribute's expression.
+    /// The expression to which the policy's `begin` changes an attribute's.
     static let edit = Mutex<String?>(nil)
     static let trouble = Mutex<(key: Int64, kind: Trouble)?>(nil)
 

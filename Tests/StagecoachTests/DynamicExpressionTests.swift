@@ -5,7 +5,7 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// A policy whose functions value expressions call, and whose mappings change while the run goes on.
+/// A policy with functions for value expressions, whose mappings change during the run.
 private final class TradePolicy: EntityMigrationPolicy {
     func shout(text: String?) -> String? { text.map { $0.uppercased() + "!" } }
 

@@ -22,7 +22,7 @@ struct FailureDiskTests {
         #expect(changes == [])
         #expect(error?.category == .io, "\(String(describing: error))")
         #expect(error?.context.path?.hasPrefix(disk.path) == true, "\(String(describing: error))")
-        // Something to go on from may be left, and nothing else.
+        // Work that can be resumed may be left, and nothing else.
         #expect(
             try FailureFixture.contents(of: disk.path).keys.filter { !$0.hasPrefix(".new.sqlite.stagecoach") }.isEmpty)
     }

@@ -11,7 +11,7 @@ import Testing
 struct InferredFileTests {
     static let seeds = RandomSeeds.seeds(60)
 
-    /// What a run came to, without what two equal runs differ in.
+    /// The result of a run, without the parts in which two equal runs differ.
     private struct Outcome: Equatable {
         var error: String?
         var report: String?

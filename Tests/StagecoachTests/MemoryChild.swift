@@ -3,7 +3,7 @@ import TestSupport
 
 /// The benchmark program's `migrate` in a process of its own, so that its peak memory is its own.
 struct MemoryChild {
-    /// What the program says of itself as its last act.
+    /// The figures that the program prints as its last act.
     struct Outcome: Codable {
         var peakMemory: Int
         var baseMemory: Int

@@ -8,7 +8,7 @@ import Testing
 struct ObjectStageTests {
     typealias Steps = ClosurePolicy.Steps
 
-    /// Where a change is made.
+    /// The method in which a change is made.
     enum Place: String, CaseIterable {
         case begin, endCreation, relate, endRelating, validate, end
     }

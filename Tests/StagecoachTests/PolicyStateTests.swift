@@ -9,7 +9,7 @@ import Testing
 
 @testable import Stagecoach
 
-/// What a run keeps of policies and of the manager, and how far it goes on by it.
+/// The state that a run keeps of policies and of the manager, and how far a resumed run gets with it.
 @Suite("States of policies", .serialized)
 struct PolicyStateTests {
     // MARK: - Which classes store something
@@ -121,7 +121,7 @@ struct PolicyStateTests {
 
     private static let rows: Int64 = 400
 
-    /// Runs a migration by a policy that cannot write its journal after a dozen records, and goes on with it.
+    /// Runs a migration with a policy whose journal fails after a dozen records, and resumes it.
     ///
     /// - Parameter failure: the record of the first run's journal that cannot be written.
     /// - Returns: the source objects that each run showed to the policy, and the last manager.

@@ -10,7 +10,7 @@ import Testing
 /// its own. A filter that lets everything pass keeps rows from being prepared.
 @Suite("Rows that are prepared for the default method")
 struct PreparedRowsTests {
-    /// What a call does beyond the default method.
+    /// The work of a call beyond the default method.
     enum Deed: Int, CaseIterable {
         case drops, sets, insertsBefore, insertsAfter, twice, previous, looksAtOwn, looksAtAll, looksAtPrevious,
             fetches,

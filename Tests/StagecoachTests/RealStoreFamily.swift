@@ -22,7 +22,7 @@ struct RealVersion: Sendable {
         hashes = VersionHash.entityHashes(of: model).compactMapValues(\.bytes)
     }
 
-    /// Whether a store with these hashes was written by this version, as far as hashes are known.
+    /// Tells whether a store with these hashes was written by this version, as far as hashes are known.
     func wrote(_ stored: [String: [UInt8]]) -> Bool {
         Set(stored.keys) == Set(model.entities.map(\.definition.name))
             && hashes.allSatisfy { stored[$0.key] == $0.value }

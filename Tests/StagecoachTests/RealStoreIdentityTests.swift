@@ -7,7 +7,7 @@ import Testing
 /// Every real store to the version that it is: the destination is the store again.
 @Suite("Real stores to their own version", .enabled(if: SharedStores.isPresent, "the shared stores are absent"))
 struct RealStoreIdentityTests {
-    /// Of frameworks 241 and 419, without cached model; their models are only in binary forms that are not read.
+    /// Stores of frameworks 241 and 419 without a cached model. Their models exist only in binary forms that are not read.
     static let withoutModel: Set = ["Recipes.sqlite", "RKSeedDatabase.sqlite"]
 
     /// Stores in which something is put right: a Z_ENT and Z_MAX of early frameworks, references to rows that are not

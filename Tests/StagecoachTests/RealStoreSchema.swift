@@ -18,7 +18,7 @@ struct RealStoreSchema {
     ]
 
     /// Indexes that the compiled model has beside the XML's: named like an attribute that has a fetch index `by…` of
-    /// its own (`core-data-formats.md` A.12: some compiled models have them).
+    /// its own. Some compiled models have such indexes (Formats.md, "Indexes").
     static let onlyCompiled: [String: Set<String>] = [
         "Bookmarks_V2.sqlite": ["Z_BookmarkEntity_uuid", "Z_BookmarkEntity_url"],
         "Bookmarks_V3.sqlite": ["Z_BookmarkEntity_isPendingDeletion"],

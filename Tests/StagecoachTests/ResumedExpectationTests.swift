@@ -6,7 +6,7 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// What a run that goes on says of the work that is left.
+/// The work that a resumed run says is left.
 @Suite struct ResumedExpectationTests {
     @Test("A run that goes on expects the file that the first one expected, though it looks at no rows itself")
     func destinationBytes() throws {

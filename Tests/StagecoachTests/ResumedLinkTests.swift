@@ -77,7 +77,7 @@ struct ResumedLinkTests {
     /// A form of the work.
     struct Form {
         var rejects = false
-        /// Whether the tags of an item have an order, so that links are sorted.
+        /// True if the tags of an item have an order, so that links are sorted.
         var isOrdered = false
         var reader = StoreReader.pages
     }

@@ -11,7 +11,7 @@ struct KilledRun {
     let report: MigrationReport
     /// Runs, the last one included.
     let attempts: Int
-    /// Whether the last one went on from where another was.
+    /// True if the last run resumed another.
     let isResumed: Bool
 
     init(
@@ -36,7 +36,7 @@ struct KilledRun {
     }
 }
 
-/// Several mapping models and appended stores, in runs that are gone on with.
+/// Several mapping models and appended stores, in resumed runs.
 @Suite("Several mapping models and appends that are gone on with")
 struct ResumedModelsTests {
     typealias Variant = MigrationComparison.Variant

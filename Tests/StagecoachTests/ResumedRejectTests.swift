@@ -18,7 +18,7 @@ struct ResumedRejectTests {
         return options
     }
 
-    /// What a reject file and a report say that the reference does not, and the other way round.
+    /// Returns the lines that only the reject file and the report have, and those that only the reference has.
     private func differences(
         _ path: String, _ report: MigrationReport, _ expected: Result<ReferenceOutcome, ReferenceFailure>
     ) throws -> [String] {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Stagecoach
 
-/// What a run that goes on takes over of the earlier one's count.
+/// The part of an interrupted run's row counts that a resumed run takes over.
 @Suite("Census of the source") struct SourceCensusTests {
     private let fixture: PolicyFixture
     private let store: SourceStore

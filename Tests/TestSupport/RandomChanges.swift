@@ -1,6 +1,6 @@
 import ManagedModel
 
-// Changes that Core Data infers a mapping for (core-data-formats E.1).
+// Changes for which Core Data infers a mapping model (Semantics.md, "Inference").
 extension RandomModel {
     /// Makes the next version of the model: up to eight changes, what cannot be done is passed over.
     mutating func change(_ generator: inout SeededGenerator) {

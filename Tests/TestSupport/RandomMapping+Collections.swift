@@ -76,7 +76,7 @@ extension RandomMapping {
         return .subquery(node, variable: "x", condition)
     }
 
-    /// Whether a path from the source goes over a to-many, from whichever entity has it.
+    /// Tells whether a path from the source crosses a to-many relationship of any entity.
     private func isToMany(_ node: ExpressionNode) -> Bool {
         guard let path = node.sourceKeyPath, let first = path.first else { return false }
         let owners = source.entities.filter { $0.relationship(named: first) != nil }

@@ -2,10 +2,10 @@ import CoreDataStore
 import ManagedModel
 import Mapping
 
-/// The simple in-memory three-stage migration that the engine is compared with (DESIGN section 3, promise 1): short,
-/// obvious, slow, O(stores) in memory. Knows nothing of passes, batches, spills or files.
+/// The simple in-memory three-stage migration with which the engine is compared: short, obvious, slow, O(stores) in memory. It
+/// knows nothing of passes, batches, spills or files. Its rules are those of Semantics.md.
 ///
-/// Decisions where DESIGN is silent are marked "Decision" at the place that takes them.
+/// Decisions on which those rules are silent are marked "Decision" at the place that takes them.
 package final class ReferenceMigrator {
     package let source: ReferenceStore
     package let destinationModel: ManagedObjectModel
@@ -18,7 +18,7 @@ package final class ReferenceMigrator {
 
     let destination: ReferenceStore
     let keys: ReferenceKeys
-    /// Whether invalid objects are left out.
+    /// True if invalid objects are left out.
     let rejectsInvalid: Bool
     let takenRoots: Set<String>
     /// Attributes of objects whose value could not be computed.
@@ -44,7 +44,7 @@ package final class ReferenceMigrator {
     /// The attribute whose value is being computed.
     private var valueErrorProperty: String?
     private var danglingSeen: Set<String> = []
-    /// What policy code sets before stage 2, to be applied on top of the declarative links.
+    /// The changes by policy code before stage 2, which are applied on top of the declarative links.
     var earlyChanges: [ReferenceChange]? = []
 
     /// - Parameters:
@@ -195,7 +195,7 @@ package final class ReferenceMigrator {
         }
     }
 
-    /// Whether a source object passes the mapping's filter: unknown does not.
+    /// Tells whether a source object passes the mapping's filter. Unknown does not pass.
     private func passes(_ object: ReferenceObject, _ mapping: EntityMapping) throws(ReferenceFailure) -> Bool {
         if let filter = filters[mapping.name] { return filter(object) }
         guard let filter = mapping.sourceFilter else { return true }
@@ -232,7 +232,7 @@ package final class ReferenceMigrator {
 
     // MARK: Default methods
 
-    /// What the default policy does in stage 1: insert, compute the attributes, associate.
+    /// Does the work of the default policy in stage 1: insert, compute the attributes, associate.
     package func createDestinationInstance(
         for source: ReferenceObject, _ mapping: EntityMapping
     ) throws(ReferenceFailure) {

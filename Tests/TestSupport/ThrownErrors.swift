@@ -8,7 +8,7 @@ package func failure(_ body: () throws -> Void) -> MigrationError? {
     } catch { return error as? MigrationError }
 }
 
-/// What a body throws where it is no ``MigrationError``: damaged input may give a value or one of those, nothing else.
+/// Returns the error of a body if it is no ``MigrationError``. Damaged input may give a value or such an error only.
 package func foreignError(_ body: () throws -> Void) -> (any Error)? {
     do {
         try body()

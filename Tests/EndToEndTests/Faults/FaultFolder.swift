@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// What the preloaded library wrote down.
+/// The report of the preloaded library.
 struct FaultReport {
     /// Calls by kind, and `all`.
     var counts: [String: Int] = [:]
@@ -27,7 +27,7 @@ struct FaultReport {
 
 /// A copy of a fixture's folder, in which the command runs.
 final class FaultFolder {
-    /// How a run ended.
+    /// The ending of a run.
     struct Run {
         let code: Int32
         let output: String
@@ -41,8 +41,8 @@ final class FaultFolder {
         .appendingPathComponent("libFaultInjector.so").path
     /// `STAGECOACH_COMMAND` names another command, as one built for release.
     static let command = ProcessInfo.processInfo.environment["STAGECOACH_COMMAND"] ?? CommandBinary.path
-    /// Whether the command goes on with a run that did not end: then it keeps the work directory of one that failed, and
-    /// ends well where one was killed after it had published.
+    /// True if the command can resume an interrupted run. It then keeps the work directory of a failed run, and ends well if a
+    /// run was killed after it had published.
     static let resumes: Bool = {
         guard let outcome = try? CommandBinary.run(["migrate", "--help"]) else { return false }
         return outcome.output.contains("--restart")

@@ -7,15 +7,15 @@ struct FaultTrial {
     let fixture: FaultFixture
     let plan: FaultPlan
 
-    /// What came of it.
+    /// The result of a trial.
     struct Outcome {
-        /// What is not as promised; nothing where all is well.
+        /// The broken promises; empty if all hold.
         var problems: [String] = []
         /// Processes that died.
         var kills = 0
         /// Calls that failed.
         var faults = 0
-        /// Whether the command ended well although a call failed.
+        /// True if the command ended well although a call failed.
         var isSurvived = false
     }
 
@@ -40,7 +40,7 @@ struct FaultTrial {
         }
         let run = try folder.run(plan: FaultPlan(deed: "EIO", kinds: "all", at: [0]))
         let state = try State(folder, fixture)
-        // After the journal is gone a run is over: the same command finds a destination that stands, and clears the rest.
+        // Once the journal is gone, the run is over: the same command finds an existing destination, and clears the rest.
         let isOver = run.code == 73 && state.isDone && run.messages.contains(" exists already")
         if run.code != 0, !isOver { outcome.problems.append("the same command again: \(run.code) \(run.messages)") }
         if !state.isDone {
@@ -50,7 +50,7 @@ struct FaultTrial {
         return outcome
     }
 
-    /// What a run left in the folder of results.
+    /// The folder of results after a run.
     private struct State {
         let result: FaultResult
         let isOld: Bool
@@ -123,7 +123,7 @@ struct FaultTrial {
         checkMessage(run, folder, problem)
     }
 
-    /// Whether files stay because they cannot be removed.
+    /// True if files stay because they cannot be removed.
     private var cannotRemove: Bool { plan.kinds == "unlink" || plan.kinds == "disk" || plan.kinds == "all" }
 
     /// Exit codes that a failed call may end in.

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The built command is killed while it fills and indexes tables that are large beside its limit: 200,000 objects under 64 MiB,
-/// three indexes on the largest table. A state that named an index as built told of its entries too, and no run could go on from it.
+/// Kills of the built command while it fills and indexes tables that are large for its limit: 200,000 objects under 64 MiB,
+/// three indexes on the largest table. A state that named an index as built once named its entries too; no run could resume it.
 ///
 /// `STAGECOACH_KILLS=all` kills at every record and state: some 450 kills, ten minutes.
 @Suite("Killed while the indexes of large tables are built", .serialized)

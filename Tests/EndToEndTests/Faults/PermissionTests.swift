@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What a run makes can be read by nobody who may not read its source: destinations, external data, work files, rejects, id maps,
-/// reports.
+/// Files that a run makes can be read only by users who may read its source: destinations, external data, work files, rejects,
+/// id maps, reports.
 @Suite(
     "Permissions: private stays private",
     .enabled(

@@ -16,7 +16,7 @@ import Testing
 struct LanguageAgreementTests {
     struct Generator {
         var random: SeededGenerator
-        /// What key paths begin with.
+        /// The beginning of key paths.
         var root = "$source."
         var allowsNil = true
 

@@ -117,7 +117,7 @@ private final class AgreementFixture: CustomStringConvertible {
         return true
     }
 
-    /// What does not agree, a line each.
+    /// Returns the disagreements, one line each.
     func differences(_ source: String, appends: Bool) throws -> [String] {
         let migration = migration(source, appends: appends)
         let expected = ReferenceMigrator(

@@ -8,7 +8,7 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// What a verification claims: nothing wrong where nothing is, and no more than it compared.
+/// The claims of a verification: no error if there is none, and no more than it compared.
 @Suite("Claims of a verification") struct VerificationClaimTests {
     private static func options(_ change: (inout MigrationOptions) -> Void = { _ in }) -> MigrationOptions {
         var options = MigrationOptions()

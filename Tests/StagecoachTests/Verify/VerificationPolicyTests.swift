@@ -8,7 +8,7 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// What a verification says of objects that policies make, and what it finds where the policies run again.
+/// Verification of objects that policies make, without and with a second run of the policies.
 @Suite("Verification of what policies make") struct VerificationPolicyTests {
     /// Splits a name, gives each person a badge, and links the two.
     private final class PersonPolicy: EntityMigrationPolicy {

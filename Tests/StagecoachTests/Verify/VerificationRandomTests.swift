@@ -5,7 +5,7 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// What migrate makes is equal: random migrations, by one mapping model and several, with rejects, and real stores.
+/// Verification finds migrated stores equal: random ones, by one mapping model and several, with rejects, and real stores.
 @Suite("Verification finds nothing where nothing is wrong")
 struct VerificationRandomTests {
     static let seeds = RandomSeeds.seeds(25)
