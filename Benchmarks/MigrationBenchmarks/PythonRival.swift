@@ -9,7 +9,7 @@ enum PythonRival: String, CaseIterable {
     /// Three stages with every object of both stores held in memory.
     case threeStages = "Python, three stages in memory"
 
-    /// The module that it takes; nil where Python's own do.
+    /// The module that it takes; nil if Python's own do.
     var module: String? {
         switch self {
         case .executeMany, .threeStages: nil

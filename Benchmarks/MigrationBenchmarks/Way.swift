@@ -135,9 +135,9 @@ struct WayRun: Codable {
     var wallSeconds: Double
     /// VmHWM in bytes, said by the process itself (of the shell, by its child).
     var peakMemory: Int
-    /// Bytes written to spill files and association tables; nil where there are none.
+    /// Bytes written to spill files and association tables; nil if there are none.
     var spilledBytes: Int?
-    /// Resident memory while it ran; nil where nobody looked.
+    /// Resident memory while it ran; nil if nobody looked.
     var memory: [MemorySample]?
 
     init(_ child: ChildProcess, peakMemory: Int, spilledBytes: Int?) {

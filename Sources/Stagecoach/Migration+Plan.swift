@@ -51,7 +51,7 @@ extension Migration {
         let carriedIndexes: [CarriedIndex]
         let carried: CarriedObjects
         let plan: MigrationPlan
-        /// Tables of CloudKit's sync in the source; 0 where it is not mirrored.
+        /// Tables of CloudKit's sync in the source; 0 if it is not mirrored.
         let mirroringTables: Int
 
         /// Returns the number of rows that the run's progress will count: keys scanned, rows made, rows related by

@@ -131,7 +131,7 @@ struct CommandResumeTests {
     }
 
     /// Takes from a killed run's store half of what was written last, where its last state tells that it was after the one of
-    /// the journal; false where none was.
+    /// the journal; false if none was.
     private func lose(_ work: String) throws -> Bool {
         var recent = StateReader(try #require(try RecordSlot.read("\(work)/run.recent")))
         _ = try (recent.text(), recent.integer())

@@ -155,7 +155,7 @@ struct CommandRunTests {
 
     /// Runs a migration and does something while it is at work; single rows make that long enough.
     ///
-    /// - Returns: how it ended; nil where it was done before it could be met, and its destination is removed.
+    /// - Returns: how it ended; nil if it was done before it could be met, and its destination is removed.
     private func meet(
         _ source: String, _ folder: TemporaryFolder, through launcher: [String] = [], _ body: (Process) throws -> Void
     ) throws -> CommandBinary.Outcome? {

@@ -293,7 +293,7 @@ private struct StoreMetadata {
     var digest: String?
     var checksum: String?
 
-    /// - Returns: Nil where there is none that is a property list.
+    /// - Returns: Nil if there is none that is a property list.
     static func read(_ path: String) throws -> StoreMetadata? {
         var connection: OpaquePointer?
         defer { sqlite3_close(connection) }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Wrong expressions are found when a mapping model is loaded")
 struct ExpressionCheckTests {
     /// A property of `Transaction` with a wrong expression, the error's code, and the column in the expression that the
-    /// message names; nil where the whole text does not parse.
+    /// message names; nil if the whole text does not parse.
     struct Wrong: CustomTestStringConvertible {
         let property: String
         let expression: String

@@ -15,7 +15,7 @@ struct MemoryChild {
     let errors: String
     let outcome: Outcome?
 
-    /// The program beside the tests' own; nil where it is not built.
+    /// The program beside the tests' own; nil if it is not built.
     static let program: String? = {
         let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         let path = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("MigrationBenchmarks")

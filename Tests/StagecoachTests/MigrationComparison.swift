@@ -100,7 +100,7 @@ struct MigrationComparison {
             .migrate()
     }
 
-    /// Differences between the engine's result and the reference's; empty where both agree.
+    /// Differences between the engine's result and the reference's; empty if both agree.
     func differences(_ variant: Variant, keys: ReferenceKeys = .auto) throws -> [String] {
         try differences(variant, from: try reference(keys))
     }

@@ -41,7 +41,7 @@ struct RealStoreMigration {
         }
         let before = try RealStore.files(beside: sourcePath)
         var options = variant.options
-        // What is wrong with the data is looked at, also where only Core Data can say the destination's hashes.
+        // What is wrong with the data is looked at, also if only Core Data can say the destination's hashes.
         options.unknownHashes = .omit
         let result = Result {
             try Migration(

@@ -3,7 +3,7 @@ import Mapping
 
 /// Random values that are folded over to-many relationships, and random filters that ask about them.
 extension RandomMapping {
-    /// A fold whose value fits an attribute; nil where the model has none.
+    /// A fold whose value fits an attribute; nil if the model has none.
     func fold(
         for attribute: AttributeDescription, from entity: EntityDescription, _ generator: inout SeededGenerator
     ) -> ExpressionNode? {
@@ -48,7 +48,7 @@ extension RandomMapping {
         }
     }
 
-    /// A filter over a fold or the members of a to-many; nil where the entity has none.
+    /// A filter over a fold or the members of a to-many; nil if the entity has none.
     func filter(from entity: EntityDescription, _ generator: inout SeededGenerator) -> PredicateNode? {
         if generator.chance(3), let (name, type) = operand(entity, Self.numbers, &generator) {
             return comparison(.keyPath(target: nil, components: [name]), type, &generator)

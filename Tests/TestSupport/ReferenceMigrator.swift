@@ -300,7 +300,7 @@ package final class ReferenceMigrator {
                 throw .unsupported("\(object.entity) has no relationship \(name)")
             }
             guard !relationship.isTransient else { continue }
-            // Decision: what counts is how often a lookup meets a missing row: once for each source object, also where
+            // Decision: what counts is how often a lookup meets a missing row: once for each source object, also if
             // several of them reach one reference by a key path.
             evaluator.place = "\(index) \(name) \(source.map { "\($0)" } ?? "")"
             switch try evaluator.evaluate(expression.node) {

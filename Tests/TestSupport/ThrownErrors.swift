@@ -1,6 +1,6 @@
 import Diagnostics
 
-/// The error that a body throws; nil where it succeeds or throws something else.
+/// The error that a body throws; nil if it succeeds or throws something else.
 package func failure(_ body: () throws -> Void) -> MigrationError? {
     do {
         try body()

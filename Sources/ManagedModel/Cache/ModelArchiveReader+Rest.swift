@@ -36,7 +36,7 @@ enum FetchRequestFields {
     /// The bit of the flags for equal results that count once.
     static let distinct: Int64 = 1
 
-    /// The flags where nobody changed them: those of SwiftGen's requests for objects, their ids, and dictionaries.
+    /// The flags that Core Data sets by itself: those of SwiftGen's requests for objects, their ids, and dictionaries.
     static func flags(of request: FetchRequestDefinition) -> Int64 {
         let usual: Int64 =
             switch request.resultType {

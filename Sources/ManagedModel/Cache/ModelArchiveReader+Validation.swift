@@ -63,7 +63,7 @@ extension ModelArchiveReader {
     }
 
     /// The bounds that a predicate is: `SELF >= n`, `SELF <= n`, the same of `length`, `SELF MATCHES "…"`, and those
-    /// joined by AND (cyface V3; SampleModel2_V1). Nil where any of its parts is something else.
+    /// joined by AND (cyface V3; SampleModel2_V1). Nil if any of its parts is something else.
     private mutating func bounds(
         _ predicate: ArchivedObject, of type: AttributeType
     ) throws(MigrationError) -> ValidationRules? {

@@ -31,7 +31,7 @@ public struct FetchRequestDefinition: Sendable, Equatable {
     public var predicate: String?
     /// The most objects that are fetched; 0: any number.
     public var fetchLimit = 0
-    /// How many objects are fetched at a time; 0: all.
+    /// The number of objects fetched at a time; 0 for all.
     public var fetchBatchSize = 0
     /// Core Data's code of what is fetched; 0: objects.
     public var resultType = 0

@@ -9,7 +9,7 @@ public struct AttributeDescription: Sendable, Equatable {
     /// The name of the entity that declares it.
     package let entityName: String
     /// The path of the optional composite in which the element is required: where the composite has any value, the element
-    /// has one too. Nil where ``isOptional`` says it all.
+    /// has one too. Nil if ``isOptional`` says it all.
     package let requiringComposite: String?
     /// The model's composites, for a composite attribute's elements.
     let composites: [String: [AttributeDefinition]]

@@ -189,7 +189,7 @@ package struct ModelXMLWriter {
         }
     }
 
-    /// The text as an attribute's value; nil where it has characters that XML 1.0 does not have.
+    /// The text as an attribute's value; nil if it has characters that XML 1.0 does not have.
     private static func escaped(_ text: String) -> String? {
         var escaped = ""
         for scalar in text.unicodeScalars {

@@ -12,7 +12,7 @@ enum StoredProperty {
             + entity.relationships.filter { !$0.isTransient }.map(StoredProperty.relationship)
     }
 
-    /// The attribute or composite of a name or path; nil where it has no place in the store.
+    /// The attribute or composite of a name or path; nil if it has no place in the store.
     static func property(_ entity: EntityDescription, _ path: String) -> StoredProperty? {
         if let composite = entity.composite(named: path) {
             return composite.definition.isTransient ? nil : .composite(entity, composite)

@@ -24,7 +24,7 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
     /// Data of the source that no entity mapping carries over; nil if there is none.
     public var leftBehind: LeftBehind?
     /// Names that are taken over from the source or chosen by a rule without evidence, and what the source's schema has beside
-    /// the model: taken over or left behind, with the reason. A sentence each; nil where there is nothing to say.
+    /// the model: taken over or left behind, with the reason. A sentence each; nil if there is nothing to say.
     public var layout: [String]?
 
     /// The passes of all mapping models.
@@ -59,7 +59,7 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
         /// Properties that could not be mapped and are left without a value; nil if there are none.
         public var unmapped: [Unmapped]?
         /// Expressions that do not fit their properties, of entity mappings without source objects, and validation
-        /// predicates of the model that cannot be evaluated. A sentence each; nil where there are none.
+        /// predicates of the model that cannot be evaluated. A sentence each; nil if there are none.
         public var unevaluated: [String]?
     }
 

@@ -14,7 +14,7 @@ enum PassCut {
 extension MigrationOptions {
     /// Returns the cut of one of the mapping models.
     ///
-    /// - Parameter turn: the position of the mapping model.
+    /// - Parameter turn: the number of the mapping model.
     func cut(turn: Int) -> PassCut {
         if let plan, plan.models.indices.contains(turn) { return .given(plan.models[turn]) }
         if !passNames.isEmpty { return .named(passNames) }

@@ -113,7 +113,7 @@ final class CheckpointScheduler {
     /// Returns the number in an environment variable.
     static func setting(_ name: String) -> Int? { getenv(name).flatMap { Int(String(cString: $0)) } }
 
-    // MARK: - Going on
+    // MARK: - Resuming
 
     /// Finds the state that matches the store, after rolling the store back to a sound state. Returns nil if the run starts
     /// anew.

@@ -36,8 +36,8 @@ struct RowRules {
         let isRequired: Bool
         let hasBounds: Bool
         let hasLengths: Bool
-        /// Where the columns of the composite stand in ``RowRules/compositeColumns``. Numbers, not an array, so that a row costs no
-        /// reference counting.
+        /// The places of the composite's columns in ``RowRules/compositeColumns``. Numbers instead of an array, so that a row
+        /// costs no reference counting.
         let composite: Range<Int>
 
         init(_ rule: Rule, composite: Range<Int>) {

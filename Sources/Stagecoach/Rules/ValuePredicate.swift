@@ -33,7 +33,7 @@ struct ValuePredicate {
         return sentences
     }
 
-    /// Why a predicate cannot be evaluated.
+    /// The reason why a predicate cannot be evaluated.
     private struct Reason: Error { let text: String }
 
     private static func made(
@@ -57,7 +57,7 @@ struct ValuePredicate {
         return .success(made)
     }
 
-    /// A value of the attribute's type, to try a predicate on; nil where values are not what an expression can read.
+    /// A value of the attribute's type, to try a predicate on; nil if values are not what an expression can read.
     private static func sample(_ attribute: AttributeDefinition) -> Any? {
         switch attribute.type {
         case .integer16, .integer32, .integer64, .double, .float: NSNumber(value: 1)

@@ -60,7 +60,7 @@ final class FaultFixture: Sendable {
 
 /// The files that a run leaves in the folder of results: the store's rows and schema, and the bytes of every other file.
 struct FaultResult: Equatable, Sendable {
-    /// Nil where there is no destination.
+    /// Nil if there is no destination.
     let store: StoreImage?
     /// Reports hold times and are left out.
     let files: [String: Data]

@@ -6,7 +6,7 @@ import TestSupport
 struct FaultReport {
     /// Calls by kind, and `all`.
     var counts: [String: Int] = [:]
-    /// The first call that failed: its number, kind and file; nil where none did.
+    /// The first call that failed: its number, kind and file; nil if none did.
     var fired: String?
     /// Peak resident memory in KiB.
     var peak = 0

@@ -25,7 +25,7 @@ struct FaultPlan: CustomStringConvertible, Sendable {
         self.lasts = lasts
     }
 
-    /// Reads the text without the fixture's name; nil where it is none.
+    /// Reads the text without the fixture's name; nil if it is none.
     init?(_ words: [Substring]) {
         guard words.count == 3 else { return nil }
         let deed = words[0].split(separator: "/")

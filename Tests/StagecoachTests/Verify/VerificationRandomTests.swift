@@ -12,7 +12,7 @@ struct VerificationRandomTests {
 
     /// Migrates and verifies.
     ///
-    /// - Returns: the differences; empty where the migration is refused.
+    /// - Returns: the differences; empty if the migration is refused.
     private static func differences(_ migration: Migration) throws -> [String] {
         do { try migration.run() } catch let error as MigrationError where error.category != .internal { return [] }
         let report = try StoreVerification(migration).run()

@@ -3,22 +3,22 @@ import Diagnostics
 import ManagedModel
 import Mapping
 
-/// A one-to-one pair of the destination both sides of which are copied from one pair of the source.
+/// A one-to-one pair of the destination of which both sides are copied from one pair of the source.
 ///
-/// The source's two columns may disagree: an object names another one that does not name it back. A migration in place leaves
-/// both columns as they stand, and so does a mapping model that is inferred; any other completes the links, as Core Data's
+/// The source's two columns may disagree: an object names another one that does not name it back. An inferred mapping model
+/// keeps both columns unchanged, as a migration in place does. Any other mapping model completes the links, as Core Data's
 /// manager does by setting one side after the other.
 struct CopiedPair {
-    /// The source's relationships: of the near side and of the far side; the same twice where it is its own inverse.
+    /// The source's relationships of the near and of the far side; the same twice if it is its own inverse.
     let near: RelationshipDescription
     let far: RelationshipDescription
-    /// True where both columns stay as they stand.
+    /// True if both columns are copied unchanged.
     let isKept: Bool
 
     /// - Parameters:
     ///   - relationship: a to-one relationship of the destination.
-    ///   - mappings: of one mapping model.
-    /// - Returns: nil for every other pair, and where a mapping says something else of either side.
+    ///   - mappings: the entity mappings of one mapping model.
+    /// - Returns: nil for any other pair, and if a mapping gives either side another value.
     init?(_ relationship: RelationshipDescription, among mappings: [PlannedMapping]) {
         guard !relationship.isToMany, let inverse = LinkPlanner.mutualInverse(of: relationship), !inverse.isToMany,
             let near = Self.original(of: relationship, among: mappings),
@@ -31,7 +31,7 @@ struct CopiedPair {
             + LinkPlanner.owners(of: inverse, among: mappings)).allSatisfy(\.mapping.followsSource)
     }
 
-    /// The to-one relationship of the source that every mapping copies into a relationship.
+    /// Returns the source's to-one relationship that every mapping copies into a relationship; nil if there is no such one.
     private static func original(
         of relationship: RelationshipDescription, among mappings: [PlannedMapping]
     ) -> RelationshipDescription? {
@@ -46,23 +46,23 @@ struct CopiedPair {
     }
 }
 
-/// Pairs of objects of which only one names the other, in a one-to-one pair of relationships that is copied.
+/// The one-sided links of a copied one-to-one pair: pairs of objects of which only one names the other.
 public struct OneSidedLinks: Sendable, Codable, Equatable {
     /// The source's relationship, `Entity.relationship`.
     public var relationship: String
-    /// Its inverse; the same where it is its own.
+    /// Its inverse; the same relationship if it is its own inverse.
     public var inverse: String
-    /// How many there are in the source.
+    /// The number of such links in the source.
     public var count: Int
-    /// True if the other side was completed; otherwise both columns are as they stand.
+    /// True if the links were completed; false if both columns are copied unchanged.
     public var isCompleted: Bool
     /// Some of the objects that are not named back.
     public var samples: [String]
 
-    /// Objects that are named.
+    /// The most samples.
     static let mostSamples = 3
 
-    /// The sentence that a person should read.
+    /// The sentence for people.
     public var sentence: String {
         let pairs = count == 1 ? "1 link stands" : "\(count) links stand"
         let more = count > samples.count ? ", …" : ""
@@ -73,10 +73,10 @@ public struct OneSidedLinks: Sendable, Codable, Equatable {
                 : "both sides were kept as they stand, as a migration in place keeps them")
     }
 
-    /// Counts them for the pairs that mapping models copy.
+    /// Counts one-sided links of the pairs that mapping models copy.
     ///
-    /// - Parameter turns: the mappings of each mapping model.
-    /// - Complexity: O(rows of the tables of such pairs), a look-up for each link.
+    /// - Parameter turns: the entity mappings of each mapping model.
+    /// - Complexity: O(rows of the tables of such pairs), and a lookup for each link.
     static func count(
         in source: SourceStore, _ layout: StoreLayout, turns: [[PlannedMapping]]
     ) throws(MigrationError) -> [OneSidedLinks] {
