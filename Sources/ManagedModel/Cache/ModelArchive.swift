@@ -3,7 +3,7 @@ import Diagnostics
 
 /// A model as Core Data archives it: the contents of a `.mom`, and of Z_MODELCACHE once inflated.
 ///
-/// Parts that a definition has no place for are kept as they stand in the archive (``ArchivedGraph``) and written again:
+/// Parts for which a definition has no place are kept unchanged (``ArchivedGraph``) and written again:
 /// validation predicates of any form with their warnings, a transformable's default, user info that is no text, the order of a
 /// fetch request. A composite's name is not in the archive: the reader names it after its first attribute.
 package enum ModelArchive {

@@ -5,8 +5,8 @@ import SpillStorage
 
 /// The checkpoints of one run: when they are taken, what they contain, and where a killed run resumes.
 ///
-/// A run that ends within some hundredths of a second takes no checkpoint. After the first one, a checkpoint is taken where
-/// pages begin to fill a table, where a step in which SQLite wrote ends, and every half second within a step; on the row path
+/// A run that ends within some hundredths of a second takes no checkpoint. After the first one, a checkpoint is taken when
+/// pages begin to fill a table, when a step ends in which SQLite wrote, and every half second within a step; on the row path
 /// also after every tenth of the work. The journal's record describes the contents of the store's file and is written once the
 /// file is on the disk. So whatever is lost, the file can be brought back to the last sound record. While pages fill a table,
 /// there are additional states that are not synced (``RecentState``).

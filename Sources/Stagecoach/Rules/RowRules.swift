@@ -11,7 +11,7 @@ struct RowRules {
         let property: String
         let type: AttributeType?
         let isRequired: Bool
-        /// Columns of the optional composite in which the value is required: where all are NULL, the composite is nil.
+        /// The columns of the optional composite in which the value is required. If all are NULL, the composite is nil.
         var composite: [Int] = []
         var minimum: NumberBound?
         var maximum: NumberBound?
