@@ -125,7 +125,7 @@ struct CommandResumeTests {
         }
         let outcome = try CommandBinary.run(arguments("new.sqlite"), in: folder.path)
         #expect(outcome.code == 0, "\(outcome.messages)")
-        #expect(outcome.output.contains("went on from where an earlier one was"), "\(outcome.output)")
+        #expect(outcome.output.contains("resumed one that was interrupted"), "\(outcome.output)")
         #expect(try dump(folder.file("new.sqlite")) == dump(folder.file("whole.sqlite")))
         #expect(!FileManager.default.fileExists(atPath: work))
     }

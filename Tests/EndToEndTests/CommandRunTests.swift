@@ -142,7 +142,7 @@ struct CommandRunTests {
             // Before its first record a run leaves nothing that could be resumed.
             guard FileManager.default.fileExists(atPath: folder.file(".new.sqlite.stagecoach")) else { return false }
             #expect(
-                outcome.messages.contains("is kept in ./.new.sqlite.stagecoach: the same command goes on from there"))
+                outcome.messages.contains("is kept in ./.new.sqlite.stagecoach: the same command resumes from there"))
             return true
         }
         #expect(isMet)

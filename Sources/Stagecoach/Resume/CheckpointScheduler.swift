@@ -471,7 +471,7 @@ final class CheckpointScheduler {
         guard let appended, appended.identity != identity else { return }
         throw MigrationError(
             "resume.changed", .configuration,
-            "An earlier run to this destination did not end, and the destination was written since",
+            "A run to this destination was interrupted, and the destination was written since",
             remedy: "Give --restart to begin anew", context: .init(path: path))
     }
 
