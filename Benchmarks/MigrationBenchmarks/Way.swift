@@ -32,7 +32,7 @@ struct Way {
 
     static let stagecoach = [
         Way(name: "(b) row path", kind: .stagecoach([])),
-        Way(name: "(c) staged path", kind: .stagecoach(["--staged"])),
+        Way(name: "(c) policy path", kind: .stagecoach(["--staged"])),
         Way(name: "(d) row path, new keys", kind: .stagecoach(["--keys", "sequential"])),
         Way(name: "(e) row path, source read through SQLite", kind: .stagecoach(["--reader", "sqlite"])),
         Way(name: "(f) row path, invalid objects rejected", kind: .stagecoach(["--on-invalid", "reject"])),
