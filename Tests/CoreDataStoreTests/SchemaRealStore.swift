@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import CoreDataStore
 
-/// A real store: its schema as it stands in the file, and the model that wrote it.
+/// A real store: the schema in its file, and the model that wrote it.
 struct SchemaRealStore {
     let name: String
     let url: URL

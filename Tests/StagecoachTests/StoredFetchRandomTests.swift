@@ -4,7 +4,7 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// Fetches over objects that were in the destination before, of an appended store or of an earlier mapping model, beside
+/// Fetches over objects that were in the destination before, of an appended store or of a previous mapping model, beside
 /// new ones: random predicates between random changes against dictionaries, and what is saved in the end.
 @Suite("Fetches of stored objects: against an in-memory reference")
 struct StoredFetchRandomTests {

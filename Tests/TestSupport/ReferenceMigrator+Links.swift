@@ -76,7 +76,7 @@ extension ReferenceMigrator {
                 // Both sides at once, when the pair is met first: by owner's creation, then property name; `link`
                 // unlinks the earlier partners.
                 guard let inverse, relationship.reference.order <= inverse.reference.order else { break }
-                // Decision: a pair that an inferred mapping model copies keeps both columns as they stand.
+                // Decision: a pair that an inferred mapping model copies keeps both columns unchanged.
                 if mappingModel.rulesOfTheSource == .warn, copiesPair(relationship, inverse) {
                     for side in [relationship, inverse] {
                         for owner in live(of: side) {

@@ -31,7 +31,7 @@ package final class ReferenceMigrator {
     var numbering: [Int: ReferenceNumbering] = [:]
     /// Pairs by entity mapping, in order of association.
     var pairsByMapping: [Int: [(source: ReferenceObject, destination: ReferenceObject)]] = [:]
-    /// Entity mappings of earlier mapping models by name: their indices are negative, in order.
+    /// Entity mappings of previous mapping models by name: their indices are negative, in order.
     private var earlierMappings: [String: Int] = [:]
     /// Objects that the destination had before, and their links then.
     let existing: [ReferenceObject]
@@ -49,9 +49,9 @@ package final class ReferenceMigrator {
 
     /// - Parameters:
     ///   - destination: an existing store to append to; nil makes a fresh one.
-    ///   - earlier: what earlier mapping models associated; their objects are in the destination.
+    ///   - earlier: what previous mapping models associated; their objects are in the destination.
     ///   - earlierNames: all entity mappings of those models, in order.
-    ///   - takenRoots: root entities of objects that earlier mapping models rejected: their keys are not given again.
+    ///   - takenRoots: root entities of objects that previous mapping models rejected: their keys are not given again.
     ///   - policies: makes the policy of an entity mapping; key: the mapping's policy class name.
     ///   - filters: stands for a mapping's source filter; key: the entity mapping's name.
     package init(
@@ -86,7 +86,7 @@ package final class ReferenceMigrator {
         associate(earlier, names: earlierNames)
     }
 
-    /// Makes the pairs of earlier mapping models. Of equal names the latest mapping model's are given.
+    /// Makes the pairs of previous mapping models. Of equal names the latest mapping model's are given.
     private func associate(_ earlier: [ReferenceAssociation], names: [String]) {
         func key(_ entity: String, _ key: Int64) -> String { "\(entity)/\(key)" }
         let sources = Dictionary(
