@@ -312,6 +312,6 @@ struct ConcurrentPolicyTests {
             }
         }
         #expect(try #require(ending.store).differences(from: expected) == [])
-        if attempts > 3 { #expect(ending.report?.notes.contains { $0.contains("went on") } == true) }
+        if attempts > 3 { #expect(ending.report?.notes.contains { $0.contains("resumed one") } == true) }
     }
 }

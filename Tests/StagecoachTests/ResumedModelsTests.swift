@@ -32,7 +32,7 @@ struct KilledRun {
             }
         }
         self.attempts = attempts
-        isResumed = report.notes.contains { $0.contains("went on") }
+        isResumed = report.notes.contains { $0.contains("resumed one") }
     }
 }
 

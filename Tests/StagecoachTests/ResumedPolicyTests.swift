@@ -124,7 +124,7 @@ struct ResumedPolicyTests {
                     } catch let error as MigrationError where error.code == "journal.io" {
                         continue
                     }
-                    if report?.notes.contains(where: { $0.contains("went on") }) == true { course.resumed += 1 }
+                    if report?.notes.contains(where: { $0.contains("resumed one") }) == true { course.resumed += 1 }
                 }
             } comparing: { outcome in
                 let store = try ReferenceStore.read(path: destination, model: migration.destination)

@@ -14,7 +14,7 @@ extension ProgramCompiler {
             let type = try compile(value, into: d)
             guard type == .boolean || type == .null else {
                 throw .type(
-                    "a value of type \(type.label) stands where a predicate is expected",
+                    "a value of type \(type.label) is used where a predicate is expected",
                     remedy: "Compare it with something")
             }
             if !isFilter { emit(.nullIsFalse, d, d) }

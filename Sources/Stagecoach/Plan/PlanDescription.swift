@@ -38,7 +38,7 @@ struct PlanDescription {
             }
         }
         if !usesRowPath { reasons.append("the row path is turned off (usesStoreSpecificMigrationManager)") }
-        if changesEarlierRows { reasons.append("relationships change objects that earlier mapping models made") }
+        if changesEarlierRows { reasons.append("relationships change objects that previous mapping models made") }
         return reasons
     }
 
