@@ -20,7 +20,7 @@ struct BuiltIndexTests {
     }
 
     @Test(
-        "An index is gone on with where it stood",
+        "The building of an index is resumed",
         arguments: [(false, false), (true, false), (true, true)], Left.allCases)
     func goesOn(_ form: (isJoin: Bool, isPacked: Bool), left: Left) throws {
         let fixture = try SortedTableFixture(isJoin: form.isJoin, isPacked: form.isPacked)
@@ -86,7 +86,7 @@ struct BuiltIndexTests {
         }
     }
 
-    @Test("Building ends where it is stopped, with the error that stopped it, and is gone on with in the same file")
+    @Test("Building ends where it is stopped, with the error that stopped it, and is resumed in the same file")
     func stopped() throws {
         let fixture = try SortedTableFixture(isJoin: false, isPacked: false)
         let folder = try TemporaryFolder()

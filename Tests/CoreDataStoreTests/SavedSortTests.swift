@@ -54,7 +54,7 @@ struct SavedSortTests {
     ///   - isJoin: whether links are loaded, else objects.
     ///   - isPacked: whether the highest keys are known, so that a link's entry is one word.
     @Test(
-        "Entries in files are gone on with",
+        "Entries in files are used by a resumed run",
         arguments: [(false, false), (true, false), (true, true)], Left.allCases)
     func goesOn(_ form: (isJoin: Bool, isPacked: Bool), left: Left) throws {
         let (isJoin, isPacked) = form
@@ -112,7 +112,7 @@ struct SavedSortTests {
 
     /// A state that named an index as built, and also the entries from which it was built, could not be resumed.
     @Test(
-        "States taken while indexes are built are gone on from, whichever of them are built", arguments: [false, true])
+        "States taken while indexes are built are resumed, whichever of them are built", arguments: [false, true])
     func whileBuilding(isSecondKept: Bool) throws {
         let folder = try TemporaryFolder()
         let fixture = try SortedTableFixture(isJoin: false, isPacked: false)

@@ -79,10 +79,10 @@ import Testing
 
     /// - Parameter isOther: whether the second sorter has too little memory for the entries.
     @Test(
-        "A tree is the same, whether or not another process goes on with it", arguments: Form.allCases, [false, true])
+        "A tree is the same, whether or not another process completes it", arguments: Form.allCases, [false, true])
     func goesOn(_ form: Form, isOther: Bool) throws {
         let seed: UInt64 = .random(in: 0..<1 << 32)
-        print("a tree that is gone on with: seed \(seed)")
+        print("a resumed tree: seed \(seed)")
         for isUnique in [false, true] {
             let folder = try TemporaryFolder()
             let path = folder.file("store")

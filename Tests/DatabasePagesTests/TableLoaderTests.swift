@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test(
-        "A table that is gone on with from checkpoints, whatever was written after them, is the same",
+        "A table that is resumed from checkpoints, whatever was written after them, is the same",
         arguments: 0..<12 as Range<UInt64>)
     func checkpoints(_ seed: UInt64) throws {
         #expect(

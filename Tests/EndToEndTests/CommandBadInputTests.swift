@@ -113,7 +113,7 @@ struct CommandBadInputTests {
     }
 
     @Test(
-        "a full disk is 74, and leaves no destination but what can be gone on from",
+        "a full disk is 74, and leaves no destination but work that can be resumed",
         .enabled(if: SmallDisk.isUsable, "mounting a small tmpfs needs root"))
     func fullDisk() throws {
         let folder = try Self.folder()

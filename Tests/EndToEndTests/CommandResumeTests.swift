@@ -199,7 +199,7 @@ struct CommandResumeTests {
     }
 
     @Test(
-        "A run killed at any record goes on to the same destination",
+        "A run killed at any record is resumed to the same destination",
         arguments: [(1, nil), (2, nil), (3, 2), (5, nil), (9, 3), (14, nil), (19, 4), (25, nil)] as [(Int, Int?)])
     func inferred(first: Int, later: Int?) throws {
         let folder = try TemporaryFolder()
@@ -287,7 +287,7 @@ struct CommandResumeTests {
     }
 
     @Test(
-        "A run by several mapping models killed at any record goes on to the same destination",
+        "A run by several mapping models killed at any record is resumed to the same destination",
         arguments: [(9, 4), (33, nil)] as [(Int, Int?)])
     func severalModels(first: Int, later: Int?) throws {
         let folder = try TemporaryFolder()
@@ -308,7 +308,7 @@ struct CommandResumeTests {
     }
 
     @Test(
-        "A run over composite attributes, by the file that infer wrote, goes on inside the entity",
+        "A run over composite attributes, by the file that infer wrote, is resumed inside the entity",
         arguments: [(3, nil), (7, 2)] as [(Int, Int?)])
     func composites(first: Int, later: Int?) throws {
         let folder = try TemporaryFolder()
@@ -346,7 +346,7 @@ struct CommandResumeTests {
     }
 
     @Test(
-        "A run with a policy killed at any record goes on inside the entity",
+        "A run with a policy killed at any record is resumed inside the entity",
         arguments: [(3, nil), (11, 3)] as [(Int, Int?)])
     func policy(first: Int, later: Int?) throws {
         let folder = try TemporaryFolder()

@@ -31,7 +31,7 @@ enum FuzzJournals {
         try RunJournal(continuing: path, after: found).append(added)
         let later = try RunJournal.read(path)
         precondition(later?.records == found.records + [added], "what was appended is not read")
-        precondition(later?.isTorn == false && later?.isDamaged == false, "a journal that was gone on with is unsound")
+        precondition(later?.isTorn == false && later?.isDamaged == false, "a continued journal is unsound")
     }
 
     /// Reads the body of a record: the checksum would stop most mutations of a whole journal.

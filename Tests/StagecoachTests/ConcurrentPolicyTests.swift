@@ -282,7 +282,7 @@ struct ConcurrentPolicyTests {
         #expect(run(true).report?.counts.mappings.first { $0.name == "Persons" }?.filtered == 275)
     }
 
-    @Test("A run that loses its journal goes on inside the entity", arguments: RandomSeeds.seeds(6))
+    @Test("A run that loses its journal is resumed inside the entity", arguments: RandomSeeds.seeds(6))
     func resumed(seed: UInt64) throws {
         reset()
         Self.course.withLock { $0 = Course(seed: seed, rarity: 40) }

@@ -200,7 +200,7 @@ struct PreparedRowsTests {
         try #require(persons.attributeMapping(named: "age")).valueExpression = before
     }
 
-    @Test("A run that loses its journal goes on inside the entity", arguments: RandomSeeds.seeds(6))
+    @Test("A run that loses its journal is resumed inside the entity", arguments: RandomSeeds.seeds(6))
     func resumed(seed: UInt64) throws {
         // Without stored properties, so that a state of it can be kept.
         final class RarePolicy: EntityMigrationPolicy {

@@ -37,7 +37,7 @@ struct KilledRun {
 }
 
 /// Several mapping models and appended stores, in resumed runs.
-@Suite("Several mapping models and appends that are gone on with")
+@Suite("Several mapping models and appends, in resumed runs")
 struct ResumedModelsTests {
     typealias Variant = MigrationComparison.Variant
 

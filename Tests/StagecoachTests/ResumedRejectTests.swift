@@ -5,7 +5,7 @@ import Testing
 
 /// Rejects of several mapping models and of appends, in runs whose journal cannot be written any more after some records,
 /// again and again until they are done: destination, reject file and counts are the reference's.
-@Suite("Rejects of several mapping models and appends that are gone on with")
+@Suite("Rejects of several mapping models and appends, in resumed runs")
 struct ResumedRejectTests {
     typealias Variant = MigrationComparison.Variant
 
