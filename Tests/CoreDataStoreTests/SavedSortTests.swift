@@ -72,10 +72,10 @@ struct SavedSortTests {
         for number in 0..<batches {
             try whole.append(fixture.batch(number))
             guard times.contains(number) else { continue }
-            // What is in memory is told of by states that nothing waits for too.
+            // Entries in memory are in states that are not synced too.
             let fill = try #require(try whole.checkpoint(sorts: left.isKept && number % 2 == 0 ? .standing : .all))
             #expect(whole.namesFiles)
-            // What comes after a checkpoint is in the file that a killed process leaves.
+            // Entries after a checkpoint are in the file that a killed process leaves.
             let knowledge = store.knowledge
             let (copied, left) = try copy(folder, "killed-\(number)", left)
             killed.append(

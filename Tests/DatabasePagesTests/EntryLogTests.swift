@@ -138,7 +138,7 @@ import Testing
                 batch[row, 0] = .integer(Int64(key % 777))
             }
             try sorter.append(batch, firstID: nil)
-            // What the file system does not take in one way goes in the other.
+            // A write that the file system refuses in one way is made in the other.
             let kept = sorter.keep()
             if number == EINVAL, start >= 70_000 {
                 #expect(kept.map { $0.rows > 60_000 && $0.id == $0.rows - 1 } ?? false)

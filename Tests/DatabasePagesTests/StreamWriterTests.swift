@@ -17,7 +17,7 @@ import Testing
         let buffers = (0..<2).map { _ in UnsafeMutableRawBufferPointer.allocate(byteCount: 8, alignment: 8) }
         defer { for buffer in buffers { buffer.deallocate() } }
         for number in 0..<100 {
-            // The one before the last is free.
+            // The buffer before the last one is free.
             buffers[number % 2][0] = UInt8(number)
             try stream.begin(UnsafeRawBufferPointer(buffers[number % 2]), at: number * 1000)
         }

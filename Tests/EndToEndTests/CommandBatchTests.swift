@@ -100,7 +100,7 @@ struct CommandBatchTests {
         #expect(lines.count == 2)
         for jobs in ["1", "2"] {
             try (lines[0] + "\n{\"status\": \"do").write(toFile: results, atomically: true, encoding: .utf8)
-            // What a run leaves that was killed between the rename and the removal of its work directory.
+            // The files of a run that was killed between the rename and the removal of its work directory.
             let work = folder.file("out/.1.sqlite.stagecoach")
             try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: false)
             try Data("rest".utf8).write(to: URL(fileURLWithPath: work + "/store.sqlite"))

@@ -389,7 +389,7 @@ struct CommandResumeTests {
         ]
         let killed = try self.killed(arguments, in: folder.path, at: 6)
         #expect(killed.code == -SIGKILL, "\(killed.messages)")
-        // What stands after a library's sections is not loaded: it says the same, and is another file.
+        // Bytes behind a library's sections are not loaded: its code is the same, and the file another one.
         let built = try Data(contentsOf: URL(fileURLWithPath: library))
         try (built + Data("other".utf8)).write(to: URL(fileURLWithPath: library))
         let outcome = try CommandBinary.run(arguments, in: folder.path)

@@ -85,7 +85,7 @@ struct CommandRunTests {
         #expect(stages.isSuperset(of: ["opening", "keys", "load", "indexes", "publish"]))
         let seconds = profile.compactMap { $0["seconds"] as? Double }.reduce(0, +)
         #expect(seconds <= (report["seconds"] as? Double ?? 0))
-        // What was loaded was written.
+        // The loaded rows were written.
         let written = profile.filter { $0["stage"] as? String == "load" }.compactMap { $0["bytesWritten"] as? Int }
         #expect(written.reduce(0, +) >= (report["destinationBytes"] as? Int ?? 0) / 2)
         let plain = try CommandBinary.run(

@@ -1,4 +1,4 @@
-// What is to go wrong, read from the environment, and the counting of calls.
+// The planned fault, read from the environment, and the counting of calls.
 #pragma once
 
 #include <stdbool.h>

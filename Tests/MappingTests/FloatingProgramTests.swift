@@ -59,7 +59,7 @@ struct FloatingProgramTests {
         var random = SeededGenerator(seed: seed)
         let format = Self.expression(&random, depth: 1 + random.below(4))
         let program = try? program(format)
-        // What is refused when it is compiled is no program.
+        // An expression that is refused when it is compiled is no program.
         guard let program else { return }
         let rows = [1, 2, 63, 64, 65, 200][random.below(6)]
         let source = Self.batch(rows, &random, isTame: random.chance(2))

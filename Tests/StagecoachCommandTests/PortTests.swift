@@ -37,7 +37,7 @@ struct PortTests {
         let ported = port(source)
         #expect(ported.ported == expected)
         #expect(!ported.findings.isEmpty)
-        // What is ported once needs nothing more.
+        // A ported file needs no further change.
         #expect(port(ported.ported).edits.isEmpty)
     }
 

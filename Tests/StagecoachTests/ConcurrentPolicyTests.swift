@@ -12,9 +12,9 @@ import Testing
 struct ConcurrentPolicyTests {
     /// The work of a call beyond the default method.
     enum Deed: Int, CaseIterable {
-        // What the second thread does ahead.
+        // Deeds that the second thread does ahead.
         case nothing, drops, sets, makes, splits, readsBack, repeats, detaches
-        // What waits for its turn.
+        // Deeds that wait for their turn.
         case relates, counts, saysID, fetches, deletes, hashes, associatesOther, looksElsewhere, orders, finds
 
         static let ahead = 8

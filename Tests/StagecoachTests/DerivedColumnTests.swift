@@ -114,7 +114,7 @@ struct DerivedColumnTests {
                 == ["1|creme brulee|CRÈME BRÛLÉE|zoë|Zoë|1|1", "2|plain|PLAIN|nil|nil|0|1", "3|nil|nil|nil|nil|0|1"])
     }
 
-    /// Why an object is rejected.
+    /// The reason why an object is rejected.
     enum Reason: CaseIterable { case missing, duplicate, reference }
 
     @Test(

@@ -145,7 +145,7 @@ struct ExternalDataTests {
                 let made = NSEntityDescription.insertNewObject(forEntityName: "Photo", into: manager.destinationContext)
                 let data = source.value(forKey: "data") as? Data
                 made.setValue(data.map { Data($0.reversed()) }, forKey: "data")
-                // What was set is what is seen.
+                // The policy sees the value that it has set.
                 guard made.value(forKey: "data") as? Data == data.map({ Data($0.reversed()) }) else {
                     throw MigrationError("test.data", .data, "other bytes")
                 }

@@ -223,7 +223,7 @@ struct PlanTests {
     @Test("A later mapping model's plan gives way to the rows that an earlier one left, and the result is the same")
     func severalModels() throws {
         let fixture = try FailureFixture()
-        // Which authors the first model makes is known only when it runs: the filter may leave out all.
+        // The authors that the first model makes are known only when it runs: the filter may leave out all.
         let first = MappingModel()
         let second = MappingModel()
         let inferred = try #require(fixture.mapping.entityMappings)

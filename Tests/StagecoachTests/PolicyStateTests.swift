@@ -197,7 +197,7 @@ struct PolicyStateTests {
 
     @Test("What policies have put into userInfo is there where the run that called them ended in the load")
     func goingOnInLoad() throws {
-        // How many states the stages take depends on the disk; those of the load come after them.
+        // The number of states that the stages take depends on the disk; those of the load come after them.
         for failure in 2...400 {
             let (calls, manager, _) = try interrupted(isStateless: true, failure: failure) { Stateless() }
             // One run was enough: there is no such record.

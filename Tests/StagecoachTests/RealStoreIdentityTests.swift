@@ -39,7 +39,7 @@ struct RealStoreIdentityTests {
             let migration = RealStoreMigration(
                 sourcePath: try RealStoreTests.copy(url, into: place), source: store.model,
                 destinationPath: folder.file("destination.sqlite"), destination: store.model, real: store,
-                // What is compared here is the store itself.
+                // The store itself is compared here.
                 usesReference: false)
             guard case .migrated(let report, _) = try tally.add(store.name, migration) else {
                 Issue.record("\(store.name) does not migrate to itself")

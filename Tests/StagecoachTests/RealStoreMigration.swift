@@ -41,7 +41,7 @@ struct RealStoreMigration {
         }
         let before = try RealStore.files(beside: sourcePath)
         var options = variant.options
-        // What is wrong with the data is looked at, also if only Core Data can say the destination's hashes.
+        // Errors in the data are looked for, also if only Core Data can compute the destination's hashes.
         options.unknownHashes = .omit
         let result = Result {
             try Migration(

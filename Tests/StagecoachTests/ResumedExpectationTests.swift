@@ -24,7 +24,7 @@ import Testing
             }
         }.write(path: path)
         let mapping = try MappingModel.inferred(from: old, to: new)
-        // How many records a run writes depends on how fast the disk is: only the first one's first state is certain.
+        // The number of records depends on how fast the disk is: only the first run's first state is certain.
         func expected(failure: Int?) throws -> Int {
             var options = MigrationOptions()
             options.checkpointInterval = .zero

@@ -1,7 +1,7 @@
 import Foundation
 import ManagedModel
 
-/// Why the reference migration stops: the engine has to fail on the same input, with a code of its own.
+/// The reason why the reference migration stops: the engine has to fail on the same input, with a code of its own.
 package enum ReferenceFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// A value of one type for an attribute of another, that does not convert.
     case mismatch(String)

@@ -1,7 +1,7 @@
 import ManagedModel
 import Mapping
 
-// What policies may do to the destination: insert, delete, associate, look up, set relationships.
+// The operations of policies on the destination: insert, delete, associate, look up, set relationships.
 extension ReferenceMigrator {
     /// Inserts an object with the model's default values.
     ///

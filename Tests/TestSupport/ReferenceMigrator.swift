@@ -242,7 +242,7 @@ package final class ReferenceMigrator {
         do throws(ReferenceFailure) {
             try setAttributes(of: object, from: source, mapping)
         } catch {
-            // What concerns one object rejects it.
+            // An error that concerns one object rejects it.
             guard rejectsInvalid, let property = valueErrorProperty else { throw error }
             switch error {
             case .outOfRange, .divisionByZero: valueErrors[ObjectIdentifier(object)] = property

@@ -84,7 +84,7 @@ final class FaultFolder {
         environment["LD_PRELOAD"] = Self.injector
         environment["TMPDIR"] = path("tmp")
         if Instrumentation.isSanitized {
-            // What is preloaded would be preloaded into the program that names the places of leaks.
+            // A preloaded library would be preloaded into the program that names the places of leaks too.
             let asked = ProcessInfo.processInfo.environment["ASAN_OPTIONS"].map { $0 + ":" } ?? ""
             environment["ASAN_OPTIONS"] = asked + "detect_leaks=0"
         }

@@ -35,7 +35,7 @@ struct FaultTrial {
             try checkUntouched(folder, inputs, into: &outcome.problems)
             // A run that ended well is not run again, nor one that was killed when nothing was left to do.
             if state.isDone || run.code == 0 { return outcome }
-            // Who does not know of the run before finds its results in the way.
+            // A command that does not know of the previous run finds its results in the way.
             if !FaultFolder.resumes, state.isNew || !state.isOld { return outcome }
         }
         let run = try folder.run(plan: FaultPlan(deed: "EIO", kinds: "all", at: [0]))
@@ -76,7 +76,7 @@ struct FaultTrial {
             }
             let files = try FaultResult.files(in: out)
             let hasLog = fixture.before.keys.contains { $0.hasSuffix("-wal") }
-            // What a store's own -wal holds may have been brought into its main file.
+            // The contents of a store's own -wal may have been brought into its main file.
             isOld =
                 hasLog
                 ? result.store == fixture.rowsBefore && result.files.allSatisfy { Self.isLog($0.key) }
@@ -114,7 +114,7 @@ struct FaultTrial {
         }
         if run.code == 0 {
             if !state.isNew { problem("success without the result") }
-            // What cannot be removed stays.
+            // Files that cannot be removed stay.
             if !state.unfinished.isEmpty, !cannotRemove { problem("success leaves \(state.unfinished)") }
             return
         }

@@ -195,7 +195,7 @@ import Testing
             #expect(report.compared.recomputed == 24 && report.compared.passedOver == 44)
             #expect(report.isComplete == isTold)
         }
-        // What is wrong of the new objects is found all the same.
+        // Errors of the new objects are found all the same.
         let connection = try Connection(path: fixture.destinationPath, flags: SQLITE_OPEN_READWRITE)
         try connection.execute("UPDATE ZBOOK SET ZHEADING = 'wrong' WHERE Z_PK = 70")
         try connection.close()
