@@ -28,7 +28,7 @@ extension Migration {
         /// The number of mappings that belong to previous models.
         let earlier: Int
         let policies: Policies
-        /// True if the stages are barriers, as far as is known before the run.
+        /// True for the policy path, as far as is known before the run.
         let isStaged: Bool
         let work: PlannedWork
         /// True for each destination table that is assumed to have rows before this model runs.

@@ -11,7 +11,7 @@ import Testing
 @Suite("External binary data")
 struct ExternalDataTests {
     private static let ways: [(String, @Sendable (inout MigrationOptions) -> Void)] = [
-        ("fused", { _ in }), ("stages with barriers", { $0.usesStoreSpecificMigrationManager = false }),
+        ("row path", { _ in }), ("policy path", { $0.usesStoreSpecificMigrationManager = false }),
         ("SQLite's writer", { $0.writer = .sqlite }), ("new keys", { $0.keys = .sequential }),
         ("rejects", { $0.onInvalid = .reject }), ("one row a batch", { $0.batchSize = 1 }),
     ]

@@ -29,7 +29,7 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
 
     /// The passes of all mapping models.
     public var passes: [Pass] { models.flatMap(\.passes) }
-    /// True if the stages of any mapping model are barriers over its entity mappings.
+    /// True if any mapping model takes the policy path.
     public var isStaged: Bool { models.contains(where: \.isStaged) }
 
     /// The properties of all mapping models that could not be mapped and are left without a value.
@@ -39,9 +39,9 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
 
     /// The plan of one mapping model.
     public struct Model: Sendable, Codable, Equatable {
-        /// True if the stages are barriers over all entity mappings, because user code may run.
+        /// True for the policy path: user code may run.
         public var isStaged: Bool
-        /// The reasons for barriers, one sentence each; empty if the stages are fused.
+        /// The reasons for the policy path, one sentence each; empty for the row path.
         public var reasons: [String]
         /// The entity mappings, in mapping order.
         public var entityMappings: [EntityMapping]

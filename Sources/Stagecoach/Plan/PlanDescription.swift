@@ -22,10 +22,10 @@ struct PlanDescription {
 
     private var own: ArraySlice<PlannedMapping> { mappings.dropFirst(firstOwn) }
 
-    /// True if the stages are barriers over all entity mappings.
+    /// True for the policy path.
     var isStaged: Bool { !reasons.isEmpty }
 
-    /// The reasons for barriers.
+    /// The reasons for the policy path.
     var reasons: [String] {
         var reasons: [String] = []
         for mapping in own {
