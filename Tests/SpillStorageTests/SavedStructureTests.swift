@@ -6,8 +6,8 @@ import Testing
 
 @testable import SpillStorage
 
-/// Structures that are saved while they are filled, in a folder as a killed process leaves it. A structure that is restored from
-/// it behaves as one that was never interrupted.
+/// Structures that are saved while they are filled, in a folder as a killed process leaves it. A structure that is restored
+/// from it behaves as one that was never interrupted.
 @Suite("Structures that outlive the process")
 struct SavedStructureTests {
     /// The work directory as it is after a kill: the files as they are now, with bytes behind them that no state knows, and

@@ -6,8 +6,8 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// Random migrations whose journal fails after some records, and that are resumed as often as it takes. The objects that policies
-/// saw, and the destination, are those of an undisturbed run.
+/// Random migrations whose journal fails after some records, and that are resumed as often as it takes. The objects that
+/// policies saw, and the destination, are those of an undisturbed run.
 @Suite("Resumed runs with user code")
 struct ResumedPolicyTests {
     typealias Variant = MigrationComparison.Variant

@@ -155,8 +155,8 @@ extension ReferenceMigrator {
     /// Tells whether a relationship breaks a rule that an inferred mapping cannot help: the source model had the rule, and the
     /// source object broke it.
     ///
-    /// Decision: a reference to a row that does not exist is no member, so a relationship that is empty without it was empty. If
-    /// a member may have one owner now and could have several before, nothing is excused.
+    /// Decision: a reference to a row that does not exist is no member, so a relationship that is empty without it was empty.
+    /// If a member may have one owner now and could have several before, nothing is excused.
     func isOldRule(
         _ rule: ReferenceViolation.Rule, _ object: ReferenceObject, _ relationship: RelationshipDescription
     ) -> Bool {

@@ -72,7 +72,8 @@ struct ValuePredicate {
         }
     }
 
-    /// Tells whether a value breaks the predicate. A value for which it cannot be evaluated does; nil does not, as in Core Data.
+    /// Tells whether a value breaks the predicate. A value for which it cannot be evaluated does; nil does not, as in Core
+    /// Data.
     func isBroken(by value: Any?) -> Bool {
         guard let value else { return false }
         return ((try? predicate.evaluate(with: value)) ?? false) == false
