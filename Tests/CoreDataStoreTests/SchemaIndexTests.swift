@@ -95,7 +95,7 @@ struct SchemaIndexTests {
             ])
     }
 
-    @Test("What has no certain SQL form is left out and noted")
+    @Test("An index without a certain SQL form is left out and noted")
     func notes() throws {
         var transient = M.attribute("t")
         transient.isTransient = true

@@ -146,7 +146,7 @@ struct WritingRowTests {
         #expect(try DestinationStore.recover(path, vfs: nil) == 7)
     }
 
-    @Test("What changes single rows after a step's end belongs to a transaction, which a killed process leaves undone")
+    @Test("Changes of single rows after a step's end belong to a transaction, which a killed process leaves undone")
     func transactions() throws {
         let folder = try TemporaryFolder()
         let schema = try M.schema(M.entity("A", [M.attribute("n", .integer64)]))

@@ -57,7 +57,7 @@ struct CommandKeyScanTests {
             + (inverse.map { " inverseName=\"\($0)\" inverseEntity=\"\(entity)\"" } ?? "") + "/>"
     }
 
-    @Test("Those of tables that only later ones refer to are noted, those of a circle and of a tree are read")
+    @Test("Keys of tables that only later ones refer to are noted; keys of a circle and of a tree are read")
     func tables() throws {
         let chain = try bytesOfKeys([
             ("Author", toMany("books", "Book", inverse: "author")),

@@ -46,7 +46,7 @@ struct VersionHashTests {
         """
     }
 
-    @Test("What Core Data hashes changes the hash")
+    @Test("Properties that Core Data hashes change the hash")
     func sensitive() throws {
         var seen: [EntityVersionHash?] = [try hashes(body())["A"]]
         let variants = [
@@ -81,7 +81,7 @@ struct VersionHashTests {
         }
     }
 
-    @Test("What Core Data does not hash leaves it alone")
+    @Test("Properties that Core Data does not hash do not change the hash")
     func insensitive() throws {
         let plain = try hashes(body())
         let variants = [

@@ -86,7 +86,7 @@ struct FloatingProgramTests {
         }
     }
 
-    @Test("Which programs are computed together")
+    @Test("Programs of floating-point arithmetic alone are computed together")
     func which() throws {
         for format in ["($source.a - 32.0) / 1.8", "$source.a * $source.b + 1.5", "$source.a + nil"] {
             #expect(try program(format).code?.isFloating == true, "\(format)")

@@ -130,7 +130,7 @@ import Testing
         ("[b-a]", "wrong order"), ("(?P<n>a)", "no regular expression"), ("a{", "number"), ("\\pN", "'\\p'"),
     ]
 
-    @Test("What is no regular expression is refused when it is compiled, with the place", arguments: mistakes)
+    @Test("A pattern that is no regular expression is refused when it is compiled, with the place", arguments: mistakes)
     func mistake(pattern: String, part: String) {
         let fault = #expect(throws: ProgramFault.self) { try TextPattern(regularExpression: pattern, TextFolding([])) }
         #expect(fault?.code == "expression.syntax")

@@ -20,7 +20,7 @@ struct RunJournalTests {
         return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    @Test("What was appended is read again, and more can be appended")
+    @Test("Appended records are read again, and more can be appended")
     func appended() throws {
         let folder = try TemporaryFolder()
         var generator = SeededGenerator(seed: 1)

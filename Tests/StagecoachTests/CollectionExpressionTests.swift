@@ -183,7 +183,7 @@ struct CollectionExpressionTests {
         ("$source.trades.@sum.big", .integer64, "value.outOfRange"),
     ]
 
-    @Test("What is wrong with a value over a to-many has a code, a place and the text", arguments: errors)
+    @Test("An error in a value over a to-many has a code, a place and the text", arguments: errors)
     func error(format: String, type: AttributeType, code: String) throws {
         let source = try Self.makeModel()
         let folder = try TemporaryFolder()

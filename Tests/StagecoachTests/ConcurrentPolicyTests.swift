@@ -205,7 +205,7 @@ struct ConcurrentPolicyTests {
         Self.ahead.withLock { $0 = 0 }
     }
 
-    @Test("Whatever calls do, the destination is that of one thread", arguments: RandomSeeds.seeds(24))
+    @Test("In random migrations the destination is that of one thread", arguments: RandomSeeds.seeds(24))
     func random(seed: UInt64) throws {
         reset()
         var generator = SeededGenerator(seed: seed)

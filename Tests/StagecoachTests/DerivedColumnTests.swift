@@ -177,7 +177,7 @@ struct DerivedColumnTests {
         attribute("code", .string, required: isRequired)
     }
 
-    @Test("What stands in the row is carried over where text and expression are the same, and computed where not")
+    @Test("A derived value is carried over if text and expression are the same, and computed otherwise")
     func carried() throws {
         let folder = try TemporaryFolder()
         let (plain, old) = (try Self.version([]), try Self.version(Self.all))

@@ -161,7 +161,7 @@ struct ExternalDataTests {
         #expect(result.files == [2, 3])
     }
 
-    @Test("What a killed run had put beside the destination goes with the next run, unless it was published")
+    @Test("The next run removes a killed run's external files beside the destination, unless they were published")
     func killed() throws {
         let fixture = try ExternalDataFixture(from: true, to: true)
         let place = DestinationPath(path: fixture.destinationPath)
@@ -187,7 +187,7 @@ struct ExternalDataTests {
         }
     }
 
-    @Test("What a killed run did stays where the disk does not say what it was")
+    @Test("A killed run's external files stay if its journal cannot be read")
     func unknown() throws {
         let fixture = try ExternalDataFixture(from: true, to: true)
         let place = DestinationPath(path: fixture.destinationPath)

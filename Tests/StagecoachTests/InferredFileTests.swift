@@ -63,7 +63,7 @@ struct InferredFileTests {
         return outcome
     }
 
-    @Test("It is read as what was inferred, and does the same", arguments: seeds)
+    @Test("The file is read as the mapping model that was inferred, and does the same", arguments: seeds)
     func same(seed: UInt64) throws {
         let random = try RandomMigration.broken(seed: seed)
         guard

@@ -44,7 +44,7 @@ struct ObjectIDMapTests {
             ])
     }
 
-    @Test("What policies associate is in it, what they delete is not")
+    @Test("The map has the objects that policies associate, without those that they delete")
     func policies() throws {
         let fixture = try FailureFixture(books: 4)
         fixture.mapping.entityMappings[1].entityMigrationPolicyClassName = "Twice"

@@ -202,7 +202,7 @@ struct PlanTests {
             } == [])
     }
 
-    @Test("What is no plan is refused by place, and a plan of another form by its version")
+    @Test("A file that is no plan is refused with the place, and a plan of another form by its version")
     func unreadable() throws {
         let fixture = try FailureFixture()
         let text = try fixture.migration(fixture.options()).plan().json()

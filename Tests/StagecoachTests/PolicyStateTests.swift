@@ -46,7 +46,7 @@ struct PolicyStateTests {
 
     // MARK: - userInfo
 
-    @Test("What a property list holds comes back with its types, mutable containers too")
+    @Test("Values of a property list come back with their types, mutable containers too")
     func userInfo() throws {
         let names = NSMutableDictionary(dictionary: ["a": [1, 2]])
         let info: [AnyHashable: Any] = [
@@ -170,7 +170,7 @@ struct PolicyStateTests {
         throw CancellationError()
     }
 
-    @Test("What is known of policies is what they are called for", .serialized, arguments: [true, false])
+    @Test("A resumed run repeats the calls of policies that have state only", .serialized, arguments: [true, false])
     func goingOn(isStateless: Bool) throws {
         // Without states of the stages there are few.
         let (calls, manager, resume) = try interrupted(isStateless: isStateless, failure: isStateless ? 2 : 3) {
@@ -195,7 +195,7 @@ struct PolicyStateTests {
         }
     }
 
-    @Test("What policies have put into userInfo is there where the run that called them ended in the load")
+    @Test("Values in userInfo survive if the run that called the policies ended in the load")
     func goingOnInLoad() throws {
         // The number of states that the stages take depends on the disk; those of the load come after them.
         for failure in 2...400 {

@@ -129,7 +129,7 @@ struct PreparedRowsTests {
         return try ending(true, change).differences(from: expected)
     }
 
-    @Test("Whatever calls do, nothing shows that rows were prepared", arguments: RandomSeeds.seeds(24))
+    @Test("In random migrations nothing shows that rows were prepared", arguments: RandomSeeds.seeds(24))
     func random(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let rarity = [1, 3, 30, 200][generator.below(4)]

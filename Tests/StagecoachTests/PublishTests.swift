@@ -73,7 +73,7 @@ struct PublishTests {
         #expect(try FailureFixture.contents(of: fixture.outputFolder) == ["new.sqlite-wal": Data("mine".utf8)])
     }
 
-    @Test("What a killed run left in its work directory is cleaned, and the run goes on", arguments: [false, true])
+    @Test("Files of a killed run in its work directory are removed, and the run succeeds", arguments: [false, true])
     func leftoverWork(hasLock: Bool) throws {
         let fixture = try FailureFixture()
         let work = fixture.outputFolder + "/.new.sqlite.stagecoach"

@@ -60,7 +60,7 @@ struct ReferenceValueTests {
         #expect(try migrate(value, from, "$source.a", to: attribute("b", to)).get() == expected)
     }
 
-    @Test("What does not convert is an error")
+    @Test("A value that does not convert is an error")
     func errors() throws {
         func kind(_ result: Result<ReferenceValue, ReferenceFailure>) -> String {
             switch result {

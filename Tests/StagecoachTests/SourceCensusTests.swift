@@ -41,7 +41,7 @@ import Testing
         #expect(census({ _ in }, strays: -1) == nil && census({ _ in }, strays: .max) == nil)
     }
 
-    @Test("It is taken from a run over the source as it is now, and from no other")
+    @Test("Counts are taken from a run over the unchanged source, and from no other")
     func sameSource() throws {
         var known = MigrationPlan.Store(store.fingerprint, uuid: store.metadata.uuid)
         func header() -> JournalRecord.Header {

@@ -128,7 +128,7 @@ struct RouteTests {
         #expect(elsewhere.code == "chain.mappingElsewhere", "\(elsewhere)")
     }
 
-    @Test("What the hint for a mapping model of several pairs says can be followed")
+    @Test("The hint for a mapping model of several pairs can be followed")
     func hint() throws {
         let fixture = try Fixture(ChainTests.versions())
         let path = fixture.folder.file("vague.json")

@@ -124,7 +124,7 @@ struct VerificationTests {
             kind: .schema),
     ]
 
-    @Test("What migrate made is equal, with kept and with new keys", arguments: [KeyChoice.auto, .sequential])
+    @Test("A migrated store is equal, with kept and with new keys", arguments: [KeyChoice.auto, .sequential])
     func clean(keys: KeyChoice) throws {
         let store = try VerificationStore(keys: keys)
         var options = store.options
