@@ -86,7 +86,7 @@ struct BuiltIndexTests {
         }
     }
 
-    @Test("Building ends where it is stopped, with the error that stopped it, and is resumed in the same file")
+    @Test("Building ends with the error that stopped it, and is resumed in the same file")
     func stopped() throws {
         let fixture = try SortedTableFixture(isJoin: false, isPacked: false)
         let folder = try TemporaryFolder()

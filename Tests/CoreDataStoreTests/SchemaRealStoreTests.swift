@@ -120,7 +120,7 @@ struct SchemaRealStoreTests {
         #expect(indexes.subtracting(store.indexes.keys).isEmpty, "\(store.name)")
     }
 
-    @Test("With the names that stand in a store its own schema is predicted whole, pairs on one entity included")
+    @Test("With the names in a store its whole schema is predicted, pairs on one entity included")
     func takenOver() throws {
         var stores = 0
         for store in try SchemaRealStore.all() where !Self.alteredInPlace.contains(store.name) {

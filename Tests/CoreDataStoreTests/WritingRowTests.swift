@@ -71,7 +71,7 @@ struct WritingRowTests {
         }
     }
 
-    @Test("Random rows of every type come back equal, whatever the batches", arguments: [1, 2, 3])
+    @Test("Random rows of every type come back equal from batches of any size", arguments: [1, 2, 3])
     func randomRows(run: UInt64) throws {
         let seed = RandomSeeds.first ^ run
         print("seed \(seed)")
@@ -131,7 +131,7 @@ struct WritingRowTests {
         #expect(try connection.prepare("PRAGMA integrity_check").firstText() == "ok")
     }
 
-    @Test("The end of a transaction is an emptied journal, which stands on the disk, not a removed one, which may not")
+    @Test("A transaction ends with an emptied journal, which is on the disk, not a removed one, which may not be")
     func transactionEnd() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("a.sqlite")
@@ -289,7 +289,7 @@ struct WritingRowTests {
         #expect(try folder.names().isEmpty)
     }
 
-    @Test("Links are written with their places; a link twice is refused, or passed over where asked")
+    @Test("Links are written with their places; a repeated link is refused, or skipped if asked")
     func links() throws {
         let folder = try TemporaryFolder()
         let schema = try W.everyType()

@@ -217,7 +217,7 @@ struct WritingStoreTests {
         try W.finish(store)
     }
 
-    @Test("Triggers of derived attributes stand in the finished store")
+    @Test("The finished store has the triggers of derived attributes")
     func triggers() throws {
         let folder = try TemporaryFolder()
         var count = M.attribute("pagesCount", .integer64)

@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("A sort goes on without a file that cannot be made or written", arguments: [ENOSPC, EIO, EACCES, EINVAL])
+    @Test("A sort continues without a file that cannot be made or written", arguments: [ENOSPC, EIO, EACCES, EINVAL])
     func failure(number: Int32) throws {
         let folder = try TemporaryFolder()
         let calls = EntryLogCalls(number)

@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test("Saved entries are taken over where they lie in their words as here, and only there")
+    @Test("Saved entries are taken over only if they have the same words")
     func savedLayout() throws {
         let folder = try TemporaryFolder()
         let work = try WorkDirectory(path: folder.file("work"))
@@ -289,7 +289,7 @@ import Testing
         #expect(try outcome(of: [.real(0), .real(-0.0)], isUnique: true, declared: "DECIMAL") == .duplicates)
     }
 
-    @Test("Texts, blobs and numbers that no word stands for conflict as others do")
+    @Test("Texts, blobs and numbers that no word can hold conflict as others do")
     func otherDuplicates() throws {
         let text = Cell(bits: 0, length: 1, kind: .text)
         let blob = Cell(bits: 0, length: 1, kind: .blob)

@@ -26,7 +26,7 @@ import Testing
         #expect(written.withLock { $0 } == (0..<100).map { $0 * 1001 })
     }
 
-    @Test("A write that fails is told of once, by whoever waits next; the next one goes on")
+    @Test("A failed write is reported once, by the next wait; the write after it succeeds")
     func failure() throws {
         let stream = StreamWriter(from: 0) { _, place throws(MigrationError) in
             if place == 8 { throw PageFailure.system("Writing", "store", number: 28) }

@@ -273,7 +273,7 @@ import Testing
         #expect(key == 3000 && batches > 2)
     }
 
-    @Test("A record above the limit is refused, or comes as a reference where it is only copied")
+    @Test("A record above the limit is refused, or comes as a reference if it is only copied")
     func largeValues() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("large.sqlite")

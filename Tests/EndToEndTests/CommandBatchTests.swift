@@ -329,7 +329,7 @@ struct CommandBatchTests {
         }
     }
 
-    @Test("A first signal ends the stores at work and begins no other; the next run goes on", arguments: [1, 2])
+    @Test("A first signal ends the stores at work and begins no other; the next run continues", arguments: [1, 2])
     func signal(jobs: Int) throws {
         let folder = try stores(2)
         let path = folder.file("stores.jsonl")

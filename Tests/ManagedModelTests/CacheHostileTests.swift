@@ -223,7 +223,7 @@ struct CacheHostileTests {
         #expect(failure { _ = try ModelCache.decode(bomb) }?.code == "archive.limit")
     }
 
-    @Test("Proxies stand for the property beneath; a proxy of a proxy is an error")
+    @Test("A proxy counts as the property beneath; a proxy of a proxy is an error")
     func proxies() throws {
         let bytes = try archive(propertyClass: "_NSPropertyDescriptionProxy") { builder in
             let underlying = builder.object(

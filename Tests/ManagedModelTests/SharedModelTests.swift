@@ -186,7 +186,7 @@ struct SharedModelTests {
         #expect(checksums == 5)
     }
 
-    @Test("The model vectors come out of the XML where it is there")
+    @Test("Model vectors are computed from the XML if it is there")
     func modelVectors() throws {
         var reproduced = 0
         var withoutXML: [String] = []

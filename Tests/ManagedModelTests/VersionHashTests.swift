@@ -182,7 +182,7 @@ struct VersionHashTests {
         #expect(VersionHash.hash(of: attribute).bytes?.hexadecimal.hasPrefix("50081597fb1d6648") == true)
     }
 
-    @Test("A composite's hash is that of its elements by name, whatever its own name and flags")
+    @Test("A composite's hash is that of its elements by name, without its own name and flags")
     func composite() {
         let x = AttributeDefinition(name: "x", type: .double)
         let a = AttributeDefinition(name: "a", type: .string)

@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("Sums that cannot be written are none: the file is damaged for whoever goes on")
+    @Test("Sums that cannot be written are missing: a resumed run finds the file damaged")
     func lost() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("file")

@@ -307,7 +307,7 @@ struct SavedStructureTests {
 
     // MARK: - Files
 
-    @Test("A file that a state names stays until two later states stand, others go at once")
+    @Test("A file that a state names stays until there are two later states; others are removed at once")
     func release() throws {
         let folder = try TemporaryFolder()
         let directory = try WorkDirectory(path: folder.file("work"))

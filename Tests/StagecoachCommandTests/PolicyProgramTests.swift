@@ -29,7 +29,7 @@ import Testing
         #expect(found == PolicyProgram.beside(bin.appendingPathComponent("stagecoach").path))
     }
 
-    @Test("Where no library is asked for, the process goes on")
+    @Test("Without a requested library the process continues")
     func goesOn() { #expect(PolicyProgram.takeOver(["stagecoach", "migrate", "a", "b"]) == nil) }
 
     @Test("A missing policy program is an error of the configuration that says what to build")

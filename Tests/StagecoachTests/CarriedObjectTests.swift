@@ -72,7 +72,7 @@ struct CarriedObjectTests {
         + "NEW.Z_PK; SELECT NSCoreDataTriggerUpdateAffectedObjectValue('ZNOTE', Z_ENT, Z_PK, 'ZSEEN', ZSEEN) FROM ZNOTE "
         + "WHERE Z_PK = NEW.Z_PK; END"
 
-    @Test("Indexes, views and triggers of an unchanged entity stand in the copy as they stood; plan and report say so")
+    @Test("Indexes, views and triggers of an unchanged entity are copied unchanged; plan and report say so")
     func unchanged() throws {
         let folder = try TemporaryFolder()
         let result = try Self.migrate(folder, [Self.index, Self.view, Self.trigger])

@@ -233,7 +233,7 @@ struct ConcurrentPolicyTests {
         #expect(Self.ahead.withLock { $0 } > 0)
     }
 
-    @Test("An error ends the run where it would with one thread", arguments: Trouble.allCases, [1, 9, 40, 77, 300])
+    @Test("An error ends the run as it does with one thread", arguments: Trouble.allCases, [1, 9, 40, 77, 300])
     func errors(kind: Trouble, key: Int64) throws {
         reset()
         Self.course.withLock { $0 = Course(seed: 5, rarity: 30) }

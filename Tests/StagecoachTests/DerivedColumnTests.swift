@@ -302,7 +302,7 @@ struct DerivedColumnTests {
         #expect(error.message.contains("the entity Author differs"), "\(error)")
     }
 
-    @Test("A hash is carried over with an entity only where its parents are the same too")
+    @Test("A hash is carried over with an entity only if its parents are the same too")
     func inheritedHashes() throws {
         func version(_ more: AttributeDefinition...) throws -> ManagedObjectModel {
             try model(

@@ -146,7 +146,7 @@ struct EarlierReferenceTests {
         #expect(try fixture.rows("ZAUTHOR", of: "ZBOOK") == expected)
     }
 
-    @Test("A row of an appended store loses the object that a policy gave it where that is rejected")
+    @Test("A row of an appended store loses the object that a policy gave it if that is rejected")
     func appended() throws {
         let fixture = try Fixture(policy: "Adopter")
         let manager = fixture.manager()

@@ -16,7 +16,7 @@ struct ExternalDataTests {
         ("rejects", { $0.onInvalid = .reject }), ("one row a batch", { $0.batchSize = 1 }),
     ]
 
-    @Test("Files come along and values above the threshold become files, whatever way they take")
+    @Test("Files come along, and values above the threshold become files, on every path")
     func carries() throws {
         for (name, change) in Self.ways {
             let fixture = try ExternalDataFixture(from: true, to: true)
@@ -86,7 +86,7 @@ struct ExternalDataTests {
         }
     }
 
-    @Test("A reference without a file is kept and named; where its bytes are needed it is an error")
+    @Test("A reference without a file is kept and named; if its bytes are needed it is an error")
     func missing() throws {
         let kept = try ExternalDataFixture(from: true, to: true)
         let lost = ExternalReference(uuid: [UInt8](repeating: 0xAB, count: 16))

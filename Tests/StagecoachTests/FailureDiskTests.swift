@@ -13,7 +13,7 @@ struct FailureDiskTests {
         [4, 64, 256, 700, 1024].map { (isStaged, $0) }
     }
 
-    @Test("A disk that fills up where the destination stands ends the run as an I/O error", arguments: cases)
+    @Test("A full disk at the destination ends the run as an I/O error", arguments: cases)
     func destinationFull(isStaged: Bool, kilobytes: Int) throws {
         let fixture = try FailureFixture(books: 4000, textLength: 400)
         let disk = try #require(SmallDisk(bytes: kilobytes << 10))

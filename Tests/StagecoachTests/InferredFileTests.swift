@@ -90,7 +90,7 @@ struct InferredFileTests {
     }
 
     /// Models and a store of which both outcomes of a rule of the source are seen.
-    @Test("Rules of the source are excused where the text says so, by row, count and link, and nowhere else")
+    @Test("Rules of the source are excused if the text says so, by row, count and link, and otherwise not")
     func stated() throws {
         var users = toMany("users", "User", inverse: "blog")
         users.minimumCount = 1

@@ -61,7 +61,7 @@ struct ObjectContextTests {
         #expect(store.keys("Pet").count == 499)
     }
 
-    @Test("Objects are found by id, registered only where they are there")
+    @Test("Objects are found by id, and are registered only if they exist")
     func ids() throws {
         let fixture = try PolicyFixture()
         try fixture.runInEnd { manager in

@@ -256,7 +256,7 @@ struct PlanTests {
 
 @Suite("Free space", .enabled(if: SmallDisk.isPossible, "mounting a small disk needs root"), .serialized)
 struct FreeSpaceTests {
-    @Test("A run is refused before anything is written where the destination cannot have room; one with room is not")
+    @Test("A run without room for its destination is refused before anything is written; one with room is not")
     func refused() throws {
         let fixture = try FailureFixture(books: 4000, textLength: 400)
         let disk = try #require(SmallDisk(bytes: 256 << 10))

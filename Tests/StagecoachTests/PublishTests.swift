@@ -48,7 +48,7 @@ struct PublishTests {
         #expect(status.st_mode & 0o777 == 0o644 & ~mask)
     }
 
-    @Test("A file that comes to stand at the destination during the run is not replaced")
+    @Test("A file that appears at the destination during the run is not replaced")
     func noReplace() throws {
         let fixture = try FailureFixture()
         let path = fixture.destinationPath
@@ -61,7 +61,7 @@ struct PublishTests {
         #expect(try FailureFixture.contents(of: fixture.outputFolder) == ["new.sqlite": Data("mine".utf8)])
     }
 
-    @Test("A -wal that comes to stand beside the destination during the run stops the publishing")
+    @Test("A -wal that appears beside the destination during the run stops the publishing")
     func noForeignLog() throws {
         let fixture = try FailureFixture()
         let path = fixture.destinationPath + "-wal"

@@ -52,7 +52,7 @@ struct ReferenceRandomTests {
         #expect(rows > 1000)
     }
 
-    @Test("Inferred mappings of random pairs run, and keep keys and locks where one table becomes one")
+    @Test("Inferred mappings of random pairs run, and keep keys and locks if one table becomes one")
     func inferredMappings() throws {
         var rows = 0
         for seed in UInt64(0)..<200 {

@@ -8,7 +8,7 @@ import Testing
 
 /// The work that a resumed run says is left.
 @Suite struct ResumedExpectationTests {
-    @Test("A run that goes on expects the file that the first one expected, though it looks at no rows itself")
+    @Test("A resumed run expects the file that the first one expected, though it reads no rows itself")
     func destinationBytes() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("old.sqlite")

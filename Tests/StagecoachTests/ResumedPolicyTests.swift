@@ -40,7 +40,7 @@ struct ResumedPolicyTests {
         #expect(found == [], "\(found.joined(separator: "\n"))")
     }
 
-    @Test("Policies where invalid objects are rejected", arguments: RandomSeeds.seeds(3))
+    @Test("Policies with invalid objects rejected", arguments: RandomSeeds.seeds(3))
     func rejecting(seed: UInt64) throws {
         let found = try differences(seed, isCreationOnly: false, rejects: true) {
             PolicyActions(rawValue: 1 << $0.below(PolicyActions.count + 1))

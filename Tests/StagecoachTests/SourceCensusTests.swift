@@ -19,7 +19,7 @@ import Testing
         counted = try SourceCensus(source: store, layout: layout)
     }
 
-    @Test("A count is taken over where it fits the tables, and is that of the source; others are not believed")
+    @Test("A count is taken over if it fits the tables, and is that of the source; others are not believed")
     func takenOver() throws {
         #expect(counted.rows.map { $0.values.reduce(0, +) }.sorted() == [1, 7, 7] && counted.strays == 0)
         let taken = try #require(SourceCensus(counted: counted.rows, strays: 2, layout: layout))

@@ -58,7 +58,7 @@ struct PermissionTests {
         }
     }
 
-    @Test("Work files of a killed run, and what it makes when it goes on", arguments: names)
+    @Test("Work files of a killed run, and the results of the resumed one", arguments: names)
     func work(name: String) throws {
         let fixture = try #require(try FaultFixture.makers.first { $0.name == name }?.make())
         let all = try #require(fixture.calls["all"])

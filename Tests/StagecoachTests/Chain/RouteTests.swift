@@ -51,7 +51,7 @@ struct RouteTests {
         }
     }
 
-    @Test("One step where it can be inferred, mapping models in any order, inference between, versions by --via")
+    @Test("One step if it can be inferred, mapping models in any order, inference between, versions by --via")
     func ways() throws {
         let fixture = try Fixture(ChainTests.versions())
         #expect(try names(fixture.route(1, 4)) == ["4"])

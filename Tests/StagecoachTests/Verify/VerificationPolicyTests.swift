@@ -150,7 +150,7 @@ import Testing
         ),
     ]
 
-    @Test("Damage of what a policy made is found where the policies run again", arguments: damages)
+    @Test("Damage to a policy's results is found if the policies run again", arguments: damages)
     func damaged(sql: String, expected: String) throws {
         let fixture = try Fixture()
         try fixture.change(sql)

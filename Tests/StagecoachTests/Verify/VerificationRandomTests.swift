@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Verification finds migrated stores equal: random ones, by one mapping model and several, with rejects, and real stores.
-@Suite("Verification finds nothing where nothing is wrong")
+@Suite("Verification of correct migrations finds no difference")
 struct VerificationRandomTests {
     static let seeds = RandomSeeds.seeds(25)
 
