@@ -39,7 +39,7 @@ struct Arguments {
         return value
     }
 
-    /// A positive number; nil where the option is not given.
+    /// A positive number; nil if the option is not given.
     func number(_ name: String) throws(MigrationError) -> Int? {
         guard let text = values[name] else { return nil }
         guard let number = Int(text), number > 0 else { throw Self.usage("--\(name) wants a positive number: \(text)") }

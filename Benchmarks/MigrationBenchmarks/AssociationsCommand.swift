@@ -8,7 +8,7 @@ import SpillStorage
 ///
 /// Every answer is checked. Each kind runs in a process of its own, so that its peak memory is its own.
 enum AssociationsCommand {
-    /// How sources and destinations follow each other.
+    /// The relation between the order of sources and that of destinations.
     private enum Kind: String, CaseIterable {
         /// Keys are kept, every third source has no pair.
         case identity

@@ -7,7 +7,7 @@ struct WayResult: Codable {
     /// ``ContentChecksum`` of its destination.
     var contents: [String] = []
 
-    /// Whether the memory limit was given to it.
+    /// True if the way was given the memory limit.
     var isBounded: Bool { runs.contains { $0.spilledBytes != nil } }
     /// The highest of all runs, in bytes.
     var peakMemory: Int { runs.map(\.peakMemory).max() ?? 0 }
@@ -21,7 +21,7 @@ struct BenchmarkSummary: Codable {
     var rounds: Int
     var results: [WayResult]
     var notes: [String]
-    /// What does not hold; empty where everything does.
+    /// The expectations that fail; empty if all hold.
     var failures: [String]
 
     func json() throws -> Data {
@@ -54,13 +54,13 @@ struct BenchmarkSummary: Codable {
         return lines.joined(separator: "\n")
     }
 
-    /// The median of a way's ratios to the shell, round by round; nil where there is no shell.
+    /// The median of a way's ratios to the shell, round by round; nil if there is no shell.
     func ratio(_ result: WayResult, _ figure: KeyPath<WayRun, Double>) -> Double? {
         guard let first = results.first, !first.isBounded else { return nil }
         return Self.median(zip(result.runs, first.runs).map { $0[keyPath: figure] / max(1e-9, $1[keyPath: figure]) })
     }
 
-    /// The median of a path's processor time over that of the row path; nil where it is none of ours, or (b) was not run.
+    /// The median of a path's processor time over that of the row path; nil if it is none of ours, or (b) was not run.
     func ratioToRowPath(_ result: WayResult) -> Double? {
         guard result.isBounded, let path = results.first(where: { $0.name.hasPrefix("(b)") }) else { return nil }
         return Self.median(result.runs.map(\.processorSeconds))

@@ -5,10 +5,10 @@ import Glibc
 import ManagedModel
 import Stagecoach
 
-/// `composites [--rows 1000000] [--rounds 3] [--nil 30] [--required] [--folder FOLDER] [--keep]`: makes two stores of the same rows, one with
-/// three composite attributes and one with their elements as plain attributes, migrates each to its own model, in turn, and
-/// prints processor microseconds a row and their ratio. `--nil` is the percentage of composites that are nil;
-/// with `--required` some elements are required where their composite is not nil, a rule that plain attributes cannot have.
+/// `composites [--rows 1000000] [--rounds 3] [--nil 30] [--required] [--folder FOLDER] [--keep]`: makes two stores of the same
+/// rows, one with three composite attributes and one with their elements as plain attributes, migrates each to its own model,
+/// in turn, and prints processor microseconds a row and their ratio. `--nil` is the percentage of composites that are nil; with
+/// `--required` some elements are required where their composite is not nil, a rule that plain attributes cannot have.
 enum CompositesCommand {
     static func run(_ list: [String]) throws {
         let arguments = try Arguments(list, options: ["rows", "rounds", "nil", "folder"], flags: ["keep", "required"])

@@ -3,11 +3,11 @@ import CoreDataStore
 import Diagnostics
 import ManagedModel
 
-/// What a store holds, as numbers that depend neither on the order of its rows nor on the keys they were given.
+/// A checksum of a store's contents that depends neither on the order of its rows nor on their keys.
 ///
-/// Counts and sums of every attribute's column; for each relationship the sum, over its pairs, of the product of a
-/// number of either side's attributes; every pair of a one-to-one also has to be there seen from the other side.
-/// All of it by SQL, knowing nothing of how the store was written.
+/// It has counts and sums of every attribute's column. For each relationship it has the sum, over its pairs, of the product of
+/// one number from each side's attributes. Every pair of a one-to-one must also exist as seen from the other side.
+/// All of it is plain SQL that knows nothing of how the store was written.
 struct ContentChecksum: Equatable {
     /// One line a table or relationship.
     let lines: [String]

@@ -1,9 +1,10 @@
 import CoreDataStore
 
-/// What a user would do without us: the yardstick (a), for the sqlite3 shell.
+/// The script for the sqlite3 shell that a user would write without this program: the yardstick (a).
 ///
-/// `ATTACH`, one `INSERT … SELECT` a table in key order, no journal, no sync, indexes after the load, tables and
-/// indexes as Core Data makes them. Metadata is copied as it is, and no model is cached: a little less than the job.
+/// It has `ATTACH` and one `INSERT … SELECT` per table in key order, with no journal and no sync. Tables and indexes are those
+/// of Core Data; indexes are made after the load. Metadata is copied unchanged and no model
+/// is cached: a little less than the job.
 enum HandWrittenSQL {
     /// The script.
     ///
@@ -29,7 +30,7 @@ enum HandWrittenSQL {
         return statements.map { $0 + ";\n" }.joined() + ".system grep VmHWM /proc/$PPID/status\n"
     }
 
-    /// What makes the tables and what makes their indexes.
+    /// Returns the statements that make the tables and those that make their indexes.
     static func statements(_ schema: StoreSchema) -> (tables: [String], indexes: [String]) {
         (
             schema.tableStatements() + schema.fixedTableStatements(),

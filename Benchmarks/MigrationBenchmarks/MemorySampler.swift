@@ -5,7 +5,7 @@ import Glibc
 struct MemorySample: Codable {
     /// Since the run began.
     var seconds: Double
-    /// What the kernel says is resident, by `/proc/PID/statm`: for drawings. Limits are judged by VmHWM.
+    /// The resident memory in bytes, from `/proc/PID/statm`; for drawings. Limits are judged by VmHWM.
     var bytes: Int
 }
 

@@ -10,7 +10,7 @@ import Stagecoach
 /// Without models the benchmark's own are taken; with models and no mapping model one is inferred. A failure ends with
 /// the exit code of its category.
 enum MigrateCommand {
-    /// What the child says on standard output, as one line of JSON.
+    /// The line of JSON that the child prints on standard output.
     struct Outcome: Codable {
         /// VmHWM in bytes, read as the last thing.
         var peakMemory: Int

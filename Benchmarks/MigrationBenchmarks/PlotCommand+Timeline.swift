@@ -1,5 +1,5 @@
 extension PlotCommand {
-    /// Resident memory of each way while it runs, over the largest store that it was looked at for; nil where it never was.
+    /// Resident memory of each way while it runs, over the largest store that it was looked at for; nil if it never was.
     ///
     /// The shell and our paths set the scales. What rivals take beyond them is cut off.
     static func timeline(_ results: [BenchmarkSummary]) -> String? {

@@ -90,7 +90,7 @@ enum PlotCommand {
         ]
     }
 
-    /// What a line's color stands for, beside the axes.
+    /// Draws the entry of one line's colour, beside the axes.
     static func legend(_ index: Int, _ name: String) -> [String] {
         let y = 60 + Double(index) * 20
         return [

@@ -1,4 +1,4 @@
-/// What a user would write in Python: with its own sqlite3 module, with a library, or as Core Data's manager works.
+/// Programs that a user would write in Python: with its own sqlite3 module, with a library, or as Core Data's manager works.
 enum PythonRival: String, CaseIterable {
     /// Rows through a generator into `executemany`.
     case executeMany = "Python, executemany"
@@ -9,7 +9,7 @@ enum PythonRival: String, CaseIterable {
     /// Three stages with every object of both stores held in memory.
     case threeStages = "Python, three stages in memory"
 
-    /// The module that it takes; nil where Python's own do.
+    /// The module that it takes; nil if Python's own do.
     var module: String? {
         switch self {
         case .executeMany, .threeStages: nil

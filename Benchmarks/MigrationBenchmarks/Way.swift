@@ -19,7 +19,7 @@ struct Way {
         case resumed
     }
 
-    /// Whether the destination is of the first version, a copy of the source.
+    /// True if the destination is of the first version, a copy of the source.
     var copies: Bool {
         if case .stagecoach(let arguments) = kind { arguments.contains("--from") } else { false }
     }
@@ -32,7 +32,7 @@ struct Way {
 
     static let stagecoach = [
         Way(name: "(b) row path", kind: .stagecoach([])),
-        Way(name: "(c) staged path", kind: .stagecoach(["--staged"])),
+        Way(name: "(c) policy path", kind: .stagecoach(["--staged"])),
         Way(name: "(d) row path, new keys", kind: .stagecoach(["--keys", "sequential"])),
         Way(name: "(e) row path, source read through SQLite", kind: .stagecoach(["--reader", "sqlite"])),
         Way(name: "(f) row path, invalid objects rejected", kind: .stagecoach(["--on-invalid", "reject"])),
@@ -128,16 +128,16 @@ struct Way {
     }
 }
 
-/// What one run took.
+/// The measurements of one run.
 struct WayRun: Codable {
     /// User and system time of the process.
     var processorSeconds: Double
     var wallSeconds: Double
     /// VmHWM in bytes, said by the process itself (of the shell, by its child).
     var peakMemory: Int
-    /// Bytes written to spill files and association tables; nil where there are none.
+    /// Bytes written to spill files and association tables; nil if there are none.
     var spilledBytes: Int?
-    /// Resident memory while it ran; nil where nobody looked.
+    /// Resident memory while it ran; nil if nobody looked.
     var memory: [MemorySample]?
 
     init(_ child: ChildProcess, peakMemory: Int, spilledBytes: Int?) {

@@ -1,7 +1,7 @@
 import Foundation
 import CoreData
 
-/// What all policies of the app share.
+/// The code that all policies of the app share.
 @objcMembers
 class BasePolicy: NSEntityMigrationPolicy {
     let steps = [#selector(BasePolicy.toInt16(value:)), Selector("toInt16WithValue:")]

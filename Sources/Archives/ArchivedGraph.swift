@@ -1,9 +1,9 @@
 import Diagnostics
 
-/// A part of a keyed archive as it stands: an object with all that it refers to, for another archive.
+/// A part of a keyed archive, unchanged: an object with everything that it refers to, to be put into another archive.
 ///
-/// Objects that belong to the whole (a model's entities and properties) are kept by name. Cycles and shared objects
-/// stay what they are.
+/// Objects that belong to the whole archive (a model's entities and properties) are referred to by name. Cycles and shared
+/// objects are kept.
 package struct ArchivedGraph: Sendable, Equatable {
     /// A value of the graph. References in fields are positions among the graph's nodes.
     enum Node: Sendable, Equatable {
@@ -13,7 +13,7 @@ package struct ArchivedGraph: Sendable, Equatable {
         case outside(String)
     }
 
-    /// The first is the root.
+    /// The nodes; the first one is the root.
     let nodes: [Node]
 
     /// The class of the root; nil for a plain value.
@@ -24,8 +24,8 @@ package struct ArchivedGraph: Sendable, Equatable {
     /// Copies the part of an archive that begins at a value.
     ///
     /// - Parameters:
-    ///   - mostNodes: more are refused: shared parts of hostile archives would multiply.
-    ///   - outside: the name of an object that is no part of the graph; nil for its parts.
+    ///   - mostNodes: the most nodes. Without a limit, shared parts of a hostile archive would multiply.
+    ///   - outside: returns the name of an object that is not part of the graph; nil for its parts.
     /// - Throws: `archive.limit`, `archive.reference`, `archive.type`.
     /// - Complexity: O(nodes).
     package init(
@@ -37,7 +37,7 @@ package struct ArchivedGraph: Sendable, Equatable {
         nodes = copy.nodes
     }
 
-    /// The value of a graph that is a value without a class; nil for objects.
+    /// The value, if the graph is a value without a class; nil for objects.
     package var plainValue: PropertyListValue? {
         switch nodes.first {
         case .null?: .null
@@ -46,7 +46,7 @@ package struct ArchivedGraph: Sendable, Equatable {
         }
     }
 
-    /// A text that the root has in a field; nil where it has none.
+    /// Returns the text in a field of the root; nil if there is none.
     package func string(_ key: String) -> String? {
         guard case .object(_, let fields)? = nodes.first else { return nil }
         switch fields[key] {
@@ -58,7 +58,7 @@ package struct ArchivedGraph: Sendable, Equatable {
         }
     }
 
-    /// The same bytes for equal graphs, and no others.
+    /// Bytes that are equal for equal graphs only.
     ///
     /// - Complexity: O(nodes).
     package var digestBytes: [UInt8] {
@@ -75,7 +75,7 @@ package struct ArchivedGraph: Sendable, Equatable {
         return (try? BinaryPropertyList.encode(.array(values))) ?? []
     }
 
-    /// How many values the graph holds.
+    /// The number of values in the graph.
     package var count: Int { nodes.count }
 }
 
@@ -157,7 +157,8 @@ private struct GraphCopy {
 extension KeyedArchiveBuilder {
     /// Adds a graph.
     ///
-    /// - Parameter outside: the place of an object that the graph names; nil where there is none, which becomes nil.
+    /// - Parameter outside: returns the place of an object that the graph names; nil if it does not exist. It is nil in the
+    ///   copy then.
     /// - Returns: the place of the graph's root.
     package mutating func graph(
         _ graph: ArchivedGraph, outside: (String) -> Reference?
@@ -190,9 +191,9 @@ extension KeyedArchiveBuilder {
 }
 
 extension ArchivedGraph {
-    /// A graph that a builder's body makes, as the archive of that root reads.
+    /// Makes a graph: that of the root which a builder's body makes.
     ///
-    /// - Throws: what the body throws, `archive.limit`.
+    /// - Throws: the errors of the body, `archive.limit`.
     package static func made(
         _ body: (inout KeyedArchiveBuilder) throws(MigrationError) -> KeyedArchiveBuilder.Reference
     ) throws(MigrationError) -> ArchivedGraph {

@@ -1,10 +1,10 @@
 import ManagedModel
 
-/// A property mapping of a composite attribute as a whole, `"author": "$source.author"`, becomes one mapping for each of its
-/// elements, `"author.person": "$source.author.person"`: from there on nobody needs to know composites.
+/// A property mapping of a whole composite attribute, `"author": "$source.author"`, becomes one mapping for each of its
+/// elements, `"author.person": "$source.author.person"`. After that no other code needs to know composites.
 extension EntityDescription {
-    /// The attributes that listed composite attributes stand for, each with the innermost composite that is listed. An
-    /// attribute that is listed itself is left out.
+    /// Returns the attributes of the composite attributes among some names, each with the innermost of these composites.
+    /// Attributes whose own names are given are left out.
     func elements(ofListed names: Set<String>) -> [(attribute: String, composite: String)] {
         var seen = names
         return composites.filter { names.contains($0.path) }
@@ -14,7 +14,7 @@ extension EntityDescription {
             }
     }
 
-    /// The composite at the end of a key path over to-one relationships, and its entity; nil where there is none.
+    /// Returns the composite at the end of a key path over to-one relationships, and its entity; nil if there is none.
     fileprivate func composite(at path: [String]) -> (entity: EntityDescription, composite: CompositeDescription)? {
         var current = self
         let path = joiningElements(in: path)
@@ -27,12 +27,12 @@ extension EntityDescription {
 }
 
 extension ValueExpression {
-    /// The expression of one attribute of a composite that this expression gives as a whole.
+    /// Returns the expression of one element, for an expression that gives the whole composite.
     ///
     /// - Parameters:
     ///   - attribute: the attribute's path.
-    ///   - composite: the composite's.
-    ///   - source: what `$source` is. A source composite that lacks the element gives nil for it.
+    ///   - composite: the composite's path.
+    ///   - source: the entity of `$source`. If a source composite lacks the element, the expression gives nil.
     func element(_ attribute: String, of composite: String, source: EntityDescription?) -> ValueExpression {
         let names = attribute.dropFirst(composite.count + 1).split(separator: ".").map(String.init)
         return ValueExpression(node: node.element(names, source))
@@ -57,7 +57,7 @@ extension ExpressionNode {
 }
 
 extension EntityMapping {
-    /// Puts mappings of the elements in the place of mappings of composite attributes that were made in code.
+    /// Replaces mappings of composite attributes that were made in code with mappings of their elements.
     func expandComposites(source: ManagedObjectModel, destination: ManagedObjectModel) {
         guard let mappings = attributeMappings, !destination.definition.composites.isEmpty,
             let target = destinationEntityName.flatMap(destination.entity(named:))

@@ -66,9 +66,9 @@ public struct CheckReport: Sendable, Codable {
     /// The way to excuse broken rules that the source has too, as a sentence without a full stop; nil if no such rule
     /// is broken, or if they are excused already.
     public var excuse: String?
-    /// Rules and expressions that nothing evaluates, a sentence each; nil where there are none.
+    /// Rules and expressions that nothing evaluates, a sentence each; nil if there are none.
     public var unevaluated: [String]?
-    /// Tables and columns that the source lacks, read as empty or nil; nil where it lacks nothing.
+    /// Tables and columns that the source lacks, read as empty or nil; nil if it lacks nothing.
     public var repairs: [MigrationPlan.Repair]?
     /// Data of the source that no entity mapping would carry over; nil if there is none. For a chain: the data of the
     /// steps that were checked.

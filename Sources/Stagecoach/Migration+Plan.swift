@@ -28,7 +28,7 @@ extension Migration {
         /// The number of mappings that belong to previous models.
         let earlier: Int
         let policies: Policies
-        /// True if the stages are barriers, as far as is known before the run.
+        /// True for the policy path, as far as is known before the run.
         let isStaged: Bool
         let work: PlannedWork
         /// True for each destination table that is assumed to have rows before this model runs.
@@ -51,7 +51,7 @@ extension Migration {
         let carriedIndexes: [CarriedIndex]
         let carried: CarriedObjects
         let plan: MigrationPlan
-        /// Tables of CloudKit's sync in the source; 0 where it is not mirrored.
+        /// Tables of CloudKit's sync in the source; 0 if it is not mirrored.
         let mirroringTables: Int
 
         /// Returns the number of rows that the run's progress will count: keys scanned, rows made, rows related by

@@ -45,7 +45,7 @@ struct BinaryPropertyListTests {
         #expect(try BinaryPropertyList.decode(bytes) == .integer(number))
     }
 
-    @Test("Integers of 16 bytes are kept where they exceed Int64, and narrowed where they do not")
+    @Test("Integers of 16 bytes are kept if they exceed Int64, and narrowed otherwise")
     func largeIntegers() throws {
         let large = PropertyListValue.largeInteger(high: 0, low: .max)
         #expect(try BinaryPropertyList.decode(BinaryPropertyList.encode(large)) == large)

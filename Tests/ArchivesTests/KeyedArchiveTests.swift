@@ -194,7 +194,7 @@ struct KeyedArchiveTests {
         #expect(try object.value("u").url() == "https://example.org/c")
     }
 
-    @Test("What Foundation archives is read")
+    @Test("Archives that Foundation writes are read")
     func foundationArchive() throws {
         let uuid = UUID()
         // No NSDecimalNumber: archiving one crashes in Foundation on Linux.

@@ -10,17 +10,17 @@ import Testing
 /// Tables whose rows are in and whose indexes were being built when the process was killed.
 @Suite("Indexes that are half built")
 struct BuiltIndexTests {
-    /// What the process that goes on finds of the entries.
+    /// The state of the entries that the resumed process finds.
     enum Left: CaseIterable {
         case kept, missing
-        /// It has too little memory for them.
+        /// The resumed process has too little memory for the entries.
         case otherMemory
         /// No state told of them.
         case untold
     }
 
     @Test(
-        "An index is gone on with where it stood",
+        "The building of an index is resumed",
         arguments: [(false, false), (true, false), (true, true)], Left.allCases)
     func goesOn(_ form: (isJoin: Bool, isPacked: Bool), left: Left) throws {
         let fixture = try SortedTableFixture(isJoin: form.isJoin, isPacked: form.isPacked)
@@ -86,7 +86,7 @@ struct BuiltIndexTests {
         }
     }
 
-    @Test("Building ends where it is stopped, with the error that stopped it, and is gone on with in the same file")
+    @Test("Building ends with the error that stopped it, and is resumed in the same file")
     func stopped() throws {
         let fixture = try SortedTableFixture(isJoin: false, isPacked: false)
         let folder = try TemporaryFolder()

@@ -9,7 +9,7 @@ import Testing
 struct DDLWitnessTests {
     private typealias M = SchemaTestModel
 
-    /// What the two readings do not share; empty where they are equal.
+    /// Returns the statements on which the two readings differ; empty if they are equal.
     private func differences(_ model: ManagedObjectModel) -> [String] {
         let schema = StoreSchema(model: model)
         let witness = DDLWitness(model)

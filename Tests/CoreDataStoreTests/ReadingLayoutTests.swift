@@ -171,7 +171,7 @@ struct ReadingLayoutTests {
         _ = folder
     }
 
-    @Test("What is missing is named by entity and property")
+    @Test("A missing table or column is named by entity and property")
     func mismatches() throws {
         func error(_ statements: String...) throws -> MigrationError? {
             let fixture = try ReadingFixture()

@@ -271,7 +271,7 @@ struct ReadingRowsTests {
         #expect(try store.row(table: person, key: 1, columns: try own(person, "ZPHOTO"), in: layout, into: &batch))
     }
 
-    @Test("Random rows come back in key order whatever ranges they are cut into")
+    @Test("Random rows come back in key order from ranges cut anywhere")
     func ranges() throws {
         let seed = RandomSeeds.first
         print("seed \(seed)")

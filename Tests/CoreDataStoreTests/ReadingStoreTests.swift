@@ -45,7 +45,7 @@ struct ReadingStoreTests {
         try store.close()
     }
 
-    @Test("What is no store has its own error each")
+    @Test("Each kind of file that is no store has its own error")
     func badInputs() throws {
         let folder = try TemporaryFolder()
         let good = try fixture.get().store(in: folder)

@@ -7,10 +7,10 @@ import Testing
 
 @testable import CoreDataStore
 
-/// Tables that go on from a checkpoint with the sorted entries that lay in files: the file is as one that was filled at once.
+/// Tables that are resumed from a checkpoint with sorted entries in files: the result equals a table that was filled at once.
 @Suite("Sorts that outlive the process")
 struct SavedSortTests {
-    /// What the process that goes on finds.
+    /// The state of the files that the resumed process finds.
     enum Left: CaseIterable {
         /// Runs of sorted entries, as the memory was used up.
         case runs
@@ -24,7 +24,7 @@ struct SavedSortTests {
         case keptDamaged, keptCut, keptMissing
 
         var isKept: Bool { self != .runs && self != .runsOfOtherMemory }
-        /// Whether the files are of use.
+        /// True if the files can be used.
         var isSound: Bool { self == .runs || self == .kept }
     }
 
@@ -54,7 +54,7 @@ struct SavedSortTests {
     ///   - isJoin: whether links are loaded, else objects.
     ///   - isPacked: whether the highest keys are known, so that a link's entry is one word.
     @Test(
-        "Entries in files are gone on with",
+        "Entries in files are used by a resumed run",
         arguments: [(false, false), (true, false), (true, true)], Left.allCases)
     func goesOn(_ form: (isJoin: Bool, isPacked: Bool), left: Left) throws {
         let (isJoin, isPacked) = form
@@ -72,10 +72,10 @@ struct SavedSortTests {
         for number in 0..<batches {
             try whole.append(fixture.batch(number))
             guard times.contains(number) else { continue }
-            // What is in memory is told of by states that nothing waits for too.
+            // Entries in memory are in states that are not synced too.
             let fill = try #require(try whole.checkpoint(sorts: left.isKept && number % 2 == 0 ? .standing : .all))
             #expect(whole.namesFiles)
-            // What comes after a checkpoint is in the file that a killed process leaves.
+            // Entries after a checkpoint are in the file that a killed process leaves.
             let knowledge = store.knowledge
             let (copied, left) = try copy(folder, "killed-\(number)", left)
             killed.append(
@@ -110,9 +110,9 @@ struct SavedSortTests {
         }
     }
 
-    /// A state that told of an index as built, and still of the entries that it was built from, could not be gone on from.
+    /// A state that named an index as built, and also the entries from which it was built, could not be resumed.
     @Test(
-        "States taken while indexes are built are gone on from, whichever of them are built", arguments: [false, true])
+        "States taken while indexes are built are resumed, whichever of them are built", arguments: [false, true])
     func whileBuilding(isSecondKept: Bool) throws {
         let folder = try TemporaryFolder()
         let fixture = try SortedTableFixture(isJoin: false, isPacked: false)

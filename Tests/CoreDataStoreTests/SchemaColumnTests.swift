@@ -3,7 +3,7 @@ import Testing
 
 @testable import CoreDataStore
 
-/// Entity numbers, tables and columns (sections A.3 to A.8, A.10 and A.11 of the format reference).
+/// Entity numbers, tables and columns (Formats.md, "The store" to "Relationships").
 @Suite("Schema: numbers, tables and columns")
 struct SchemaColumnTests {
     private typealias M = SchemaTestModel
@@ -57,7 +57,7 @@ struct SchemaColumnTests {
         #expect(try schema.columns("A") == ["Z_ENT1 VARCHAR", "Z_OPT1 VARCHAR", "Z_PK1 VARCHAR"])
     }
 
-    @Test("Columns stand by class, inside a class by entity and name, attributes with regard to case")
+    @Test("Columns come by class, inside a class by entity and name, attributes with regard to case")
     func order() throws {
         let types: [(String, AttributeType)] = [
             ("binary", .binaryData), ("transformable", .transformable), ("uuid", .uuid), ("uri", .uri),
@@ -132,7 +132,7 @@ struct SchemaColumnTests {
             ])
     }
 
-    @Test("An entity column follows a key only where the destination itself has subentities, with its own number")
+    @Test("An entity column follows a key only if the destination itself has subentities, with its own number")
     func entityColumn() throws {
         let schema = try M.schema(
             M.entity("Root"), M.entity("Middle", parent: "Root"), M.entity("Leaf", parent: "Middle"),
@@ -259,7 +259,7 @@ struct SchemaColumnTests {
                 == .toManyByInverse(table: 2, column: 2, entityColumn: nil, orderColumn: nil))
     }
 
-    @Test("Names are upper-cased beyond ASCII, and quoted only where SQLite would not read them bare")
+    @Test("Names are upper-cased beyond ASCII, and quoted only if SQLite would not read them bare")
     func names() throws {
         var entity = M.entity("Ort", [M.attribute("größe"), M.attribute("cost$")])
         var index = FetchIndexDefinition(name: "by \"size\"")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CoreDataStore
 
-/// Indexes and triggers (sections A.12 and A.14 of the format reference).
+/// Indexes and triggers (Formats.md, "Indexes").
 @Suite("Schema: indexes and triggers")
 struct SchemaIndexTests {
     private typealias M = SchemaTestModel
@@ -95,7 +95,7 @@ struct SchemaIndexTests {
             ])
     }
 
-    @Test("What has no certain SQL form is left out and noted")
+    @Test("An index without a certain SQL form is left out and noted")
     func notes() throws {
         var transient = M.attribute("t")
         transient.isTransient = true

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CoreDataStore
 
-/// Join tables (section A.9 of the format reference).
+/// Join tables (Formats.md, "Relationships").
 @Suite("Schema: join tables")
 struct SchemaJoinTests {
     private typealias M = SchemaTestModel

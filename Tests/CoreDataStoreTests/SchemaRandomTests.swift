@@ -95,7 +95,7 @@ struct SchemaRandomTests {
         }
     }
 
-    /// Whether the columns of a storage bear the relationship, or its inverse, as their role.
+    /// Tells whether the columns of a storage have the relationship, or its inverse, as their role.
     private func leadsToItself(
         _ relationship: RelationshipDescription, _ storage: RelationshipStorage, _ schema: StoreSchema
     ) -> Bool {

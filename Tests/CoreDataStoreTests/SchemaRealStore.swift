@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import CoreDataStore
 
-/// A real store: its schema as it stands in the file, and the model that wrote it.
+/// A real store: the schema in its file, and the model that wrote it.
 struct SchemaRealStore {
     let name: String
     let url: URL
@@ -19,7 +19,7 @@ struct SchemaRealStore {
     /// Rows of Z_PRIMARYKEY, without those of persistent history, as `number|name|parent`.
     let primaryKeys: [String]
     let plist: [String: PropertyListValue]
-    /// Where the model was found; nil where no readable model fits the store.
+    /// The model that was found; nil if no readable model fits the store.
     let model: ManagedObjectModel?
 
     /// All stores of the shared folder, by path.
@@ -82,8 +82,8 @@ struct SchemaRealStore {
         return taken
     }
 
-    /// Whether the file was altered in place: a table has a column added at its end, or was renamed. Fresh tables
-    /// end in a blank and a parenthesis and bear no quotes.
+    /// True if the file was altered in place: a column was added at the end of a table, or a table was renamed. Fresh tables
+    /// end in a blank and a parenthesis and have no quotes.
     var isAlteredInPlace: Bool {
         tables.contains { name, sql in
             !FixedTables.names.contains(name) && (!sql.hasSuffix(" )") || sql.contains("\"")) && !sql.contains("UNIQUE")

@@ -37,7 +37,7 @@ struct SchemaRealStoreTests {
         var equal = 0
         /// Expected and not there, or there with other SQL.
         var wrong: [String] = []
-        /// There and not expected.
+        /// Objects of the store that were not expected.
         var extra: [String] = []
 
         init(expected: [String: String], actual: [String: String]) {
@@ -120,7 +120,7 @@ struct SchemaRealStoreTests {
         #expect(indexes.subtracting(store.indexes.keys).isEmpty, "\(store.name)")
     }
 
-    @Test("With the names that stand in a store its own schema is predicted whole, pairs on one entity included")
+    @Test("With the names in a store its whole schema is predicted, pairs on one entity included")
     func takenOver() throws {
         var stores = 0
         for store in try SchemaRealStore.all() where !Self.alteredInPlace.contains(store.name) {
@@ -193,7 +193,7 @@ struct SchemaRealStoreTests {
 }
 
 extension StoreSchema {
-    /// Whether the table and columns of a storage are there and bear the right roles.
+    /// Tells whether the table and columns of a storage exist and have the right roles.
     func columnsExist(_ storage: RelationshipStorage) -> Bool {
         func role(_ table: Int, _ column: Int?) -> ColumnRole? {
             guard let column else { return nil }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CoreDataStore
 
-/// Fetch indexes of the forms of section 6 of the format reference: R-trees, partial, descending, over the object id.
+/// Fetch indexes of the rarer forms (Formats.md, "Indexes"): R-trees, partial, descending, over the object id.
 @Suite("Schema: R-trees and other forms of fetch indexes")
 struct StoreTreeTests {
     private typealias M = SchemaTestModel

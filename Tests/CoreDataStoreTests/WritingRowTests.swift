@@ -33,7 +33,7 @@ struct WritingRowTests {
         }
     }
 
-    /// What a column's affinity makes of a value that comes from a row of a Core Data store.
+    /// Returns a value from a row of a Core Data store, converted by a column's affinity.
     private func affine(_ value: Stored, _ type: String) -> Stored {
         switch (type, value) {
         case ("FLOAT", .integer(let number)): .real(Double(number))
@@ -71,7 +71,7 @@ struct WritingRowTests {
         }
     }
 
-    @Test("Random rows of every type come back equal, whatever the batches", arguments: [1, 2, 3])
+    @Test("Random rows of every type come back equal from batches of any size", arguments: [1, 2, 3])
     func randomRows(run: UInt64) throws {
         let seed = RandomSeeds.first ^ run
         print("seed \(seed)")
@@ -131,7 +131,7 @@ struct WritingRowTests {
         #expect(try connection.prepare("PRAGMA integrity_check").firstText() == "ok")
     }
 
-    @Test("The end of a transaction is an emptied journal, which stands on the disk, not a removed one, which may not")
+    @Test("A transaction ends with an emptied journal, which is on the disk, not a removed one, which may not be")
     func transactionEnd() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("a.sqlite")
@@ -146,7 +146,7 @@ struct WritingRowTests {
         #expect(try DestinationStore.recover(path, vfs: nil) == 7)
     }
 
-    @Test("What changes single rows after a step's end belongs to a transaction, which a killed process leaves undone")
+    @Test("Changes of single rows after a step's end belong to a transaction, which a killed process leaves undone")
     func transactions() throws {
         let folder = try TemporaryFolder()
         let schema = try M.schema(M.entity("A", [M.attribute("n", .integer64)]))
@@ -182,7 +182,7 @@ struct WritingRowTests {
             })
     }
 
-    /// An append's second load took a unique index away outside of a transaction: a killed run went on without it.
+    /// An append's second load dropped a unique index outside of a transaction, so a resumed run went without it.
     @Test("Indexes that go while rows come, and links that change, belong to a transaction too")
     func indexTransactions() throws {
         let folder = try TemporaryFolder()
@@ -289,7 +289,7 @@ struct WritingRowTests {
         #expect(try folder.names().isEmpty)
     }
 
-    @Test("Links are written with their places; a link twice is refused, or passed over where asked")
+    @Test("Links are written with their places; a repeated link is refused, or skipped if asked")
     func links() throws {
         let folder = try TemporaryFolder()
         let schema = try W.everyType()

@@ -126,7 +126,7 @@ struct WritingStoreTests {
         #expect(try connection.integer("SELECT count(*) FROM Z_MODELCACHE") == 0)
     }
 
-    @Test("What a source's metadata says is carried over under the identifier given")
+    @Test("The values of a source's metadata are carried over under the given identifier")
     func carryingOver() throws {
         let model = try M.model(M.entity("A"))
         let source = StoreMetadata(
@@ -217,7 +217,7 @@ struct WritingStoreTests {
         try W.finish(store)
     }
 
-    @Test("Triggers of derived attributes stand in the finished store")
+    @Test("The finished store has the triggers of derived attributes")
     func triggers() throws {
         let folder = try TemporaryFolder()
         var count = M.attribute("pagesCount", .integer64)

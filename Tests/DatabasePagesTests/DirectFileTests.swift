@@ -74,10 +74,10 @@ import Testing
     }
 }
 
-/// What a writer's pages are gathered in first: its own small buffer, or the large one of the writer before it.
+/// The buffer that gathers a writer's first pages: its own small one, or the large one of the writer before it.
 enum FirstBuffer { case own, left }
 
-/// What goes wrong with writes past the page cache.
+/// The failure of writes past the page cache.
 enum DirectFault: CaseIterable {
     case none, refusedByOpen, refusedByWrite, short, unaligned, interrupted
 }

@@ -24,7 +24,7 @@ import Testing
         return log
     }
 
-    /// What a log reads; nil where it finds something else than it should.
+    /// Returns the contents that a log reads; nil if it reads something else than it should.
     private func contents(_ log: EntryLog, alignedBy offset: Int) -> [UInt8]? {
         let space = UnsafeMutableRawPointer.allocate(byteCount: log.byteCount + 4096, alignment: 4096)
         defer { space.deallocate() }
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("A sort goes on without a file that cannot be made or written", arguments: [ENOSPC, EIO, EACCES, EINVAL])
+    @Test("A sort continues without a file that cannot be made or written", arguments: [ENOSPC, EIO, EACCES, EINVAL])
     func failure(number: Int32) throws {
         let folder = try TemporaryFolder()
         let calls = EntryLogCalls(number)
@@ -138,7 +138,7 @@ import Testing
                 batch[row, 0] = .integer(Int64(key % 777))
             }
             try sorter.append(batch, firstID: nil)
-            // What the file system does not take in one way goes in the other.
+            // A write that the file system refuses in one way is made in the other.
             let kept = sorter.keep()
             if number == EINVAL, start >= 70_000 {
                 #expect(kept.map { $0.rows > 60_000 && $0.id == $0.rows - 1 } ?? false)

@@ -6,9 +6,9 @@ import SpillStorage
 import TestSupport
 import Testing
 
-/// Trees of indexes that have some of their entries are gone on with by another sorter of the same entries.
+/// Index trees with a part of their entries, which another sorter of the same entries completes.
 @Suite struct IndexProgressTests {
-    /// What the columns of an index hold.
+    /// The contents of an index's columns.
     enum Form: CaseIterable {
         /// One integer, two in one word, two with the row's id in another.
         case integer, packedPair, pair
@@ -79,10 +79,10 @@ import Testing
 
     /// - Parameter isOther: whether the second sorter has too little memory for the entries.
     @Test(
-        "A tree is the same, whether or not another process goes on with it", arguments: Form.allCases, [false, true])
+        "A tree is the same, whether or not another process completes it", arguments: Form.allCases, [false, true])
     func goesOn(_ form: Form, isOther: Bool) throws {
         let seed: UInt64 = .random(in: 0..<1 << 32)
-        print("a tree that is gone on with: seed \(seed)")
+        print("a resumed tree: seed \(seed)")
         for isUnique in [false, true] {
             let folder = try TemporaryFolder()
             let path = folder.file("store")

@@ -133,7 +133,7 @@ import Testing
                 let added = try mixed.append(
                     rowsOf: parts, fields: slots.map { $0 + (isKeyed ? 1 : 0) }, upTo: most
                 ) {
-                    // The last key of those that are settled.
+                    // The key of the last row whose entries are in files.
                     #expect(keys[mixed.settledRows - 1] == $0)
                 }
                 read += added

@@ -114,7 +114,7 @@ import Testing
         #expect(try database.column("PRAGMA integrity_check") == ["ok"], "seed \(seed)")
     }
 
-    /// What is said of two columns' values: the largest of each.
+    /// The largest values of two columns, as they are announced to the sorter.
     private static let expectations: [[Int64?]] = [
         [nil, nil], [300, 40_000], [3, 7], [0, 0], [1 << 20, 1 << 20], [.max, 5],
     ]
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test("Saved entries are taken over where they lie in their words as here, and only there")
+    @Test("Saved entries are taken over only if they have the same words")
     func savedLayout() throws {
         let folder = try TemporaryFolder()
         let work = try WorkDirectory(path: folder.file("work"))
@@ -289,7 +289,7 @@ import Testing
         #expect(try outcome(of: [.real(0), .real(-0.0)], isUnique: true, declared: "DECIMAL") == .duplicates)
     }
 
-    @Test("Texts, blobs and numbers that no word stands for conflict as others do")
+    @Test("Texts, blobs and numbers that no word can hold conflict as others do")
     func otherDuplicates() throws {
         let text = Cell(bits: 0, length: 1, kind: .text)
         let blob = Cell(bits: 0, length: 1, kind: .blob)

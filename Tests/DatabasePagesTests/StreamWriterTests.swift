@@ -17,7 +17,7 @@ import Testing
         let buffers = (0..<2).map { _ in UnsafeMutableRawBufferPointer.allocate(byteCount: 8, alignment: 8) }
         defer { for buffer in buffers { buffer.deallocate() } }
         for number in 0..<100 {
-            // The one before the last is free.
+            // The buffer before the last one is free.
             buffers[number % 2][0] = UInt8(number)
             try stream.begin(UnsafeRawBufferPointer(buffers[number % 2]), at: number * 1000)
         }
@@ -26,7 +26,7 @@ import Testing
         #expect(written.withLock { $0 } == (0..<100).map { $0 * 1001 })
     }
 
-    @Test("A write that fails is told of once, by whoever waits next; the next one goes on")
+    @Test("A failed write is reported once, by the next wait; the write after it succeeds")
     func failure() throws {
         let stream = StreamWriter(from: 0) { _, place throws(MigrationError) in
             if place == 8 { throw PageFailure.system("Writing", "store", number: 28) }

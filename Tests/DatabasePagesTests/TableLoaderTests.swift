@@ -6,8 +6,8 @@ import SpillStorage
 import TestSupport
 import Testing
 
-/// Tables written by pages hold what SQLite would have put there, byte for byte of every value, and SQLite can go on with
-/// the file.
+/// Tables written by pages hold the same values as SQLite would write, byte for byte, and SQLite can change the file
+/// afterwards.
 @Suite struct TableLoaderTests {
     private static let schema = "PRAGMA page_size=4096; PRAGMA auto_vacuum=2;"
     private static let types = ["INTEGER", "VARCHAR", "FLOAT", "TIMESTAMP", "DECIMAL", "BLOB", "BIGINT"]
@@ -102,7 +102,7 @@ import Testing
             writer.table(root: root, affinities: declared.map(ColumnAffinity.init(declaredType:)), isKeyed: isKeyed)
         }
         var loader = open()
-        /// Writes a checkpoint, goes on for a while, and then goes on from the checkpoint in the place of that.
+        /// Writes a checkpoint, appends more, and then resumes from the checkpoint, which drops the later appends.
         func resume() throws {
             var state = StateWriter()
             try writer.save(tables: [loader], indexes: [], to: &state)
@@ -154,7 +154,7 @@ import Testing
         }
         let (bytes, expectedBytes) = (try payloads(database), try payloads(reference))
         if bytes != expectedBytes { lines.append("seed \(seed): \(bytes) bytes, expected \(expectedBytes)") }
-        // SQLite goes on with the file: it moves pages by their pointer map, which has to be right.
+        // SQLite changes the file: it moves pages by their pointer map, which has to be right.
         try database.execute(
             """
             CREATE INDEX i ON t(c0); DELETE FROM t WHERE rowid % 3 = 0; PRAGMA incremental_vacuum;
@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test(
-        "A table that is gone on with from checkpoints, whatever was written after them, is the same",
+        "A table that is resumed from checkpoints, whatever was written after them, is the same",
         arguments: 0..<12 as Range<UInt64>)
     func checkpoints(_ seed: UInt64) throws {
         #expect(

@@ -233,7 +233,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.file("lent.sqlite")
         let database = try TestDatabase(path)
-        // A row in twenty goes on in overflow pages: its text is none of a leaf's.
+        // One row in twenty continues in overflow pages, so its text is not in the leaf.
         try database.execute(
             """
             CREATE TABLE t(Z_PK INTEGER PRIMARY KEY, a VARCHAR);
@@ -273,7 +273,7 @@ import Testing
         #expect(key == 3000 && batches > 2)
     }
 
-    @Test("A record above the limit is refused, or comes as a reference where it is only copied")
+    @Test("A record above the limit is refused, or comes as a reference if it is only copied")
     func largeValues() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("large.sqlite")

@@ -67,7 +67,7 @@ struct WrittenPagesTests {
         let later = sums()
         #expect(try DatabaseFileWriter.isWritten(later, in: path) && later.count < both.count)
 
-        // What is missing, or older, by the sector.
+        // Sectors that are missing, or older.
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         func isSeen(_ sums: [UInt8], sector: Int) throws -> Bool {
             let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))

@@ -3,7 +3,7 @@ import ManagedModel
 import TestSupport
 import Testing
 
-/// What a row costs: the built command counts its allocations, and their number must not grow with the rows.
+/// The cost of a row: the built command counts its allocations, and their number must not grow with the rows.
 @Suite("Allocations") struct AllocationTests {
     /// The library that is preloaded, beside the command.
     private static let counter = URL(fileURLWithPath: CommandBinary.path).deletingLastPathComponent()

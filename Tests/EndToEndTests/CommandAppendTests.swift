@@ -73,7 +73,7 @@ struct CommandAppendTests {
                 in: path) == 0)
     }
 
-    @Test("--append where nothing stands makes the store; with --new-uuid it is a contradiction")
+    @Test("--append without a destination makes the store; with --new-uuid it is a contradiction")
     func absent() throws {
         let source = try CommandBinary.librarySource()
         let folder = try TemporaryFolder()

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What the command refuses: one clear error naming what and where, the documented exit code, nothing touched.
+/// The inputs that the command refuses: one clear error naming what and where, the documented exit code, nothing touched.
 @Suite("Bad input to the built command")
 struct CommandBadInputTests {
     /// A folder with a small library, and things that are wrong in many ways.
@@ -104,7 +104,7 @@ struct CommandBadInputTests {
         #expect(try CommandBinary.contents(of: folder.path) == before)
     }
 
-    /// Whether the tests can be somebody whom permissions bind.
+    /// True if the tests can run as a user for whom permissions hold.
     private static var setprivIsUsable: Bool {
         guard geteuid() == 0 else { return true }
         let outcome = try? CommandBinary.run(
@@ -113,7 +113,7 @@ struct CommandBadInputTests {
     }
 
     @Test(
-        "a full disk is 74, and leaves no destination but what can be gone on from",
+        "a full disk is 74, and leaves no destination but work that can be resumed",
         .enabled(if: SmallDisk.isUsable, "mounting a small tmpfs needs root"))
     func fullDisk() throws {
         let folder = try Self.folder()
@@ -143,7 +143,7 @@ final class SmallDisk {
 
     deinit { _ = SmallDisk.run("/bin/umount", [folder.path]) }
 
-    /// Whether this process may mount.
+    /// True if this process may mount.
     static let isUsable = geteuid() == 0 && (try? SmallDisk(mebibytes: 1)) != nil
 
     private static func run(_ program: String, _ arguments: [String]) -> Bool {

@@ -100,7 +100,7 @@ struct CommandBatchTests {
         #expect(lines.count == 2)
         for jobs in ["1", "2"] {
             try (lines[0] + "\n{\"status\": \"do").write(toFile: results, atomically: true, encoding: .utf8)
-            // What a run leaves that was killed between the rename and the removal of its work directory.
+            // The files of a run that was killed between the rename and the removal of its work directory.
             let work = folder.file("out/.1.sqlite.stagecoach")
             try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: false)
             try Data("rest".utf8).write(to: URL(fileURLWithPath: work + "/store.sqlite"))
@@ -151,7 +151,7 @@ struct CommandBatchTests {
         let workers = Self.children(of: process.processIdentifier)
         kill(process.processIdentifier, SIGKILL)
         #expect(CommandBinary.finish(process, output, messages).code == -SIGKILL)
-        // They end where they can be gone on from.
+        // They end in a state that can be resumed.
         for worker in workers {
             for _ in 0..<6000 where kill(worker, 0) == 0 { usleep(10_000) }
             #expect(kill(worker, 0) != 0)
@@ -329,7 +329,7 @@ struct CommandBatchTests {
         }
     }
 
-    @Test("A first signal ends the stores at work and begins no other; the next run goes on", arguments: [1, 2])
+    @Test("A first signal ends the stores at work and begins no other; the next run continues", arguments: [1, 2])
     func signal(jobs: Int) throws {
         let folder = try stores(2)
         let path = folder.file("stores.jsonl")

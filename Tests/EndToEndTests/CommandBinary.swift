@@ -4,7 +4,7 @@ import Testing
 
 /// Runs the built `stagecoach`, as a person would.
 enum CommandBinary {
-    /// What a run left.
+    /// The result of a run.
     struct Outcome {
         let code: Int32
         let output: String
@@ -66,7 +66,7 @@ enum CommandBinary {
     ///
     /// - Parameters:
     ///   - through: a program, with its arguments, that runs the command.
-    ///   - command: nil where `through` is all there is to run.
+    ///   - command: nil if `through` is all there is to run.
     static func run(
         _ arguments: [String], in folder: String? = nil, environment: [String: String] = [:], through: [String] = [],
         command: String? = path

@@ -52,13 +52,12 @@ struct CommandHelpTests {
                 Options:
                       --from MODEL          The older version.
                       --to MODEL            The newer version.
-                      --unmappable CHOICE   What becomes of properties that inference cannot map
-                                            (another type, a to-many that became a to-one, a
-                                            relationship that points to something else): refuse
-                                            (the default), or leave (an attribute has its
-                                            default value or none, a relationship is empty; each
-                                            is named, and the values that stay behind are
-                                            counted).
+                      --unmappable CHOICE   Properties that inference cannot map (another type,
+                                            a to-many that became a to-one, a relationship to
+                                            something else): refuse (the default), or leave (an
+                                            attribute has its default value or none, a
+                                            relationship is empty; each is named, and the values
+                                            that stay behind are counted).
                   -o, --output FILE         Write to a new file instead of standard output.
                   -h, --help                Show this help.
 
@@ -78,11 +77,11 @@ struct CommandHelpTests {
                 Usage: stagecoach migrate SOURCE DESTINATION --to MODEL [OPTION]...
 
                 Reads SOURCE, which is not changed by a byte, and writes a fresh store at DESTINATION, where nothing may
-                stand yet. A run that fails or is interrupted leaves no destination. With --append the store at DESTINATION
-                is added to, in one step at the end: until then, and after a failure, it is what it was.
+                exist yet. A run that fails or is interrupted leaves no destination. With --append it adds to the store at
+                DESTINATION, in one step at the end: until then, and after a failure, that store is unchanged.
 
-                A run that was killed, interrupted, or met a full disk is gone on with by the same command. Where an input or
-                an option that matters has changed meanwhile, the command says what, and --restart begins anew.
+                The same command resumes a run that was killed, interrupted, or met a full disk. If an input or an option
+                that matters has changed meanwhile, the command says which, and --restart begins anew.
 
                 MODEL is an .xcdatamodel, an .xcdatamodeld or .momd (its current version), Bundle.xcdatamodeld:Version or
                 Bundle.momd:Version, a .mom, or a store (its cached model).
@@ -95,23 +94,22 @@ struct CommandHelpTests {
                                             match.
                       --mapping FILE        The mapping model: JSON, .xcmappingmodel or .cdm.
                                             Given several times: those for the same two versions
-                                            run in turn, and lookups reach the earlier ones;
-                                            those for others lead from version to version, in
-                                            any order, and what lies between is inferred;
+                                            run one after the other, and lookups reach the
+                                            previous ones; others lead from version to version,
+                                            in any order, and missing steps are inferred;
                                             A..B=FILE says that FILE is for the versions A and
                                             B. Left out: inferred.
                       --via VERSION         Go through this version of the --to bundle, or this
-                                            MODEL; given several times, in this order and
+                                            MODEL. Given several times: in this order, and
                                             through no other version. Left out: the way with the
                                             most of the given mapping models, then the fewest
                                             steps.
-                      --unmappable CHOICE   What becomes of properties that inference cannot map
-                                            (another type, a to-many that became a to-one, a
-                                            relationship that points to something else): refuse
-                                            (the default), or leave (an attribute has its
-                                            default value or none, a relationship is empty; each
-                                            is named, and the values that stay behind are
-                                            counted).
+                      --unmappable CHOICE   Properties that inference cannot map (another type,
+                                            a to-many that became a to-one, a relationship to
+                                            something else): refuse (the default), or leave (an
+                                            attribute has its default value or none, a
+                                            relationship is empty; each is named, and the values
+                                            that stay behind are counted).
                       --policies LIBRARY    Shared library with migration policies, as
                                             libMyPolicies.so; it exports
                                             stagecoach_register_policies. May be given several
@@ -126,61 +124,60 @@ struct CommandHelpTests {
                       --keys CHOICE         Which keys destination rows get: auto (kept where
                                             possible), kept, or sequential.
                       --passes CUT          Cut the work into passes: a number, or names of
-                                            entity mappings as "A,B;C". Tables are cut by key
-                                            range where they are fewer. The result is the same.
-                                            Left out: the planner decides.
-                      --plan FILE           Run the plan that plan --save wrote: its passes and
-                                            keys. Refused where stores, models, mapping models
-                                            or options are not those that it was made for.
+                                            entity mappings as "A,B;C". If there are fewer
+                                            tables, they are cut by key range. The result is the
+                                            same. Left out: the planner decides.
+                      --plan FILE           Run a plan that plan --save wrote: its passes and
+                                            keys. Refused if stores, models, mapping models or
+                                            options have changed since.
                       --id-map FILE         Write which source object became which destination
                                             object to a new file, NAME.csv or NAME.sqlite.
-                      --append              Add to the store that stands at DESTINATION, of the
-                                            version given with --to. Where none stands, make it.
+                      --append              Add to the existing store at DESTINATION, of the
+                                            version given with --to. If there is none, make it.
                       --dry-run             Do everything but publish the destination.
-                      --restart             Begin anew where an earlier run to DESTINATION did
-                                            not end, instead of going on from where it was.
-                      --strict-validation   Fail on values that break a rule which the source
-                                            model already had.
-                      --on-invalid CHOICE   What becomes of objects that break the model's
-                                            rules: fail (the first one ends the run) or reject
-                                            (they are left out, and what needs them).
+                      --restart             Begin anew if a run to DESTINATION was interrupted,
+                                            instead of resuming it.
+                      --strict-validation   Fail on values that break a rule that the source
+                                            model had too.
+                      --on-invalid CHOICE   Objects that break the model's rules: fail (the
+                                            first one ends the run) or reject (they are left
+                                            out, and so are objects that need them).
                       --reject-file FILE    With --on-invalid reject: write the rejected objects
                                             and why to a new file, a line of JSON each.
-                      --max-rejects N       With --on-invalid reject: fail where more objects
-                                            are rejected. Left out: no limit.
-                      --on-loss CHOICE      What becomes of data of SOURCE that no entity
-                                            mapping takes along: warn (the default: it is named
-                                            and counted; a migration that would give no object
-                                            at all is refused), refuse (exit code 65, before
-                                            anything is written), or allow.
+                      --max-rejects N       With --on-invalid reject: fail if more objects are
+                                            rejected. Left out: no limit.
+                      --on-loss CHOICE      Data of SOURCE that no entity mapping reads: warn
+                                            (the default: it is named and counted; a migration
+                                            that would make no object at all is refused), refuse
+                                            (exit code 65, before anything is written), or
+                                            allow.
                       --external-threshold SIZE
                                             Values of attributes that allow external storage
                                             become files above this size, as 100K. Left out:
                                             100K.
-                      --history CHOICE      What becomes of the source's persistent history:
-                                            auto (the default: it is carried over where all keys
-                                            and entity numbers are kept), keep (with the
-                                            destination's entity numbers, where all keys are
-                                            kept), or drop (who follows it begins anew; its
-                                            tables are there, and empty).
-                      --cloudkit CHOICE     What becomes of a SOURCE that CloudKit mirrors:
-                                            refuse (the default: exit code 65), or drop (the
-                                            destination has no state of the sync and no history;
-                                            the app's next start begins the sync anew, which may
-                                            duplicate what is in the cloud).
+                      --history CHOICE      The source's persistent history: auto (the default:
+                                            it is carried over if all keys and entity numbers
+                                            are kept), keep (with the destination's entity
+                                            numbers, if all keys are kept), or drop (its tables
+                                            are empty, and programs that follow it start over).
+                      --cloudkit CHOICE     A SOURCE that CloudKit mirrors: refuse (the default:
+                                            exit code 65), or drop (the destination has no state
+                                            of the sync and no history; the app's next start
+                                            begins the sync anew, which may duplicate what is in
+                                            the cloud).
                       --unknown-hashes CHOICE
-                                            What becomes of version hashes that only Core Data
-                                            can compute, those of entities with attributes
-                                            derived in an unknown form, or with composites in
-                                            composites: refuse (the default; a compiled .momd
-                                            states them, and so does a store given with --to),
-                                            or omit (the store lacks them, and Core Data takes
-                                            it for one of another version).
-                      --repair              Read what a damaged store lacks as empty (a table)
-                                            or nil (a column), where its metadata say which
-                                            version wrote it; each is named and counted, and the
-                                            store is not changed. Left out: such a store is
-                                            refused.
+                                            Version hashes that only Core Data can compute, of
+                                            entities with attributes derived in an unknown form
+                                            or with composites in composites: refuse (the
+                                            default; a compiled .momd states them, and so does a
+                                            store given with --to), or omit (the store lacks
+                                            them, and Core Data takes it for one of another
+                                            version).
+                      --repair              Read a missing table of a damaged store as empty,
+                                            and a missing column as nil, if its metadata say
+                                            which version wrote it. Each is named and counted,
+                                            and the store is not changed. Left out: such a store
+                                            is refused.
                       --new-uuid            Give the destination a UUID of its own.
                       --check full          Run SQLite's integrity check before publishing.
                       --report FILE         Write a report to a new file: NAME.html (a page to
@@ -189,17 +186,16 @@ struct CommandHelpTests {
                                             too, which the next run's replaces.
                       --progress CHOICE     auto (on a terminal one line that is redrawn,
                                             elsewhere a line every ten seconds), bar (also on a
-                                            terminal that says it is dumb), lines (a line every
-                                            ten seconds), json (an object a line on standard
-                                            error), or none.
+                                            dumb terminal), lines (a line every ten seconds),
+                                            json (an object a line on standard error), or none.
                       --progress-file FILE  With --progress json: add the lines to this file,
                                             which may be a pipe, instead of standard error.
                       --writer CHOICE       How a fresh store's rows are written: pages (faster)
                                             or sqlite, to compare the two. The rows are the
                                             same.
                       --reader CHOICE       How the source's rows are read: pages (faster;
-                                            through SQLite where that is safer) or sqlite, to
-                                            compare the two. The rows are the same.
+                                            through SQLite where pages cannot be read) or
+                                            sqlite, to compare the two. The rows are the same.
                       --profile             Print on standard error, and in the report, what
                                             each stage and entity mapping took: seconds and
                                             bytes.

@@ -5,8 +5,8 @@ import ManagedModel
 import TestSupport
 import Testing
 
-/// What strangers may put into stores, models and mapping models, with the built command: an error or a right result, never
-/// a crash or a hang, and nothing outside the destination.
+/// Hostile contents of stores, models and mapping models, with the built command: an error or a right result, never a crash
+/// or a hang, and nothing outside the destination.
 @Suite("Hostile inputs with the built command")
 struct CommandHostileTests {
     private static let bundle = SharedStores.repository.appendingPathComponent("Fixtures/Models/Orders.xcdatamodeld")
@@ -108,7 +108,7 @@ struct CommandHostileTests {
             guard outcome.code == 0 else { continue }
             let made = try Connection(path: folder.file("new.sqlite"), flags: SQLITE_OPEN_READONLY)
             #expect(try made.integer("SELECT count(*) FROM ZLINE") == 6, "\(sql)")
-            // They may be taken over as they stand; nothing else comes with them, and a verification does not run them either.
+            // They may be taken over unchanged; nothing else comes with them, and a verification does not run them either.
             try made.execute("ATTACH '\(source)' AS old")
             let others = "SELECT count(*) FROM sqlite_master WHERE type IN ('view', 'trigger')"
             #expect(try made.integer(others + " AND sql NOT IN (SELECT sql FROM old.sqlite_master)") == 0)

@@ -4,7 +4,7 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// Which tables' keys are read before the load: what is counted is bytes of the source.
+/// The tables whose keys are read before the load. The test counts bytes read from the source.
 @Suite("Keys that nobody asks for before their rows are read")
 struct CommandKeyScanTests {
     /// Rows of each entity: their tables have several pages.
@@ -57,7 +57,7 @@ struct CommandKeyScanTests {
             + (inverse.map { " inverseName=\"\($0)\" inverseEntity=\"\(entity)\"" } ?? "") + "/>"
     }
 
-    @Test("Those of tables that only later ones refer to are noted, those of a circle and of a tree are read")
+    @Test("Keys of tables that only later ones refer to are noted; keys of a circle and of a tree are read")
     func tables() throws {
         let chain = try bytesOfKeys([
             ("Author", toMany("books", "Book", inverse: "author")),

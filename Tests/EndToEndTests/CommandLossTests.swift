@@ -5,7 +5,7 @@ import Testing
 
 @testable import StagecoachCommand
 
-@Suite("What the command says of data that stays behind")
+@Suite("The command's words for data that stays behind")
 struct CommandLossTests {
     /// Fifty authors, of whom forty have a name, and the next version without that name's identifier.
     private struct Fixture {

@@ -158,7 +158,7 @@ struct CommandRejectTests {
         #expect(try String(contentsOfFile: folder.file("all.jsonl"), encoding: .utf8) == written)
     }
 
-    @Test("a reject file that stands there is refused and stays")
+    @Test("an existing reject file is refused and stays")
     func fileExists() throws {
         let folder = try TemporaryFolder()
         let source = try store(in: folder)

@@ -95,7 +95,7 @@ struct CommandReportTests {
         #expect(missing.code == 66)
         let told = try json(folder.file("r.json"))["error"] as? [String: Any]
         #expect(told?["code"] as? String == "store.notFound")
-        // A signal at a record of the journal: the run stops there, and the same command goes on.
+        // A signal at a record of the journal: the run stops there, and the same command resumes it.
         let (process, output, messages) = try CommandBinary.start(
             arguments + reports, in: folder.path, environment: ["STAGECOACH_CHECKPOINT_INTERVAL": "0"])
         let journal = folder.file(".new.sqlite.stagecoach/run.journal")

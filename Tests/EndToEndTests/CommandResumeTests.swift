@@ -67,7 +67,7 @@ struct CommandResumeTests {
         return lines
     }
 
-    /// Runs a migration that nobody kills and one that is killed and gone on with, and compares what they leave.
+    /// Runs a migration undisturbed, and once more with kills and resumed, and compares the results.
     ///
     /// - Parameters:
     ///   - arguments: all but the destination.
@@ -113,8 +113,8 @@ struct CommandResumeTests {
         }
         try kill(at: number)
         if loses {
-            // Only what was written since the last state of the journal can be lost: a state that stands on the disk may
-            // have come right before.
+            // Only what was written after the journal's last state can be lost, and that state may have been synced just
+            // before: then nothing is left to lose.
             var tried = number
             while try !lose(work), tried < number + 40 {
                 try FileManager.default.removeItem(atPath: work)
@@ -125,13 +125,13 @@ struct CommandResumeTests {
         }
         let outcome = try CommandBinary.run(arguments("new.sqlite"), in: folder.path)
         #expect(outcome.code == 0, "\(outcome.messages)")
-        #expect(outcome.output.contains("went on from where an earlier one was"), "\(outcome.output)")
+        #expect(outcome.output.contains("resumed one that was interrupted"), "\(outcome.output)")
         #expect(try dump(folder.file("new.sqlite")) == dump(folder.file("whole.sqlite")))
         #expect(!FileManager.default.fileExists(atPath: work))
     }
 
     /// Takes from a killed run's store half of what was written last, where its last state tells that it was after the one of
-    /// the journal; false where none was.
+    /// the journal; false if none was.
     private func lose(_ work: String) throws -> Bool {
         var recent = StateReader(try #require(try RecordSlot.read("\(work)/run.recent")))
         _ = try (recent.text(), recent.integer())
@@ -156,7 +156,7 @@ struct CommandResumeTests {
     /// - Parameters:
     ///   - first: the record after which the first run is killed; 1 is that of what the run was begun with.
     ///   - later: the same for later runs; nil lets the second one end.
-    ///   - fresh: the file that stands at the destination before; nil: none does.
+    ///   - fresh: the file at the destination before the run; nil if there is none.
     /// - Returns: the last outcome, and how often the run was killed.
     private func untilDone(
         _ arguments: [String], in folder: String, first: Int, later: Int?, fresh: String? = nil
@@ -199,7 +199,7 @@ struct CommandResumeTests {
     }
 
     @Test(
-        "A run killed at any record goes on to the same destination",
+        "A run killed at any record is resumed to the same destination",
         arguments: [(1, nil), (2, nil), (3, 2), (5, nil), (9, 3), (14, nil), (19, 4), (25, nil)] as [(Int, Int?)])
     func inferred(first: Int, later: Int?) throws {
         let folder = try TemporaryFolder()
@@ -287,7 +287,7 @@ struct CommandResumeTests {
     }
 
     @Test(
-        "A run by several mapping models killed at any record goes on to the same destination",
+        "A run by several mapping models killed at any record is resumed to the same destination",
         arguments: [(9, 4), (33, nil)] as [(Int, Int?)])
     func severalModels(first: Int, later: Int?) throws {
         let folder = try TemporaryFolder()
@@ -308,7 +308,7 @@ struct CommandResumeTests {
     }
 
     @Test(
-        "A run over composite attributes, by the file that infer wrote, goes on inside the entity",
+        "A run over composite attributes, by the file that infer wrote, is resumed inside the entity",
         arguments: [(3, nil), (7, 2)] as [(Int, Int?)])
     func composites(first: Int, later: Int?) throws {
         let folder = try TemporaryFolder()
@@ -346,7 +346,7 @@ struct CommandResumeTests {
     }
 
     @Test(
-        "A run with a policy killed at any record goes on inside the entity",
+        "A run with a policy killed at any record is resumed inside the entity",
         arguments: [(3, nil), (11, 3)] as [(Int, Int?)])
     func policy(first: Int, later: Int?) throws {
         let folder = try TemporaryFolder()
@@ -389,7 +389,7 @@ struct CommandResumeTests {
         ]
         let killed = try self.killed(arguments, in: folder.path, at: 6)
         #expect(killed.code == -SIGKILL, "\(killed.messages)")
-        // What stands after a library's sections is not loaded: it says the same, and is another file.
+        // Bytes behind a library's sections are not loaded: its code is the same, and the file another one.
         let built = try Data(contentsOf: URL(fileURLWithPath: library))
         try (built + Data("other".utf8)).write(to: URL(fileURLWithPath: library))
         let outcome = try CommandBinary.run(arguments, in: folder.path)

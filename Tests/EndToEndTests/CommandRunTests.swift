@@ -85,7 +85,7 @@ struct CommandRunTests {
         #expect(stages.isSuperset(of: ["opening", "keys", "load", "indexes", "publish"]))
         let seconds = profile.compactMap { $0["seconds"] as? Double }.reduce(0, +)
         #expect(seconds <= (report["seconds"] as? Double ?? 0))
-        // What was loaded was written.
+        // The loaded rows were written.
         let written = profile.filter { $0["stage"] as? String == "load" }.compactMap { $0["bytesWritten"] as? Int }
         #expect(written.reduce(0, +) >= (report["destinationBytes"] as? Int ?? 0) / 2)
         let plain = try CommandBinary.run(
@@ -139,10 +139,10 @@ struct CommandRunTests {
             let name = signal == SIGINT ? "SIGINT" : "SIGTERM"
             #expect(lines.first?.hasPrefix("stagecoach: \(name): stopping") == true, "\(outcome.messages)")
             #expect(lines.contains("stagecoach: Interrupted by \(name); no destination was made"))
-            // Before its first record there is nothing that a run could go on from.
+            // Before its first record a run leaves nothing that could be resumed.
             guard FileManager.default.fileExists(atPath: folder.file(".new.sqlite.stagecoach")) else { return false }
             #expect(
-                outcome.messages.contains("is kept in ./.new.sqlite.stagecoach: the same command goes on from there"))
+                outcome.messages.contains("is kept in ./.new.sqlite.stagecoach: the same command resumes from there"))
             return true
         }
         #expect(isMet)
@@ -155,7 +155,7 @@ struct CommandRunTests {
 
     /// Runs a migration and does something while it is at work; single rows make that long enough.
     ///
-    /// - Returns: how it ended; nil where it was done before it could be met, and its destination is removed.
+    /// - Returns: how it ended; nil if it was done before it could be met, and its destination is removed.
     private func meet(
         _ source: String, _ folder: TemporaryFolder, through launcher: [String] = [], _ body: (Process) throws -> Void
     ) throws -> CommandBinary.Outcome? {

@@ -68,7 +68,7 @@ struct CommandVersionTests {
         }
     }
 
-    @Test("What inference refuses is left on request, named in plan, report and JSON, and verified")
+    @Test("A property that inference refuses is left on request, named in plan, report and JSON, and verified")
     func unmappable() throws {
         let folder = try TemporaryFolder()
         let bundle = try Self.bundle(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Whether a program is there to try something with.
+/// Returns the path of an installed program; nil if it is not installed.
 private func program(_ name: String) -> String? {
     ["/usr/bin/", "/bin/", "/usr/local/bin/"].map { $0 + name }.first {
         FileManager.default.isExecutableFile(atPath: $0)
@@ -26,7 +26,7 @@ struct CompletionTests {
         return (process.terminationStatus, String(decoding: output, as: UTF8.self))
     }
 
-    /// What the command writes, in a file.
+    /// Returns the path of a file with the output of the command.
     private func written(_ arguments: [String], _ folder: TemporaryFolder, _ name: String) throws -> String {
         let outcome = try CommandBinary.run(arguments)
         #expect(outcome.code == 0 && outcome.messages.isEmpty)

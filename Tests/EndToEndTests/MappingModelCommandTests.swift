@@ -8,8 +8,8 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// What an app's policy of this name has to do: a car's maker, a text, becomes an object of its own; and as the mapping
-/// model relates owners, the policy relates makers.
+/// The work of an app's policy of this name: a car's maker, a text, becomes an object of its own. The policy relates makers, as
+/// the mapping model relates owners.
 private final class V2to3MakerPolicy: EntityMigrationPolicy {
     override func createDestinationInstances(
         forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
@@ -112,7 +112,7 @@ struct MappingModelCommandTests {
         let alone = try CommandBinary.run(["convert", "open.json"], in: folder.path)
         #expect(alone.output == (try String(contentsOfFile: folder.file("open.json"), encoding: .utf8)))
         #expect(try CommandBinary.run(["convert", "open.json"] + models, in: folder.path).output == source.output)
-        // What leaves the models' part out by itself still needs them.
+        // A mapping model that leaves out the models' part still needs them.
         let refused = try CommandBinary.run(["convert", "made.json"], in: folder.path)
         #expect(refused.code == 78 && refused.messages.contains("--from"), "\(refused.messages)")
         let whole = try CommandBinary.run(["convert", Self.compiled] + models)

@@ -17,7 +17,7 @@ struct PolicyLibraryTests {
         let library: String
     }
 
-    /// What a build that failed said.
+    /// The output of a failed build.
     private struct Unbuilt: Error {
         let said: String
     }
@@ -148,7 +148,7 @@ struct PolicyLibraryTests {
         #expect(plan.code == 0, "\(plan.messages)")
 
         try connection.close()
-        // What policies make is checked against the model's rules; run again, it is compared.
+        // Objects of policies are checked against the model's rules; when the policies run again, they are compared.
         let verify = ["verify"] + arguments(source, destination, library).dropFirst()
         let checked = try CommandBinary.run(verify)
         #expect(checked.code == 0, "\(checked.output)\(checked.messages)")

@@ -40,7 +40,7 @@ struct ProgressEventTests {
         #expect(events.allSatisfy { ($0["fraction"] as? Double ?? 0) >= 0.01 || $0["secondsLeft"] == nil })
     }
 
-    @Test("Where another process has the source locked, the lines say what is waited for, and the run goes on after it")
+    @Test("While another process locks the source, the lines say so, and the run continues afterwards")
     func waiting() throws {
         let folder = try TemporaryFolder()
         try FileManager.default.copyItem(atPath: CommandBinary.librarySource(), toPath: folder.file("old.sqlite"))

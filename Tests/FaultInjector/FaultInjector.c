@@ -25,7 +25,7 @@
 
 #define PATHS 4096
 enum { WATCHED_FILES = 65536 };
-/// Which descriptors are of watched files.
+/// The descriptors of watched files.
 static atomic_bool watched[WATCHED_FILES];
 
 static bool is_watched(int file) { return file >= 0 && file < WATCHED_FILES && atomic_load(&watched[file]); }
@@ -60,7 +60,7 @@ static int open_at(int directory, const char *path, int flags, mode_t mode) {
     }
     bool is_nameless = (flags & O_TMPFILE) == O_TMPFILE;
     struct stat there;
-    // What is there takes no space to open.
+    // An existing file takes no space to open.
     bool makes = is_nameless
         || (flags & O_CREAT && syscall(SYS_newfstatat, AT_FDCWD, absolute, &there, AT_SYMLINK_NOFOLLOW) != 0);
     unsigned kinds = FAULT_OPEN | (makes ? FAULT_CREATE : 0);

@@ -1,4 +1,4 @@
-// What is to go wrong, read from the environment, and the counting of calls.
+// The planned fault, read from the environment, and the counting of calls.
 #pragma once
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@ enum fault_kind {
     FAULT_KINDS = 15,
 };
 
-/// What a watched call is to do.
+/// The effect of a watched call.
 enum fault_action { FAULT_NONE, FAULT_FAIL, FAULT_SHORT };
 
 /// Counts a call on a watched file; kills the process where the plan says so.
@@ -36,10 +36,10 @@ enum fault_action { FAULT_NONE, FAULT_FAIL, FAULT_SHORT };
 /// Returns what the call is to do; for FAULT_FAIL `errno` is set.
 enum fault_action fault_count(unsigned kinds, const char *path, void (*tears)(void *), void *context);
 
-/// Whether a path belongs to the watched folders. Relative ones are meant from `directory`, a descriptor.
+/// Tells whether a path belongs to the watched folders. A relative path starts at `directory`, a descriptor.
 bool fault_watches(int directory, const char *path, char absolute[4096]);
 
-/// Whether a power failure is to be played: then every change is noted.
+/// Tells whether a power failure is to be played. Every change is then recorded.
 bool fault_plays_power(void);
 
 /// The folder for what a power failure may have to put back; in the file system of the watched ones.

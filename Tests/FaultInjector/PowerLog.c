@@ -152,7 +152,7 @@ static void note_bytes(enum change change, int file, off_t offset, size_t count)
     if (reader < 0) abort();
     size_t end = offset < status.st_size ? (size_t)(status.st_size - offset) : 0;
     entry->count = take(reader, offset, count < end ? count : end, &entry->before);
-    // What the write itself covers, for the time after it.
+    // The bytes that the write itself covers, for the time after it.
     entry->count_after = count;
     plain_close(reader);
 }

@@ -15,7 +15,7 @@ enum FuzzJournals {
         return folder + "/run.journal"
     }()
 
-    /// Reads a journal in both ways, and goes on with it where it is sound.
+    /// Reads a journal in both ways, and continues it if it is sound.
     static func readFile(_ bytes: [UInt8]) throws {
         guard FileManager.default.createFile(atPath: path, contents: Data(bytes)) else {
             preconditionFailure("no file can be made in /dev/shm")
@@ -31,7 +31,7 @@ enum FuzzJournals {
         try RunJournal(continuing: path, after: found).append(added)
         let later = try RunJournal.read(path)
         precondition(later?.records == found.records + [added], "what was appended is not read")
-        precondition(later?.isTorn == false && later?.isDamaged == false, "a journal that was gone on with is unsound")
+        precondition(later?.isTorn == false && later?.isDamaged == false, "a continued journal is unsound")
     }
 
     /// Reads the body of a record: the checksum would stop most mutations of a whole journal.
@@ -88,7 +88,7 @@ enum FuzzJournals {
 
 /// Structures that are taken up again from a state that somebody else changed: an error, or one that can be asked.
 enum FuzzStates {
-    /// Which structure.
+    /// The structure that an input is fed to.
     private enum Form: UInt8, CaseIterable {
         case keys, pairs, log, rows, sort
     }
@@ -238,7 +238,7 @@ enum FuzzStates {
     private static func newBatch() -> RowBatch { RowBatch(slots: 2, rowCapacity: 64, byteTarget: 1 << 16) }
 }
 
-/// What stands in blocks behind their checksums: a refusal, or records and rows within their bounds.
+/// Blocks behind right checksums: their reader gives an error, or records and rows within their bounds.
 enum FuzzBlocks {
     /// A block of records, and one of rows.
     static func seeds() throws -> [(String, [UInt8])] {

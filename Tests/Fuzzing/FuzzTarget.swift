@@ -4,8 +4,8 @@ import Foundation
 import ManagedModel
 import Mapping
 
-/// What a fuzzer feeds. A reader may refuse an input with a ``MigrationError``; anything else (a trap, a hang, an error
-/// of category `internal`, a result that contradicts another) is a finding.
+/// The reader that a fuzzer feeds. A reader may refuse an input with a ``MigrationError``; anything else (a trap, a hang, an
+/// error of category `internal`, a result that contradicts another) is a finding.
 enum FuzzTarget: String, CaseIterable {
     case model
     case plist
@@ -63,7 +63,7 @@ enum FuzzTarget: String, CaseIterable {
             let content = try Deflate.inflate(bytes, limit: 1 << 20)
             precondition(content.count <= 1 << 20, "more than the limit")
         case .cache:
-            // What is inside is what matters: the checksum of deflate would stop most mutations.
+            // The uncompressed contents matter: the checksum of deflate would stop most mutations.
             _ = try ManagedObjectModel(try ModelCache.decode(try Deflate.deflate(bytes)))
             _ = try ModelCache.decode(bytes)
         case .compiledMapping: _ = try MappingModel.reading(compiled: bytes, path: "fuzzed").json()

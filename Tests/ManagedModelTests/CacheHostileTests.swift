@@ -34,14 +34,14 @@ struct CacheHostileTests {
         return try builder.encode(root: root)
     }
 
-    /// What an error names: its code, entity and property.
+    /// The names in an error: its code, entity and property.
     private struct Blame: Equatable {
         var code: MigrationError.Code? = "archive.model"
         var entity: String? = "E"
         var property: String?
     }
 
-    /// What the error of reading an archive names; nothing where it is read.
+    /// Returns the names in the error of reading an archive; no names if it is read.
     private func blame(_ bytes: [UInt8]) -> Blame {
         let error = failure { _ = try ModelArchive.decode(bytes) }
         return Blame(code: error?.code, entity: error?.context.entity, property: error?.context.property)
@@ -223,7 +223,7 @@ struct CacheHostileTests {
         #expect(failure { _ = try ModelCache.decode(bomb) }?.code == "archive.limit")
     }
 
-    @Test("Proxies stand for the property beneath; a proxy of a proxy is an error")
+    @Test("A proxy counts as the property beneath; a proxy of a proxy is an error")
     func proxies() throws {
         let bytes = try archive(propertyClass: "_NSPropertyDescriptionProxy") { builder in
             let underlying = builder.object(

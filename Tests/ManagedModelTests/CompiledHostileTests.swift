@@ -45,7 +45,7 @@ struct CompiledHostileTests {
                     let part = bytes[place..<min(bytes.count, place + 1 + generator.below(64))]
                     bytes.insert(contentsOf: part, at: generator.below(bytes.count))
                 default:
-                    // What counts objects and where they stand is at the end.
+                    // The number of objects and their places are at the end.
                     bytes[bytes.count - 1 - generator.below(min(32, bytes.count))] = UInt8(generator.below(256))
                 }
             }

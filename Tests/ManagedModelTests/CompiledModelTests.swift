@@ -60,7 +60,7 @@ struct CompiledModelTests {
         #expect(ModelLocator.isModel(name: "a.mom") && ModelLocator.isModel(name: "a.momd:b"))
     }
 
-    @Test("Which version is current is said, or there is one")
+    @Test("The current version is named in the bundle, or the bundle has only one")
     func current() throws {
         let single = try bundle(current: nil, versions: ["Library"])
         #expect(try ModelLocator.load(single.path).versionName == "Library")

@@ -42,7 +42,7 @@ struct CompositeModelTests {
         #expect(comic.composite(named: "author.home")?.elements.map(\.name) == ["zip", "city"])
     }
 
-    @Test("What policies see of the model are the attributes as declared, with their elements")
+    @Test("Policies see a model's composite attributes as declared, with their elements")
     func declared() throws {
         let comic = try #require(try ModelFixtures.model(Self.nested).entity(named: "Comic"))
         #expect(comic.attributesByName.keys.sorted() == ["artist", "author", "isbn"])

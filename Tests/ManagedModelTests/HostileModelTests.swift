@@ -131,7 +131,7 @@ struct HostileModelTests {
         }
     }
 
-    /// What means something to XML parsers.
+    /// Tokens that mean something to XML parsers.
     private static let tokens = [
         "&", ";", "&#xD800;", "&#xFFFE;", "&#x1F600;", "&#0;", "&a;", "&amp;", "<", "</", "/>", "<!", "<!--", "-->",
         "<?", "?>", "<![CDATA[", "]]>", "<!ENTITY a 'b'>", "<!DOCTYPE m>", "xmlns=''", " xmlns:a='b'", " a:b='c'", ":",

@@ -28,10 +28,10 @@ enum ModelFixtures {
             """.utf8)
     }
 
-    /// The error of a body that must not be read; nil where it is read.
+    /// The error of a body that must not be read; nil if it is read.
     static func failure(_ body: String) -> MigrationError? { failure(data(body)) }
 
-    /// The error of a file that must not be read; nil where it is read.
+    /// The error of a file that must not be read; nil if it is read.
     static func failure(_ data: Data) -> MigrationError? {
         do {
             _ = try ModelXMLReader.readModel(data, path: "dir/contents")

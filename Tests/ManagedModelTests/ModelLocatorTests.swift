@@ -130,7 +130,7 @@ struct ModelLocatorTests {
         }
     }
 
-    @Test("What is not there is no input")
+    @Test("A model that does not exist is missing input")
     func notFound() throws {
         let folder = try TemporaryFolder()
         let paths = [

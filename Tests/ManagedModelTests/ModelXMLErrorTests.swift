@@ -136,7 +136,7 @@ struct ModelXMLErrorTests {
             entity("<attribute name=\"c\" attributeType=\"Composite\" composite=\"None\"/>")),
     ]
 
-    @Test("Each fault is found where it stands", arguments: cases)
+    @Test("Each fault is found with its place", arguments: cases)
     func each(_ example: Case) throws {
         let error = try #require(ModelFixtures.failure(example.body))
         #expect(error.code.rawValue == example.code)

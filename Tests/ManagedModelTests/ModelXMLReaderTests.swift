@@ -186,7 +186,7 @@ struct ModelXMLReaderTests {
         #expect(model.entities(forConfigurationName: "Nowhere") == nil)
     }
 
-    @Test("What newer versions of Xcode add is passed over with all it holds")
+    @Test("Elements that newer versions of Xcode add are skipped with all that they contain")
     func unknownElements() throws {
         #expect(!definition.entities.contains { $0.name == "Ignored" })
     }

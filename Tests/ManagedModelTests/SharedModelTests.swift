@@ -7,7 +7,7 @@ import Testing
 
 @testable import ManagedModel
 
-/// What Apple's tools wrote: models in XML, compiled models with their hashes, stores with theirs.
+/// Files that Apple's tools wrote: models in XML, compiled models with their hashes, stores with theirs.
 @Suite(
     "Models and version hashes of real projects", .enabled(if: SharedStores.isPresent, "the shared stores are absent"))
 struct SharedModelTests {
@@ -186,7 +186,7 @@ struct SharedModelTests {
         #expect(checksums == 5)
     }
 
-    @Test("The model vectors come out of the XML where it is there")
+    @Test("Model vectors are computed from the XML if it is there")
     func modelVectors() throws {
         var reproduced = 0
         var withoutXML: [String] = []
@@ -293,7 +293,7 @@ private struct StoreMetadata {
     var digest: String?
     var checksum: String?
 
-    /// - Returns: Nil where there is none that is a property list.
+    /// - Returns: Nil if there is none that is a property list.
     static func read(_ path: String) throws -> StoreMetadata? {
         var connection: OpaquePointer?
         defer { sqlite3_close(connection) }

@@ -46,7 +46,7 @@ struct VersionHashTests {
         """
     }
 
-    @Test("What Core Data hashes changes the hash")
+    @Test("Properties that Core Data hashes change the hash")
     func sensitive() throws {
         var seen: [EntityVersionHash?] = [try hashes(body())["A"]]
         let variants = [
@@ -81,7 +81,7 @@ struct VersionHashTests {
         }
     }
 
-    @Test("What Core Data does not hash leaves it alone")
+    @Test("Properties that Core Data does not hash do not change the hash")
     func insensitive() throws {
         let plain = try hashes(body())
         let variants = [
@@ -182,7 +182,7 @@ struct VersionHashTests {
         #expect(VersionHash.hash(of: attribute).bytes?.hexadecimal.hasPrefix("50081597fb1d6648") == true)
     }
 
-    @Test("A composite's hash is that of its elements by name, whatever its own name and flags")
+    @Test("A composite's hash is that of its elements by name, without its own name and flags")
     func composite() {
         let x = AttributeDefinition(name: "x", type: .double)
         let a = AttributeDefinition(name: "a", type: .string)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Reading XML")
 struct XMLScannerTests {
-    /// What a file holds, an entry for each tag and each text; nil where it is not well-formed.
+    /// Returns an entry for each tag and each text of a file; nil if it is not well-formed.
     private func scanned(_ bytes: [UInt8]) -> [String]? {
         var found = FoundTags()
         var scanner = XMLScanner(bytes)

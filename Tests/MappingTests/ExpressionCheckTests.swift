@@ -7,7 +7,7 @@ import Testing
 @Suite("Wrong expressions are found when a mapping model is loaded")
 struct ExpressionCheckTests {
     /// A property of `Transaction` with a wrong expression, the error's code, and the column in the expression that the
-    /// message names; nil where the whole text does not parse.
+    /// message names; nil if the whole text does not parse.
     struct Wrong: CustomTestStringConvertible {
         let property: String
         let expression: String
@@ -75,7 +75,7 @@ struct ExpressionCheckTests {
             "celsius", "SUBQUERY($source.account.trades, $t, $t.title MATCHES '(').@count", "expression.syntax", 55,
             "')'"),
         Wrong("flag", "ANY $source.account.trades.title MATCHES '*'", "expression.syntax", 42, "'*'"),
-        // What does not fit an attribute.
+        // Values that do not fit an attribute.
         Wrong("new", "$manager", "expression.type", 1, "$manager does not fit an attribute of type String"),
         Wrong("kind", "$entityPolicy", "expression.type", 1, "$entityPolicy"),
         Wrong("new", "$entityMapping", "expression.type", 1, "$entityMapping"),
@@ -242,7 +242,7 @@ struct ExpressionCheckTests {
         Wrong("account", fetch("'Nope', 'TRUEPREDICATE'"), "mapping.unknownEntity", nil, "Nope"),
         Wrong("account", fetch("'Trade', 5"), "expression.type", 88, "predicate as a string"),
         Wrong("account", fetch("'Account', 'trades.amount == 1'"), "expression.type", 90, "ANY trades.amount == 1"),
-        // What is never of the relationship's entity.
+        // Objects that are never of the relationship's entity.
         Wrong("account", "$destination", "expression.type", 1, "AccountToAccount"),
         Wrong("buyer", "$destination.account", "expression.type", 1, "Person"),
         Wrong("account", "{1, 2}", "expression.type", 1, "takes objects"),

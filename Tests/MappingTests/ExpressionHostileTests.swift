@@ -36,7 +36,7 @@ struct ExpressionHostileTests {
         }
     }
 
-    @Test("nesting and depth are bounded where the documentation says")
+    @Test("nesting and depth have the documented bounds")
     func bounds() throws {
         func parentheses(_ count: Int) -> String {
             String(repeating: "(", count: count) + "a" + String(repeating: ")", count: count)

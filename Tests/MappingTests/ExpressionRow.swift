@@ -90,7 +90,7 @@ struct ExpressionRow: KeyPathResolver {
             context: .init(entity: "E", property: "p"), now: 5000)
     }
 
-    /// What an expression stores in an attribute of a type.
+    /// Returns the value that an expression stores in an attribute of a type.
     static func evaluate(_ format: String, _ type: AttributeType) throws -> Value {
         let program = try program(format, type)
         let source = batch()
@@ -100,7 +100,7 @@ struct ExpressionRow: KeyPathResolver {
         return value(destination, row: row, slot: 0)
     }
 
-    /// Whether the row passes a filter.
+    /// Tells whether the row passes a filter.
     static func passes(_ format: String) throws -> Bool {
         var resolver = ExpressionRow()
         let program = try PredicateProgram(

@@ -59,7 +59,7 @@ struct FloatingProgramTests {
         var random = SeededGenerator(seed: seed)
         let format = Self.expression(&random, depth: 1 + random.below(4))
         let program = try? program(format)
-        // What is refused when it is compiled is no program.
+        // An expression that is refused when it is compiled is no program.
         guard let program else { return }
         let rows = [1, 2, 63, 64, 65, 200][random.below(6)]
         let source = Self.batch(rows, &random, isTame: random.chance(2))
@@ -86,7 +86,7 @@ struct FloatingProgramTests {
         }
     }
 
-    @Test("Which programs are computed together")
+    @Test("Programs of floating-point arithmetic alone are computed together")
     func which() throws {
         for format in ["($source.a - 32.0) / 1.8", "$source.a * $source.b + 1.5", "$source.a + nil"] {
             #expect(try program(format).code?.isFloating == true, "\(format)")

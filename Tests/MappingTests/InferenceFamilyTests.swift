@@ -34,8 +34,8 @@ struct InferenceFamilyTests {
         }
     }
 
-    /// Whether a pair is tried: neighbours always, of the others a part spread over the family. All of them (5,600 pairs,
-    /// most of the time spent on version hashes) with `STAGECOACH_THOROUGH` set.
+    /// Tells whether a pair is tried: neighbours always, of the others a part spread over the family. With
+    /// `STAGECOACH_THOROUGH` set it is all of them (5,600 pairs; most of the time goes into version hashes).
     static func isTried(_ old: Int, _ new: Int) -> Bool {
         if ProcessInfo.processInfo.environment["STAGECOACH_THOROUGH"] != nil { return old != new }
         return new == old + 1 || old != new && (old * 31 + new) % 61 == 0

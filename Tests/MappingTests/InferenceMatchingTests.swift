@@ -115,7 +115,7 @@ struct InferenceMatchingTests {
         #expect(M.refusal(up, source)?.code == "inference.hierarchies")
     }
 
-    @Test("Transient properties are mapped neither from nor to, derived ones where the source has them")
+    @Test("Transient properties are mapped neither from nor to, derived ones if the source has them")
     func transientAndDerived() throws {
         let source = try M.model(
             M.entity(
@@ -157,7 +157,7 @@ struct InferenceMatchingTests {
         #expect(attributes.filter { $0.valueExpression == nil }.compactMap(\.name) == ["d", "e"])
     }
 
-    @Test("Mappings stand in the order of Z_ENT, removals at the end")
+    @Test("Mappings come in the order of Z_ENT, removals at the end")
     func order() throws {
         let destination = try M.model(
             M.entity("SyncFeatureEntity"), M.entity("SyncableSettingsMetadata"), M.entity("beta"),

@@ -200,7 +200,7 @@ struct JSONErrorTests {
 
 @Suite("Validation of mapping models of any origin")
 struct InferenceValidationTests {
-    @Test("What is wrong is found, whoever built the model")
+    @Test("Mistakes in a mapping model of any origin are found")
     func problems() throws {
         let (source, destination) = try JSONModels.shop()
         func mapping(_ name: String?, _ from: String?, _ to: String?) -> EntityMapping {

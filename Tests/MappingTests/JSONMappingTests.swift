@@ -81,7 +81,7 @@ struct JSONMappingTests {
         #expect(!owner.isAutomatic && owner.valueExpression == nil)
     }
 
-    @Test("What is read is written, and read again as the same", arguments: ["shop", "shop-split"])
+    @Test("A mapping model that was read is written, and read again as the same", arguments: ["shop", "shop-split"])
     func roundTrip(_ name: String) throws {
         let model = try JSONModels.read(try fixture(name))
         let text = try model.json()
@@ -264,7 +264,7 @@ struct JSONMappingTests {
         }
     }
 
-    @Test("What JSON has no place for is refused when it is written")
+    @Test("A mapping model that JSON cannot express is refused when it is written")
     func notWritable() throws {
         let changes: [(EntityMapping) -> Void] = [
             { $0.userInfo = ["uuid": UUID()] },

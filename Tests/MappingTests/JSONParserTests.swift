@@ -107,7 +107,7 @@ struct JSONParserTests {
         }
     }
 
-    @Test("What the writer writes, the parser reads as the same, and Foundation takes for JSON")
+    @Test("The parser reads the writer's JSON as the same, and Foundation accepts it")
     func writer() throws {
         let seed = RandomSeeds.first
         print("seed \(seed)")

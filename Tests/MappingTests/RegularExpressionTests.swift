@@ -130,7 +130,7 @@ import Testing
         ("[b-a]", "wrong order"), ("(?P<n>a)", "no regular expression"), ("a{", "number"), ("\\pN", "'\\p'"),
     ]
 
-    @Test("What is no regular expression is refused when it is compiled, with the place", arguments: mistakes)
+    @Test("A pattern that is no regular expression is refused when it is compiled, with the place", arguments: mistakes)
     func mistake(pattern: String, part: String) {
         let fault = #expect(throws: ProgramFault.self) { try TextPattern(regularExpression: pattern, TextFolding([])) }
         #expect(fault?.code == "expression.syntax")
@@ -138,7 +138,7 @@ import Testing
         #expect((try? NSRegularExpression(pattern: pattern)) == nil)
     }
 
-    @Test("Case and diacritics are overlooked where the comparison says so")
+    @Test("Case and diacritics are ignored if the comparison says so")
     func folding() throws {
         func matches(_ pattern: String, _ text: String, _ options: ComparisonOptions) throws -> Bool {
             try TextPattern(regularExpression: pattern, TextFolding(options)).matches(text)
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test("Random texts are patterns where ICU takes them, and match what ICU matches")
+    @Test("Random texts are patterns if ICU accepts them, and match the same texts")
     func fuzz() throws {
         let seed = RandomSeeds.first
         var generator = SeededGenerator(seed: seed)

@@ -153,7 +153,7 @@ struct XcodeMappingTests {
         #expect(again.differences(from: model) == [])
     }
 
-    @Test("A type that changed is an error where nobody deals with it, and the policy's business where one is named")
+    @Test("A changed type is an error without a policy, and the policy's business with one")
     func incompatible() throws {
         let listed = whole.joined() + property("a9", "size", of: "1")
         let error = try failure(file(listed))
@@ -259,7 +259,7 @@ struct XcodeMappingTests {
         #expect(again.differences(from: model) == [])
     }
 
-    @Test("A source expression that gives the source entity's objects counts, whatever the file says of it")
+    @Test("A source expression of the file's own counts, even if the file calls it generated")
     func ownSourceExpression() throws {
         let text = "\(Self.fetch("Trade")) MINUS \(Self.fetch("Trade"))"
         for flag in ["0", "1"] {

@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("It is full by rows or by bytes, and empty again when cleared")
+    @Test("A batch is full by rows or by bytes, and empty again when cleared")
     func fullness() {
         var batch = RowBatch(slots: 1, rowCapacity: 3, byteTarget: 100)
         #expect(batch.isEmpty && !batch.isFull)

@@ -20,7 +20,7 @@ import Testing
         try contents.map { bytes in try bytes.withUnsafeBytes { try file.append($0) } }
     }
 
-    @Test("What was written is read, in any order, through short and interrupted calls too", arguments: [false, true])
+    @Test("Written bytes are read in any order, through short and interrupted calls too", arguments: [false, true])
     func roundTrip(isUnsteady: Bool) throws {
         let fixture = try SpillFixture(calls: FaultyFileCalls(isUnsteady: isUnsteady))
         let file = try BlockFile(

@@ -106,7 +106,7 @@ struct DiscardTests {
         #expect(last.least < full / 4 + (1 << 20))
     }
 
-    /// What is given back ends at whole MiB, so the last block is touched where it lies across one.
+    /// Memory is given back in whole MiB, so the last block is touched if it spans two of them.
     @Test("The last block is not looked into again after its rows were read for the last time")
     func lastBlock() throws {
         for blocks in 15...19 {

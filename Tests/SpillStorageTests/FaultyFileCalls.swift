@@ -13,7 +13,7 @@ final class FaultyFileCalls: ForwardingFileCalls {
     /// The file system cannot punch holes.
     private let keepsAll: Bool
 
-    /// How many locks are still to be opened in a folder that is taken away just before.
+    /// The number of locks that are still to be opened in a folder that is removed just before.
     private let departures: Atomic<Int>
     private let failedLookup: FailedLookup?
 

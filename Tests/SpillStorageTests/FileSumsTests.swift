@@ -54,7 +54,7 @@ import Testing
         #expect(isSound(path))
     }
 
-    @Test("What was not written is what the file was copied from")
+    @Test("Unwritten blocks are those of the file's original")
     func copied() throws {
         let folder = try TemporaryFolder()
         let (path, other) = (folder.file("file"), folder.file("other"))
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("Sums that cannot be written are none: the file is damaged for whoever goes on")
+    @Test("Sums that cannot be written are missing: a resumed run finds the file damaged")
     func lost() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("file")

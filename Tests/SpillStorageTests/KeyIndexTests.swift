@@ -89,7 +89,7 @@ import Testing
         return place < keys.count && keys[place] == key ? place : nil
     }
 
-    @Test("It answers like a sorted array, in memory and spilled", arguments: 0..<8, [0, 20_000, 1 << 30])
+    @Test("An index answers like a sorted array, in memory and spilled", arguments: 0..<8, [0, 20_000, 1 << 30])
     func model(shape: Int, memory: Int) throws {
         let seed = UInt64(100 + shape)
         print("key index: seed \(seed), shape \(shape), memory \(memory)")

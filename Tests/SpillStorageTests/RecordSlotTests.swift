@@ -10,7 +10,7 @@ struct RecordSlotTests {
         (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
     }
 
-    @Test("The last one is read, whatever its length")
+    @Test("The last record is read at any length")
     func last() throws {
         let folder = try TemporaryFolder()
         var random = SeededGenerator(seed: 11)

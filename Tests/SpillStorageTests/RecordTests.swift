@@ -19,7 +19,7 @@ private func randomRecord(_ width: Int, _ form: Int, _ number: Int, _ random: in
 }
 
 @Suite("Record sorter") struct RecordSorterTests {
-    @Test("It yields what sorting an array yields, of every width", arguments: 1...8, [0, 1, 2, 3])
+    @Test("A sorter gives the same as sorting an array, for records of every width", arguments: 1...8, [0, 1, 2, 3])
     func model(width: Int, form: Int) throws {
         let seed = UInt64(width * 10 + form)
         print("record sorter: seed \(seed)")
@@ -181,7 +181,7 @@ private func randomRecord(_ width: Int, _ form: Int, _ number: Int, _ random: in
         return got
     }
 
-    @Test("It reads like a sorted array between any appends", arguments: [1, 3, 5], [0, 1, 2, 3])
+    @Test("A log reads like a sorted array between any appends", arguments: [1, 3, 5], [0, 1, 2, 3])
     func model(width: Int, form: Int) throws {
         let seed = UInt64(width * 100 + form)
         print("record log: seed \(seed)")

@@ -20,7 +20,7 @@ struct RunJournalTests {
         return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    @Test("What was appended is read again, and more can be appended")
+    @Test("Appended records are read again, and more can be appended")
     func appended() throws {
         let folder = try TemporaryFolder()
         var generator = SeededGenerator(seed: 1)
@@ -35,7 +35,7 @@ struct RunJournalTests {
         #expect(try RunJournal.read(path)?.records == all)
     }
 
-    @Test("A journal cut off anywhere has the records before the cut, and is gone on with from there")
+    @Test("A journal cut off anywhere has the records before the cut, and is continued from there")
     func torn() throws {
         let folder = try TemporaryFolder()
         var generator = SeededGenerator(seed: 2)
@@ -126,7 +126,7 @@ struct RunJournalTests {
         }
     }
 
-    @Test("A journal is written anew with some of its records, and gone on with")
+    @Test("A journal is rewritten with some of its records, and continued")
     func replaced() throws {
         let folder = try TemporaryFolder()
         var generator = SeededGenerator(seed: 5)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import SpillStorage
 
-/// Structures that are saved while they are filled, the folder as a killed process leaves it, and the structure restored from
-/// it: it goes on as the one that was not killed.
+/// Structures that are saved while they are filled, in a folder as a killed process leaves it. A structure that is restored
+/// from it behaves as one that was never interrupted.
 @Suite("Structures that outlive the process")
 struct SavedStructureTests {
     /// The work directory as it is after a kill: the files as they are now, with bytes behind them that no state knows, and
@@ -307,7 +307,7 @@ struct SavedStructureTests {
 
     // MARK: - Files
 
-    @Test("A file that a state names stays until two later states stand, others go at once")
+    @Test("A file that a state names stays until there are two later states; others are removed at once")
     func release() throws {
         let folder = try TemporaryFolder()
         let directory = try WorkDirectory(path: folder.file("work"))

@@ -4,7 +4,7 @@ import Testing
 @testable import SpillStorage
 
 @Suite("Sort space") struct SortSpaceTests {
-    @Test("Pieces do not overlap, come anew when all were given back, and are by themselves where there is no room")
+    @Test("Pieces do not overlap, are reused when all were given back, and are separate if there is no room")
     func pieces() {
         let space = SortSpace(byteCount: 1 << 20)
         var first: SortBuffer? = SortBuffer(words: 1000, of: space)

@@ -6,7 +6,7 @@ import Testing
 @testable import SpillStorage
 
 @Suite("Work directory") struct WorkDirectoryTests {
-    @Test("It is made with mode 0700, and gone after remove")
+    @Test("The directory is made with mode 0700, and is gone after remove")
     func lifetime() throws {
         let folder = try TemporaryFolder()
         let directory = try WorkDirectory(path: folder.file("work"))

@@ -47,7 +47,7 @@ struct ArgumentParserTests {
         #expect(try arguments(["copy", "a", "b", "--to", "-"])?[option: "to"] == "-")
     }
 
-    @Test("gives help and version where they are asked for, and not after two dashes")
+    @Test("gives help and version if they are asked for, and not after two dashes")
     func help() throws {
         for line in [["--help"], ["-h"]] {
             guard case .help(nil) = try Self.parser.parse(line) else {

@@ -71,7 +71,7 @@ struct InputTests {
         #expect(noCache?.code == "model.noCache")
     }
 
-    @Test("an output file is never one that is there, and leaves nothing where it cannot be written")
+    @Test("an output file never replaces one, and leaves nothing if it cannot be written")
     func output() throws {
         let folder = try TemporaryFolder()
         try OutputFile.create(folder.file("a"), "text")

@@ -16,7 +16,7 @@ import Testing
         ])
     func asks(line: [String], expected: Bool) { #expect(PolicyProgram.asksForPolicies(line[...]) == expected) }
 
-    @Test("It stands beside the program, not beside a link to it")
+    @Test("The policy program is looked for beside the program, not beside a link to it")
     func place() throws {
         let folder = try TemporaryFolder()
         let bin = folder.url.appendingPathComponent("bin")
@@ -29,10 +29,10 @@ import Testing
         #expect(found == PolicyProgram.beside(bin.appendingPathComponent("stagecoach").path))
     }
 
-    @Test("Where no library is asked for, the process goes on")
+    @Test("Without a requested library the process continues")
     func goesOn() { #expect(PolicyProgram.takeOver(["stagecoach", "migrate", "a", "b"]) == nil) }
 
-    @Test("That it is not there is an error of the configuration, and says what to build")
+    @Test("A missing policy program is an error of the configuration that says what to build")
     func missing() {
         let error = PolicyProgram.missing("/nowhere/stagecoach-policies", reason: "No such file or directory")
         #expect(error.code == "policies.noProgram" && error.category == .configuration)

@@ -37,7 +37,7 @@ struct PortTests {
         let ported = port(source)
         #expect(ported.ported == expected)
         #expect(!ported.findings.isEmpty)
-        // What is ported once needs nothing more.
+        // A ported file needs no further change.
         #expect(port(ported.ported).edits.isEmpty)
     }
 
@@ -66,7 +66,7 @@ struct PortTests {
         #expect(ported.findings.first?.replacement == "\"title\"")
     }
 
-    @Test("What no rule can replace is named: modules, UIKit's types, transformers, casts to classes")
+    @Test("Uses that no rule can replace are named: modules, UIKit's types, transformers, casts to classes")
     func manual() {
         let ported = port(
             "import os.log\nlet c: UIColor\nlet t = ValueTransformer()\nlet b = x as! Book\nlet n = y as? Int64\n")

@@ -40,7 +40,7 @@ struct ProgressTests {
         #expect(figures.timeLeft == nil)
         figures.share = 0.5
         #expect(figures.timeLeft == 43)
-        // What a killed run had done took this one no time.
+        // The work of the killed run took this one no time.
         figures.doneBefore = 0.4
         #expect(figures.timeLeft.map { ($0 * 1000).rounded() } == 215_000)
         figures.doneBefore = 0.495

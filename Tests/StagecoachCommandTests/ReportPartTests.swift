@@ -57,7 +57,7 @@ struct ReportPartTests {
             ShellCommand.text(["stagecoach", "--to", "Lib.xcdatamodeld:Lib"]) == "stagecoach --to Lib.xcdatamodeld:Lib")
     }
 
-    @Test("Whatever a text holds, markup stays well-formed and the text a text")
+    @Test("No text breaks the markup or becomes a part of it")
     func escaping() throws {
         var markup = Markup()
         markup.element("p", ["title": Self.hostile], Self.hostile)

@@ -64,7 +64,7 @@ import Testing
     func others() throws {
         #expect(
             try Self.lastLine(Self.author, taken: 3)
-                == "Nothing differs of what was compared. All 150,000 objects recomputed; 3 that are not there were taken "
+                == "Nothing differs of what was compared. All 150,000 objects recomputed; 3 that are missing were taken "
                 + "for rejected, as no reject file names them.")
         #expect(
             try Self.lastLine(Self.author, differences: 2)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Wording")
 struct WordingTests {
-    @Test("a usage error is one line, and one that says where help is")
+    @Test("a usage error is one line, and a second one that names the help")
     func usage() {
         #expect(
             UsageWording.text(.unknownOption("--too", nearest: "--to"), command: "migrate")
@@ -20,7 +20,7 @@ struct WordingTests {
                 == "option '--passes' needs a whole number of at least 1, not 'no [2J'")
     }
 
-    @Test("an error is a line that says where and what, and a line that says what to do")
+    @Test("an error is a line with place and problem, and a line with the remedy")
     func errors() {
         let error = MigrationError(
             "store.notFound", .noInput, "There is no such\nfile", remedy: "Look again",

@@ -101,7 +101,7 @@ struct AppendFailureTests {
                 steps.endRelating = { _, _ in try count("endRelating") }
                 steps.validate = { _, _ in try count("validate") }
                 steps.end = { _, manager in
-                    // What was there is changed and deleted before the failure.
+                    // Existing objects are changed and deleted before the failure.
                     for book in try manager.destinationContext.fetch(FetchRequest<ManagedObject>(entityName: "Book")) {
                         book.setValue("changed by the policy", forKey: "note")
                         if book.value(forKey: "pages") as? Int == 3 { manager.destinationContext.delete(book) }

@@ -66,7 +66,7 @@ struct AppendTests {
         #expect(try Self.names(beside: fixture) == ["new.sqlite"])
     }
 
-    @Test("Rows that stand in the destination's -wal are kept, and no -wal is left", arguments: [false, true])
+    @Test("Rows in the destination's -wal are kept, and no -wal is left", arguments: [false, true])
     func writeAheadLog(isStaged: Bool) throws {
         let fixture = try FailureFixture()
         try fixture.migration(Self.options()).run()

@@ -72,7 +72,7 @@ struct CarriedObjectTests {
         + "NEW.Z_PK; SELECT NSCoreDataTriggerUpdateAffectedObjectValue('ZNOTE', Z_ENT, Z_PK, 'ZSEEN', ZSEEN) FROM ZNOTE "
         + "WHERE Z_PK = NEW.Z_PK; END"
 
-    @Test("Indexes, views and triggers of an unchanged entity stand in the copy as they stood; plan and report say so")
+    @Test("Indexes, views and triggers of an unchanged entity are copied unchanged; plan and report say so")
     func unchanged() throws {
         let folder = try TemporaryFolder()
         let result = try Self.migrate(folder, [Self.index, Self.view, Self.trigger])
@@ -263,7 +263,7 @@ struct CarriedObjectTests {
         #expect(result.verified.differences.isEmpty, "\(result.verified.differences)")
     }
 
-    @Test("What compares numbers of entities comes along only where these are the same")
+    @Test("A view or trigger that compares numbers of entities comes along only if these are the same")
     func numbers() throws {
         let compares = "CREATE VIEW notes AS SELECT Z_PK FROM ZNOTE WHERE Z_ENT = 2"
         let same = try TemporaryFolder()
@@ -279,7 +279,7 @@ struct CarriedObjectTests {
         #expect(result.report.notes.contains { $0.contains("it compares numbers of entities") })
     }
 
-    @Test("What needs more than SQLite has is named; a trigger that needs a function of the app comes along")
+    @Test("A trigger that needs a function of the app comes along")
     func unknown() throws {
         let folder = try TemporaryFolder()
         let trigger = "CREATE TRIGGER own AFTER INSERT ON ZNOTE BEGIN SELECT app_changed(NEW.Z_PK, app_name()); END"

@@ -145,7 +145,7 @@ struct CheckTests {
             let checked = try? migration.check()
             let report: MigrationReport
             do { report = try migration.run() } catch let error as MigrationError {
-                // What stood in the destination before cannot be rejected, and what cannot be planned cannot be checked.
+                // Existing objects of the destination cannot be rejected, and a migration without a plan cannot be checked.
                 #expect(checked?.hasInvalidEarlierObjects ?? true, "\(variant): \(error)\n\(fixture.migration)")
                 continue
             }

@@ -116,7 +116,7 @@ struct CollectionExpressionTests {
         ("$source.trades.kind CONTAINS 'x'", .boolean, [.integer(1), .integer(0), .integer(0)]),
         ("ANY $source.owner.shops == $source", .boolean, [.integer(1), .integer(1), .integer(0)]),
         ("$source.owner == nil", .boolean, [.integer(0), .integer(0), .integer(1)]),
-        // A sum that overflows is an error only where it is used.
+        // A sum that overflows is an error only if it is used.
         (
             "TERNARY($source.limit == 6, -1, $source.trades.@sum.big)", .integer64,
             [.integer(-1), .integer(0), .integer(0)]
@@ -183,7 +183,7 @@ struct CollectionExpressionTests {
         ("$source.trades.@sum.big", .integer64, "value.outOfRange"),
     ]
 
-    @Test("What is wrong with a value over a to-many has a code, a place and the text", arguments: errors)
+    @Test("An error in a value over a to-many has a code, a place and the text", arguments: errors)
     func error(format: String, type: AttributeType, code: String) throws {
         let source = try Self.makeModel()
         let folder = try TemporaryFolder()

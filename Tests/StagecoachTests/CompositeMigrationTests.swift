@@ -108,7 +108,7 @@ struct CompositeMigrationTests {
         #expect(copy.column("Book", "kind") == [1: .text("novel"), 2: .null, 3: .text("poem")])
     }
 
-    @Test("What cannot be mapped is left where that is asked for, and counted")
+    @Test("A composite that cannot be mapped is left if that is asked for, and counted")
     func unmappable() throws {
         let fixture = try Fixture(
             book: [attribute("author", .string), attribute("title", .string)]
@@ -314,7 +314,7 @@ struct CompositeMigrationTests {
         #expect(copy.column("Book", "author.id").values.contains(.integer(8)))
     }
 
-    @Test("What does not fit a composite ends the run and says so")
+    @Test("A value that does not fit a composite ends the run with the reason")
     func wrongValues() throws {
         for (value, text) in [("text" as Any, "takes a dictionary"), (["nam": "x"] as Any, "no element nam")] {
             let fixture = try Fixture()

@@ -10,17 +10,17 @@ import Testing
 /// Policies that two threads call at a time: the destination, the counts and the errors are those of one thread.
 @Suite("Policies that may be called at the same time", .serialized)
 struct ConcurrentPolicyTests {
-    /// What a call does beyond the default method.
+    /// The work of a call beyond the default method.
     enum Deed: Int, CaseIterable {
-        // What the second thread does ahead.
+        // Deeds that the second thread does ahead.
         case nothing, drops, sets, makes, splits, readsBack, repeats, detaches
-        // What waits for its turn.
+        // Deeds that wait for their turn.
         case relates, counts, saysID, fetches, deletes, hashes, associatesOther, looksElsewhere, orders, finds
 
         static let ahead = 8
     }
 
-    /// Which deed a call does: of every `rarity`th one any, of the others one that is done ahead.
+    /// The choice of deeds: every `rarity`th call does any of them, the other calls one that can be done ahead.
     struct Course: Sendable {
         var seed: UInt64 = 0
         var rarity: UInt64 = 1
@@ -34,7 +34,7 @@ struct ConcurrentPolicyTests {
 
     static let course = Mutex(Course())
     static let ahead = Mutex(0)
-    /// What the policy's begin makes of an attribute's expression.
+    /// The expression to which the policy's `begin` changes an attribute's.
     static let edit = Mutex<String?>(nil)
     static let trouble = Mutex<(key: Int64, kind: Trouble)?>(nil)
 
@@ -205,7 +205,7 @@ struct ConcurrentPolicyTests {
         Self.ahead.withLock { $0 = 0 }
     }
 
-    @Test("Whatever calls do, the destination is that of one thread", arguments: RandomSeeds.seeds(24))
+    @Test("In random migrations the destination is that of one thread", arguments: RandomSeeds.seeds(24))
     func random(seed: UInt64) throws {
         reset()
         var generator = SeededGenerator(seed: seed)
@@ -233,7 +233,7 @@ struct ConcurrentPolicyTests {
         #expect(Self.ahead.withLock { $0 } > 0)
     }
 
-    @Test("An error ends the run where it would with one thread", arguments: Trouble.allCases, [1, 9, 40, 77, 300])
+    @Test("An error ends the run as it does with one thread", arguments: Trouble.allCases, [1, 9, 40, 77, 300])
     func errors(kind: Trouble, key: Int64) throws {
         reset()
         Self.course.withLock { $0 = Course(seed: 5, rarity: 30) }
@@ -282,7 +282,7 @@ struct ConcurrentPolicyTests {
         #expect(run(true).report?.counts.mappings.first { $0.name == "Persons" }?.filtered == 275)
     }
 
-    @Test("A run that loses its journal goes on inside the entity", arguments: RandomSeeds.seeds(6))
+    @Test("A run that loses its journal is resumed inside the entity", arguments: RandomSeeds.seeds(6))
     func resumed(seed: UInt64) throws {
         reset()
         Self.course.withLock { $0 = Course(seed: seed, rarity: 40) }
@@ -312,6 +312,6 @@ struct ConcurrentPolicyTests {
             }
         }
         #expect(try #require(ending.store).differences(from: expected) == [])
-        if attempts > 3 { #expect(ending.report?.notes.contains { $0.contains("went on") } == true) }
+        if attempts > 3 { #expect(ending.report?.notes.contains { $0.contains("resumed one") } == true) }
     }
 }

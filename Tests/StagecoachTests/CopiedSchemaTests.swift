@@ -118,7 +118,7 @@ struct CopiedSchemaTests {
         }
     }
 
-    /// Why an object may differ; nil where it may not.
+    /// The reason why an object may differ; nil if it may not.
     private func reason(_ name: String, _ old: String?, _ new: String?, _ version: Int64) -> Reason? {
         if version <= 519, old == nil, name == "Z_MODELCACHE" || name.hasPrefix("Z_") && name.hasSuffix("_INDEX") {
             return .before2015

@@ -14,9 +14,9 @@ struct DamagedStoreTests {
     /// A kind of damage, with what the store is then read as.
     struct Damage: CustomTestStringConvertible {
         let sql: String
-        /// What the refusal names.
+        /// The name in the refusal.
         let name: String
-        /// What the notes say.
+        /// A text in the notes.
         let note: String
         /// The sound store with the same rows as the damaged one is read with.
         let equal: String

@@ -114,7 +114,7 @@ struct DerivedColumnTests {
                 == ["1|creme brulee|CRÈME BRÛLÉE|zoë|Zoë|1|1", "2|plain|PLAIN|nil|nil|0|1", "3|nil|nil|nil|nil|0|1"])
     }
 
-    /// Why an object is rejected.
+    /// The reason why an object is rejected.
     enum Reason: CaseIterable { case missing, duplicate, reference }
 
     @Test(
@@ -177,7 +177,7 @@ struct DerivedColumnTests {
         attribute("code", .string, required: isRequired)
     }
 
-    @Test("What stands in the row is carried over where text and expression are the same, and computed where not")
+    @Test("A derived value is carried over if text and expression are the same, and computed otherwise")
     func carried() throws {
         let folder = try TemporaryFolder()
         let (plain, old) = (try Self.version([]), try Self.version(Self.all))
@@ -302,7 +302,7 @@ struct DerivedColumnTests {
         #expect(error.message.contains("the entity Author differs"), "\(error)")
     }
 
-    @Test("A hash is carried over with an entity only where its parents are the same too")
+    @Test("A hash is carried over with an entity only if its parents are the same too")
     func inheritedHashes() throws {
         func version(_ more: AttributeDefinition...) throws -> ManagedObjectModel {
             try model(

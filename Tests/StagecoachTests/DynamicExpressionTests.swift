@@ -5,7 +5,7 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// A policy whose functions value expressions call, and whose mappings change while the run goes on.
+/// A policy with functions for value expressions, whose mappings change during the run.
 private final class TradePolicy: EntityMigrationPolicy {
     func shout(text: String?) -> String? { text.map { $0.uppercased() + "!" } }
 
@@ -143,7 +143,7 @@ struct DynamicExpressionTests {
         ("FUNCTION($source.unknown, 'substringToIndex:', 1)", "mapping.unknownKeyPath"),
     ]
 
-    @Test("What nobody can evaluate is refused before anything runs", arguments: refusals)
+    @Test("An expression that neither rows nor objects can answer is refused before anything runs", arguments: refusals)
     func refusal(format: String, code: String) throws {
         let error = try #require(throws: MigrationError.self) { _ = try Self.run(["name": format]) }
         #expect(error.code.rawValue == code)

@@ -7,7 +7,7 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// Rows that stood in the destination, or that an earlier mapping model made, refer to objects that are then rejected.
+/// Rows that stood in the destination, or that a previous mapping model made, refer to objects that are then rejected.
 @Suite("References from earlier rows to rejected objects")
 struct EarlierReferenceTests {
     /// Gives each author that it relates the earlier book that has the key of the author's source.
@@ -146,7 +146,7 @@ struct EarlierReferenceTests {
         #expect(try fixture.rows("ZAUTHOR", of: "ZBOOK") == expected)
     }
 
-    @Test("A row of an appended store loses the object that a policy gave it where that is rejected")
+    @Test("A row of an appended store loses the object that a policy gave it if that is rejected")
     func appended() throws {
         let fixture = try Fixture(policy: "Adopter")
         let manager = fixture.manager()

@@ -81,7 +81,7 @@ final class ExternalDataFixture {
         try update.run()
     }
 
-    /// What the destination's objects have, files read; and which of them are in files.
+    /// Returns the values of the destination's objects, with those in files read, and the keys of the objects with files.
     func result(isExternal: Bool) throws -> (values: [Int64: [UInt8]?], files: Set<Int64>) {
         let connection = try Connection(path: destinationPath, flags: SQLITE_OPEN_READONLY)
         let rows = try connection.prepare("SELECT Z_PK, ZDATA FROM ZPHOTO")

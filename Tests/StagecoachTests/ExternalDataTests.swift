@@ -11,12 +11,12 @@ import Testing
 @Suite("External binary data")
 struct ExternalDataTests {
     private static let ways: [(String, @Sendable (inout MigrationOptions) -> Void)] = [
-        ("fused", { _ in }), ("stages with barriers", { $0.usesStoreSpecificMigrationManager = false }),
+        ("row path", { _ in }), ("policy path", { $0.usesStoreSpecificMigrationManager = false }),
         ("SQLite's writer", { $0.writer = .sqlite }), ("new keys", { $0.keys = .sequential }),
         ("rejects", { $0.onInvalid = .reject }), ("one row a batch", { $0.batchSize = 1 }),
     ]
 
-    @Test("Files come along and values above the threshold become files, whatever way they take")
+    @Test("Files come along, and values above the threshold become files, on every path")
     func carries() throws {
         for (name, change) in Self.ways {
             let fixture = try ExternalDataFixture(from: true, to: true)
@@ -86,7 +86,7 @@ struct ExternalDataTests {
         }
     }
 
-    @Test("A reference without a file is kept and named; where its bytes are needed it is an error")
+    @Test("A reference without a file is kept and named; if its bytes are needed it is an error")
     func missing() throws {
         let kept = try ExternalDataFixture(from: true, to: true)
         let lost = ExternalReference(uuid: [UInt8](repeating: 0xAB, count: 16))
@@ -145,7 +145,7 @@ struct ExternalDataTests {
                 let made = NSEntityDescription.insertNewObject(forEntityName: "Photo", into: manager.destinationContext)
                 let data = source.value(forKey: "data") as? Data
                 made.setValue(data.map { Data($0.reversed()) }, forKey: "data")
-                // What was set is what is seen.
+                // The policy sees the value that it has set.
                 guard made.value(forKey: "data") as? Data == data.map({ Data($0.reversed()) }) else {
                     throw MigrationError("test.data", .data, "other bytes")
                 }
@@ -161,7 +161,7 @@ struct ExternalDataTests {
         #expect(result.files == [2, 3])
     }
 
-    @Test("What a killed run had put beside the destination goes with the next run, unless it was published")
+    @Test("The next run removes a killed run's external files beside the destination, unless they were published")
     func killed() throws {
         let fixture = try ExternalDataFixture(from: true, to: true)
         let place = DestinationPath(path: fixture.destinationPath)
@@ -188,7 +188,7 @@ struct ExternalDataTests {
         }
     }
 
-    @Test("What a killed run did stays where the disk does not say what it was")
+    @Test("A killed run's external files stay if its journal cannot be read")
     func unknown() throws {
         let fixture = try ExternalDataFixture(from: true, to: true)
         let place = DestinationPath(path: fixture.destinationPath)

@@ -56,7 +56,7 @@ struct ExternalExpressionTests {
         #expect([2, 3, 6].allSatisfy { notes[$0] == "large" } && [1, 5].allSatisfy { notes[$0] == "small" })
     }
 
-    @Test("Whether there are data is known without reading them")
+    @Test("A test for nil does not read the data")
     func presence() throws {
         let fixture = try ExternalDataFixture(from: true, to: true)
         let lost = ExternalReference(uuid: [UInt8](repeating: 0xAB, count: 16))

@@ -5,7 +5,7 @@ import Glibc
 final class SmallDisk {
     let path: String
 
-    /// Whether such a disk can be mounted here.
+    /// True if such a disk can be mounted here.
     static let isPossible = SmallDisk(bytes: 65536) != nil
 
     init?(bytes: Int) {

@@ -13,7 +13,7 @@ struct FailureDiskTests {
         [4, 64, 256, 700, 1024].map { (isStaged, $0) }
     }
 
-    @Test("A disk that fills up where the destination stands ends the run as an I/O error", arguments: cases)
+    @Test("A full disk at the destination ends the run as an I/O error", arguments: cases)
     func destinationFull(isStaged: Bool, kilobytes: Int) throws {
         let fixture = try FailureFixture(books: 4000, textLength: 400)
         let disk = try #require(SmallDisk(bytes: kilobytes << 10))
@@ -22,7 +22,7 @@ struct FailureDiskTests {
         #expect(changes == [])
         #expect(error?.category == .io, "\(String(describing: error))")
         #expect(error?.context.path?.hasPrefix(disk.path) == true, "\(String(describing: error))")
-        // Something to go on from may be left, and nothing else.
+        // Work that can be resumed may be left, and nothing else.
         #expect(
             try FailureFixture.contents(of: disk.path).keys.filter { !$0.hasPrefix(".new.sqlite.stagecoach") }.isEmpty)
     }

@@ -126,9 +126,9 @@ final class FailureFixture {
         return found
     }
 
-    /// How a run ended that should fail: its error, and a line for each change that it left in the two folders.
+    /// Returns the ending of a run that should fail: its error, and a line for each change that it left in the two folders.
     ///
-    /// - Parameter sourceMayChange: whether only the destination's folder is compared.
+    /// - Parameter sourceMayChange: true to compare only the destination's folder.
     func ending(
         sourceMayChange: Bool = false, _ run: (FailureFixture) throws -> Void
     ) throws -> (error: MigrationError?, changes: [String]) {
@@ -138,7 +138,7 @@ final class FailureFixture {
         let after = try snapshot()
         let changes = Set(before.keys).union(after.keys).sorted()
             .filter { !(sourceMayChange && $0.hasPrefix("in")) && before[$0] != after[$0] }
-            // An I/O error can be gone on from: the work directory stays.
+            // A run that ends with an I/O error can be resumed, so the work directory stays.
             .filter { !(error?.category == .io && $0.hasPrefix("out/.new.sqlite.stagecoach")) }
             .map { "\($0) \(after[$0] == nil ? "is gone" : before[$0] == nil ? "was left" : "changed")" }
         return (error, changes)

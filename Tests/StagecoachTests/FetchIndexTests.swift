@@ -4,7 +4,7 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// What is counted is rows read, never time: one fetch an object must not read the table once an object.
+/// These tests count rows read, never time: one fetch per object must not read the table once per object.
 @Suite("Fetches: temporary indexes")
 struct FetchIndexTests {
     typealias Steps = ClosurePolicy.Steps

@@ -34,7 +34,7 @@ struct FetchRandomTests {
         var random: SeededGenerator
         var persons: [Int64: Person]
         let object: (Int64) throws -> ManagedObject
-        /// Where there are none, nothing is asked about them.
+        /// The pets; if there are none, no question is asked about them.
         var pets: [Int64: Pet] = [:]
         var pet: (Int64) throws -> ManagedObject = { throw UnknownPet(key: $0) }
 

@@ -7,9 +7,9 @@ import Testing
 /// Lookups that give a to-one relationship more than one object: the others are counted, by relationship.
 @Suite("Further objects of to-one relationships")
 struct FurtherObjectTests {
-    /// What the new version has on the other side of `A.b`.
+    /// The inverse of `A.b` in the new version.
     enum Inverse: CaseIterable { case none, toMany, toOne }
-    /// What gives the objects.
+    /// The expression that gives the objects.
     enum Lookup: String, CaseIterable {
         case byMapping, bySourceRelationship, subquery, longerPath
 

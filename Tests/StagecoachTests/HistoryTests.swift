@@ -84,7 +84,7 @@ struct HistoryTests {
         #expect(!run.report.notes.contains { $0.contains("history") })
     }
 
-    @Test("Dropped where it is asked for, and where keys or, by default, entity numbers are new: its tables are empty")
+    @Test("History is dropped on request, with new keys, and by default with new entity numbers: its tables are empty")
     func dropped() throws {
         #expect(MigrationOptions().history == .auto)
         for run in [try Self.run(.drop), try Self.run(.keep, keys: .sequential), try Self.run(.auto)] {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Huge values: what no batch can hold goes from store to store in parts", .serialized)
 struct HugeValueTests {
-    /// With `STAGECOACH_THOROUGH` a blob of 990 MB and a text of 500 MB; else 40 MB and 20 MB.
+    /// True for a blob of 990 MB and a text of 500 MB (`STAGECOACH_THOROUGH`), false for 40 MB and 20 MB.
     static let isThorough = ProcessInfo.processInfo.environment["STAGECOACH_THOROUGH"] != nil
 
     @Test(

@@ -11,7 +11,7 @@ import Testing
 struct InferredFileTests {
     static let seeds = RandomSeeds.seeds(60)
 
-    /// What a run came to, without what two equal runs differ in.
+    /// The result of a run, without the parts in which two equal runs differ.
     private struct Outcome: Equatable {
         var error: String?
         var report: String?
@@ -63,7 +63,7 @@ struct InferredFileTests {
         return outcome
     }
 
-    @Test("It is read as what was inferred, and does the same", arguments: seeds)
+    @Test("The file is read as the mapping model that was inferred, and does the same", arguments: seeds)
     func same(seed: UInt64) throws {
         let random = try RandomMigration.broken(seed: seed)
         guard
@@ -90,7 +90,7 @@ struct InferredFileTests {
     }
 
     /// Models and a store of which both outcomes of a rule of the source are seen.
-    @Test("Rules of the source are excused where the text says so, by row, count and link, and nowhere else")
+    @Test("Rules of the source are excused if the text says so, by row, count and link, and otherwise not")
     func stated() throws {
         var users = toMany("users", "User", inverse: "blog")
         users.minimumCount = 1

@@ -111,7 +111,7 @@ import Testing
         #expect(JournalRecord.state(.init(kind: record.kind, body: record.body + [0])) == nil)
     }
 
-    @Test("What a run was begun with reads as it was written, and cut short at any byte it is none", arguments: 1...20)
+    @Test("A header reads as it was written; one cut short at any byte is refused", arguments: 1...20)
     func headers(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         func text() -> String { ["", "a", "Größe", "\u{0}'\""].randomElement(using: &random) ?? "" }
@@ -143,7 +143,7 @@ import Testing
         #expect(JournalRecord.header(.init(kind: record.kind, body: record.body + [0])) == nil)
     }
 
-    @Test("What is known of indexes that are away reads as it was written")
+    @Test("The knowledge of absent indexes reads as it was written")
     func knowledge() throws {
         let folder = try TemporaryFolder()
         let connection = try Connection(path: folder.file("a"), flags: 6, vfs: nil)

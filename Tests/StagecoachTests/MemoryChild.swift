@@ -3,7 +3,7 @@ import TestSupport
 
 /// The benchmark program's `migrate` in a process of its own, so that its peak memory is its own.
 struct MemoryChild {
-    /// What the program says of itself as its last act.
+    /// The figures that the program prints as its last act.
     struct Outcome: Codable {
         var peakMemory: Int
         var baseMemory: Int
@@ -15,7 +15,7 @@ struct MemoryChild {
     let errors: String
     let outcome: Outcome?
 
-    /// The program beside the tests' own; nil where it is not built.
+    /// The program beside the tests' own; nil if it is not built.
     static let program: String? = {
         let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         let path = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("MigrationBenchmarks")

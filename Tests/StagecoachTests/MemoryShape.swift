@@ -212,7 +212,7 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
         try connection.close()
     }
 
-    /// What ``digest`` says of a store.
+    /// Returns the result of ``digest`` on a store.
     func digest(of path: String) throws -> String {
         let statement = try Connection(path: path, flags: SQLITE_OPEN_READONLY).prepare(digest)
         guard try statement.step() else { return "" }

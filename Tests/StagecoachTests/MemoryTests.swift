@@ -22,7 +22,7 @@ struct MemoryTests {
         let ways: [(name: String, arguments: [String])] = [
             ("row path, keys kept", []),
             ("row path, new keys in three passes", ["--keys", "sequential", "--passes", "3"]),
-            ("staged path", ["--staged"]),
+            ("policy path", ["--staged"]),
         ]
         for way in ways {
             let output = fixture.folder.file("out.sqlite")

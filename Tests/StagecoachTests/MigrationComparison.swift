@@ -16,12 +16,12 @@ struct MigrationComparison {
         var passes: Int?
         /// Entity mappings, pass by pass.
         var passNames: [[String]] = []
-        /// Whether a plan is made first, written and read, and then run.
+        /// True to make a plan first, write it, read it, and run it.
         var isPlanned = false
         /// Room above what the test process holds when the run begins, in MiB.
         var room = 48
         var keys: KeyChoice = .auto
-        /// Whether everything goes through the stages with barriers.
+        /// True to run everything on the policy path.
         var isStaged = false
         var writer = MigrationComparison.writer
 
@@ -50,11 +50,11 @@ struct MigrationComparison {
         }
     }
 
-    /// What `STAGECOACH_WRITER` names, `pages` or `sqlite`.
+    /// The writer that `STAGECOACH_WRITER` names, `pages` or `sqlite`.
     static let writer: StoreWriter =
         ProcessInfo.processInfo.environment["STAGECOACH_WRITER"].flatMap(StoreWriter.init(rawValue:)) ?? .pages
 
-    /// What `STAGECOACH_READER` names, `pages` or `sqlite`.
+    /// The reader that `STAGECOACH_READER` names, `pages` or `sqlite`.
     static let reader: StoreReader =
         ProcessInfo.processInfo.environment["STAGECOACH_READER"].flatMap(StoreReader.init(rawValue:)) ?? .pages
 
@@ -64,7 +64,7 @@ struct MigrationComparison {
     let sourcePath: String
     let folder: TemporaryFolder
 
-    /// What the engine gave: a store, or the error.
+    /// Returns the engine's result: a store and report, or the error.
     func run(_ variant: Variant) throws -> Result<(store: ReferenceStore, report: MigrationReport), any Error> {
         let path = folder.file("out-\(UUID().uuidString).sqlite")
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -93,14 +93,14 @@ struct MigrationComparison {
         return running
     }
 
-    /// What the reference migrator gives.
+    /// Returns the reference migrator's result.
     func reference(_ keys: ReferenceKeys = .auto) throws -> Result<ReferenceOutcome, ReferenceFailure> {
         let before = try ReferenceStore.read(path: sourcePath, model: source)
         return ReferenceMigrator(source: before, destinationModel: destination, mappingModel: mapping, keys: keys)
             .migrate()
     }
 
-    /// Differences between the engine's result and the reference's; empty where both agree.
+    /// Differences between the engine's result and the reference's; empty if both agree.
     func differences(_ variant: Variant, keys: ReferenceKeys = .auto) throws -> [String] {
         try differences(variant, from: try reference(keys))
     }

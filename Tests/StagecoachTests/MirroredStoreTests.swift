@@ -97,7 +97,7 @@ struct MirroredStoreTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: destination.path)) == before)
     }
 
-    @Test("History is carried over by default where keys and numbers are kept, with a line that says so")
+    @Test("History is carried over by default if keys and numbers are kept, with a line that says so")
     func kept() throws {
         let store = try StoreWithHistory(mirrored: false)
         let report = try store.migration().run()

@@ -36,7 +36,7 @@ struct ObjectContextTests {
             #expect(Array(context.deletedObjects) == [pets[3]])
             #expect(context.insertedObjects.count == 1000)
             #expect(context.updatedObjects.isEmpty)
-            // What is inserted while somebody iterates does not come: the loop ends.
+            // Objects inserted during the iteration are not shown: the loop ends.
             var seen = 0
             for object in context.insertedObjects where object.entity.name == "Person" {
                 seen += 1
@@ -44,7 +44,7 @@ struct ObjectContextTests {
                     .setValue("copy", forKey: "name")
             }
             #expect(seen == 500)
-            // What is deleted while somebody iterates does not come either.
+            // Objects deleted during the iteration are not shown either.
             var left = 0
             let copies = request("Person", "name == 'copy'")
             for object in context.insertedObjects
@@ -61,7 +61,7 @@ struct ObjectContextTests {
         #expect(store.keys("Pet").count == 499)
     }
 
-    @Test("Objects are found by id, registered only where they are there")
+    @Test("Objects are found by id, and are registered only if they exist")
     func ids() throws {
         let fixture = try PolicyFixture()
         try fixture.runInEnd { manager in

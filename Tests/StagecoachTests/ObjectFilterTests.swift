@@ -63,7 +63,7 @@ import Testing
         ("SELF.owner.shops.@count == 2 AND FUNCTION($source.owner.name, 'hasSuffix:', 'n') == YES", [1, 2]),
     ]
 
-    @Test("What no program can compute is asked of objects, and unknown drops out", arguments: filters)
+    @Test("A filter that no program can compute is asked of objects; unknown leaves the object out", arguments: filters)
     func filter(format: String, expected: [Int64]) throws {
         for isStaged in [false, true] { #expect(try Self.run(format, isStaged: isStaged) == expected) }
         #expect(try Self.run(format, policy: "ShopPolicy") == expected)
@@ -84,7 +84,7 @@ import Testing
         ("ANYKEY == 'a'", "expression.unsupported"),
     ]
 
-    @Test("What nobody can evaluate is refused before anything runs", arguments: refusals)
+    @Test("An expression that neither rows nor objects can answer is refused before anything runs", arguments: refusals)
     func refusal(format: String, code: String) throws {
         let error = try #require(throws: MigrationError.self) { _ = try Self.run(format) }
         #expect(error.code.rawValue == code && error.category == .configuration)

@@ -44,7 +44,7 @@ struct ObjectIDMapTests {
             ])
     }
 
-    @Test("What policies associate is in it, what they delete is not")
+    @Test("The map has the objects that policies associate, without those that they delete")
     func policies() throws {
         let fixture = try FailureFixture(books: 4)
         fixture.mapping.entityMappings[1].entityMigrationPolicyClassName = "Twice"
@@ -81,7 +81,7 @@ struct ObjectIDMapTests {
         #expect(books.map { $0.split(separator: ",")[2] } == ["1", "3", "4", "6"])
     }
 
-    @Test("A file that stands, or a name of another ending, is refused; a run that fails leaves none")
+    @Test("An existing file, or a name of another ending, is refused; a run that fails leaves none")
     func refused() throws {
         let fixture = try FailureFixture()
         var options = fixture.options()

@@ -195,7 +195,7 @@ struct ObjectPropertyTests {
         }
     }
 
-    @Test("A mutable set changes the object at once, whatever the inverse is")
+    @Test("A mutable set changes the object at once, with any kind of inverse")
     func mutableSets() throws {
         let fixture = try PolicyFixture()
         var steps = Steps()

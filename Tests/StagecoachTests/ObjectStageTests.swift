@@ -8,7 +8,7 @@ import Testing
 struct ObjectStageTests {
     typealias Steps = ClosurePolicy.Steps
 
-    /// Where a change is made.
+    /// The method in which a change is made.
     enum Place: String, CaseIterable {
         case begin, endCreation, relate, endRelating, validate, end
     }
@@ -64,7 +64,7 @@ struct ObjectStageTests {
         for key in store.keys("Person") {
             #expect(store.value("Person", key, "name") == .text("\(place) \(key)"))
         }
-        // What was set before stage 2 gives way to the persons' own mapping, which relates them then.
+        // Relationships set before stage 2 give way to the persons' own mapping, which relates them then.
         let isEarly = place == .begin || place == .endCreation
         #expect(objects[10]?.related("best").map(\.key) == (isEarly ? [] : [11]))
         #expect(objects[48]?.related("best").isEmpty == true)

@@ -67,7 +67,7 @@ struct OneSidedLinkTests {
         return (try Self.columns(folder.file("new.sqlite")), report)
     }
 
-    @Test("An inferred migration keeps both columns as they stand, and counts", arguments: [true, false])
+    @Test("An inferred migration keeps both columns unchanged, and counts", arguments: [true, false])
     func kept(usesRows: Bool) throws {
         var options = MigrationOptions()
         options.usesStoreSpecificMigrationManager = usesRows

@@ -14,7 +14,7 @@ struct OrderedMemberTests {
     /// In which relationship of an album: ordered, the inverse to-one, ordered to-many, or none; and one without an order.
     static let relationships = ["tracks", "marks", "extras", "friends"]
 
-    /// How members come.
+    /// The way in which members are set.
     enum Way: CaseIterable {
         case add
         case insertAtTheEnd

@@ -21,7 +21,7 @@ struct OverriddenMethodsTests {
         #expect(OverriddenMethods(of: Ending()) == .end)
     }
 
-    @Test("What a superclass overrides counts, at any depth and in generic classes")
+    @Test("Overrides in a superclass count, at any depth and in generic classes")
     func inherited() {
         #expect(OverriddenMethods(of: Deep()) == [.createRelationships, .end])
         #expect(OverriddenMethods(of: GenericRelating<String>()) == .createRelationships)

@@ -202,7 +202,7 @@ struct PlanTests {
             } == [])
     }
 
-    @Test("What is no plan is refused by place, and a plan of another form by its version")
+    @Test("A file that is no plan is refused with the place, and a plan of another form by its version")
     func unreadable() throws {
         let fixture = try FailureFixture()
         let text = try fixture.migration(fixture.options()).plan().json()
@@ -223,7 +223,7 @@ struct PlanTests {
     @Test("A later mapping model's plan gives way to the rows that an earlier one left, and the result is the same")
     func severalModels() throws {
         let fixture = try FailureFixture()
-        // Which authors the first model makes is known only when it runs: the filter may leave out all.
+        // The authors that the first model makes are known only when it runs: the filter may leave out all.
         let first = MappingModel()
         let second = MappingModel()
         let inferred = try #require(fixture.mapping.entityMappings)
@@ -256,7 +256,7 @@ struct PlanTests {
 
 @Suite("Free space", .enabled(if: SmallDisk.isPossible, "mounting a small disk needs root"), .serialized)
 struct FreeSpaceTests {
-    @Test("A run is refused before anything is written where the destination cannot have room; one with room is not")
+    @Test("A run without room for its destination is refused before anything is written; one with room is not")
     func refused() throws {
         let fixture = try FailureFixture(books: 4000, textLength: 400)
         let disk = try #require(SmallDisk(bytes: 256 << 10))

@@ -39,7 +39,7 @@ struct PolicyComparisonTests {
         #expect(ways.byKeys > 0 && ways.byObject > 0)
     }
 
-    /// How often the links of policies' objects were found by keys, and how often object by object.
+    /// The numbers of runs whose links were found by keys, and object by object.
     private struct Ways {
         var byKeys = 0
         var byObject = 0

@@ -1,7 +1,7 @@
 import Stagecoach
 import TestSupport
 
-/// What came of a fixture's migration: the store, or the error.
+/// The result of a fixture's migration: the store, or the error.
 struct PolicyEnding {
     var store: ReferenceStore?
     var report: MigrationReport?
@@ -18,7 +18,7 @@ struct PolicyEnding {
         }
     }
 
-    /// What is otherwise than it was to be: the error, or rows, counts and rejects.
+    /// Returns the differences from an expected ending: the error, or rows, counts and rejects.
     func differences(from expected: PolicyEnding) -> [String] {
         guard expected.error == error else {
             return ["expected \(expected.error ?? "success")", "found \(error ?? "success")"]

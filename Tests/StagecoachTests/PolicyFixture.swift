@@ -174,7 +174,7 @@ final class PolicyFixture {
         return try ReferenceStore.read(path: destinationURL.path, model: destination)
     }
 
-    /// What stands beside the source.
+    /// Returns the names of the files beside the source.
     func leftovers() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !$0.hasPrefix("source.sqlite") }
             .sorted()

@@ -166,7 +166,7 @@ struct PolicyObjectTests {
         steps.endRelating = { _, manager in
             let persons = manager.destinationInstances(forEntityMappingName: "Persons", sourceInstances: nil)
             let pets = manager.destinationInstances(forEntityMappingName: "Pets", sourceInstances: nil)
-            // What the mappings say is there, and so is what was set in stage 1.
+            // Links of the mappings exist, and so do those that were set in stage 1.
             #expect(
                 (persons[0].value(forKey: "pets") as? NSOrderedSet)?.array as? [ManagedObject] == [pets[2], pets[0]])
             #expect((persons[1].value(forKey: "badge") as? ManagedObject)?.entity.name == "Badge")
@@ -243,7 +243,7 @@ struct PolicyObjectTests {
         var isWeak = false
         var left = 0
         func see(_ object: ManagedObject, _ stage: Int) {
-            // What was held weakly is gone, and never another row's object.
+            // An object that was held weakly is gone, and never another row's object.
             if isWeak, last != nil { left += 1 }
             if isWeak { last = object } else { addresses[stage].insert(ObjectIdentifier(object)) }
         }

@@ -3,7 +3,7 @@ import Mapping
 import Stagecoach
 import TestSupport
 
-/// What a scripted policy does with objects, on the engine's side or on the reference's.
+/// The operations of a scripted policy on objects, on the engine's side or on the reference's.
 protocol PolicySide {
     associatedtype Object: AnyObject
     var mapping: EntityMapping { get }
@@ -26,7 +26,7 @@ protocol PolicySide {
     func set(_ object: Object, _ relationship: String, to members: [Object]) throws
 }
 
-/// What a scripted policy does beyond the default methods.
+/// The work of a scripted policy beyond the default methods.
 struct PolicyActions: OptionSet, CustomStringConvertible {
     let rawValue: Int
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Stagecoach
 
-/// What a run keeps of policies and of the manager, and how far it goes on by it.
+/// The state that a run keeps of policies and of the manager, and how far a resumed run gets with it.
 @Suite("States of policies", .serialized)
 struct PolicyStateTests {
     // MARK: - Which classes store something
@@ -46,7 +46,7 @@ struct PolicyStateTests {
 
     // MARK: - userInfo
 
-    @Test("What a property list holds comes back with its types, mutable containers too")
+    @Test("Values of a property list come back with their types, mutable containers too")
     func userInfo() throws {
         let names = NSMutableDictionary(dictionary: ["a": [1, 2]])
         let info: [AnyHashable: Any] = [
@@ -121,7 +121,7 @@ struct PolicyStateTests {
 
     private static let rows: Int64 = 400
 
-    /// Runs a migration by a policy that cannot write its journal after a dozen records, and goes on with it.
+    /// Runs a migration with a policy whose journal fails after a dozen records, and resumes it.
     ///
     /// - Parameter failure: the record of the first run's journal that cannot be written.
     /// - Returns: the source objects that each run showed to the policy, and the last manager.
@@ -170,7 +170,7 @@ struct PolicyStateTests {
         throw CancellationError()
     }
 
-    @Test("What is known of policies is what they are called for", .serialized, arguments: [true, false])
+    @Test("A resumed run repeats the calls of policies that have state only", .serialized, arguments: [true, false])
     func goingOn(isStateless: Bool) throws {
         // Without states of the stages there are few.
         let (calls, manager, resume) = try interrupted(isStateless: isStateless, failure: isStateless ? 2 : 3) {
@@ -186,7 +186,7 @@ struct PolicyStateTests {
             #expect(calls[0].starts(with: all.prefix(Int(first) - 1)))
             // Each object counts once, those before the kill too.
             #expect(manager.userInfo?["count"] as? Int == Int(Self.rows))
-            #expect(resume.resume == "A killed run goes on inside the entity that it was at")
+            #expect(resume.resume == "A killed run resumes inside the entity that it was at")
             #expect(resume.entityMappings[0].obstacle == nil)
         } else {
             #expect(last == all || last.isEmpty)
@@ -195,9 +195,9 @@ struct PolicyStateTests {
         }
     }
 
-    @Test("What policies have put into userInfo is there where the run that called them ended in the load")
+    @Test("Values in userInfo survive if the run that called the policies ended in the load")
     func goingOnInLoad() throws {
-        // How many states the stages take depends on the disk; those of the load come after them.
+        // The number of states that the stages take depends on the disk; those of the load come after them.
         for failure in 2...400 {
             let (calls, manager, _) = try interrupted(isStateless: true, failure: failure) { Stateless() }
             // One run was enough: there is no such record.

@@ -10,7 +10,7 @@ import Testing
 /// its own. A filter that lets everything pass keeps rows from being prepared.
 @Suite("Rows that are prepared for the default method")
 struct PreparedRowsTests {
-    /// What a call does beyond the default method.
+    /// The work of a call beyond the default method.
     enum Deed: Int, CaseIterable {
         case drops, sets, insertsBefore, insertsAfter, twice, previous, looksAtOwn, looksAtAll, looksAtPrevious,
             fetches,
@@ -129,7 +129,7 @@ struct PreparedRowsTests {
         return try ending(true, change).differences(from: expected)
     }
 
-    @Test("Whatever calls do, nothing shows that rows were prepared", arguments: RandomSeeds.seeds(24))
+    @Test("In random migrations nothing shows that rows were prepared", arguments: RandomSeeds.seeds(24))
     func random(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let rarity = [1, 3, 30, 200][generator.below(4)]
@@ -200,7 +200,7 @@ struct PreparedRowsTests {
         try #require(persons.attributeMapping(named: "age")).valueExpression = before
     }
 
-    @Test("A run that loses its journal goes on inside the entity", arguments: RandomSeeds.seeds(6))
+    @Test("A run that loses its journal is resumed inside the entity", arguments: RandomSeeds.seeds(6))
     func resumed(seed: UInt64) throws {
         // Without stored properties, so that a state of it can be kept.
         final class RarePolicy: EntityMigrationPolicy {

@@ -48,7 +48,7 @@ struct PublishTests {
         #expect(status.st_mode & 0o777 == 0o644 & ~mask)
     }
 
-    @Test("A file that comes to stand at the destination during the run is not replaced")
+    @Test("A file that appears at the destination during the run is not replaced")
     func noReplace() throws {
         let fixture = try FailureFixture()
         let path = fixture.destinationPath
@@ -61,7 +61,7 @@ struct PublishTests {
         #expect(try FailureFixture.contents(of: fixture.outputFolder) == ["new.sqlite": Data("mine".utf8)])
     }
 
-    @Test("A -wal that comes to stand beside the destination during the run stops the publishing")
+    @Test("A -wal that appears beside the destination during the run stops the publishing")
     func noForeignLog() throws {
         let fixture = try FailureFixture()
         let path = fixture.destinationPath + "-wal"
@@ -73,7 +73,7 @@ struct PublishTests {
         #expect(try FailureFixture.contents(of: fixture.outputFolder) == ["new.sqlite-wal": Data("mine".utf8)])
     }
 
-    @Test("What a killed run left in its work directory is cleaned, and the run goes on", arguments: [false, true])
+    @Test("Files of a killed run in its work directory are removed, and the run succeeds", arguments: [false, true])
     func leftoverWork(hasLock: Bool) throws {
         let fixture = try FailureFixture()
         let work = fixture.outputFolder + "/.new.sqlite.stagecoach"

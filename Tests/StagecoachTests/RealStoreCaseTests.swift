@@ -11,7 +11,7 @@ struct RealStoreCaseTests {
         let bundle: String
         let store: String
         let versions: [String]
-        /// Error code, entity and property of the last step; nil where it is migrated.
+        /// Error code, entity and property of the last step; nil if it is migrated.
         var refusal: [String]?
 
         init(_ bundle: String, _ store: String, _ versions: [String], refusal: [String]? = nil) {

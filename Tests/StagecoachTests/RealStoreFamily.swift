@@ -12,7 +12,7 @@ struct RealVersion: Sendable {
     let model: ManagedObjectModel
     /// 32 bytes by entity; entities whose hash is not known are absent.
     let hashes: [String: [UInt8]]
-    /// The hashes that Xcode's compiler gave the version, from VersionInfo.plist; nil where there is no compiled model.
+    /// The hashes that Xcode's compiler gave the version, from VersionInfo.plist; nil if there is no compiled model.
     let compiledHashes: [String: [UInt8]]?
 
     init(name: String, model: ManagedObjectModel, compiledHashes: [String: [UInt8]]?) {
@@ -22,7 +22,7 @@ struct RealVersion: Sendable {
         hashes = VersionHash.entityHashes(of: model).compactMapValues(\.bytes)
     }
 
-    /// Whether a store with these hashes was written by this version, as far as hashes are known.
+    /// Tells whether a store with these hashes was written by this version, as far as hashes are known.
     func wrote(_ stored: [String: [UInt8]]) -> Bool {
         Set(stored.keys) == Set(model.entities.map(\.definition.name))
             && hashes.allSatisfy { stored[$0.key] == $0.value }
@@ -92,7 +92,7 @@ struct RealFamily: Sendable {
         return family
     }
 
-    /// The hashes of a compiled model by version and entity; empty where there is no such file.
+    /// The hashes of a compiled model by version and entity; empty if there is no such file.
     static func compiledHashes(_ path: String) throws -> [String: [String: [UInt8]]] {
         guard let bytes = try? Data(contentsOf: SharedStores.url.appendingPathComponent(path)) else { return [:] }
         let list = try PropertyListSerialization.propertyList(from: bytes, format: nil) as? [String: Any]
@@ -107,7 +107,7 @@ struct RealFamily: Sendable {
         }
     }
 
-    /// A store with its model, its own or that of the version that wrote it; nil where there is none.
+    /// A store with its model, its own or that of the version that wrote it; nil if there is none.
     ///
     /// - Parameter isOfFamily: whether a store that neither a version wrote nor shares most entities with them is nil.
     static func read(_ url: URL, versions: [RealVersion], isOfFamily: Bool) throws -> RealStore? {

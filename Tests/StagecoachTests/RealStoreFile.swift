@@ -3,7 +3,7 @@ import CoreDataStore
 import Foundation
 import TestSupport
 
-/// What stands in a store's file, read by plain SQLite from a copy.
+/// The contents of a store's file, read by plain SQLite from a copy.
 struct RealStoreFile {
     /// SQL by name, without the tables of persistent history.
     let tables: [String: String]
@@ -12,7 +12,7 @@ struct RealStoreFile {
     /// Rows of Z_PRIMARYKEY as `number|name|parent`, without those of persistent history.
     let entities: [String]
     let metadata: StoreMetadata
-    /// What is wrong with the file as a database; empty where nothing is.
+    /// The damage of the file as a database; empty if there is none.
     let damage: [String]
 
     init(_ url: URL) throws {

@@ -7,7 +7,7 @@ import Testing
 /// Every real store to the version that it is: the destination is the store again.
 @Suite("Real stores to their own version", .enabled(if: SharedStores.isPresent, "the shared stores are absent"))
 struct RealStoreIdentityTests {
-    /// Of frameworks 241 and 419, without cached model; their models are only in binary forms that are not read.
+    /// Stores of frameworks 241 and 419 without a cached model. Their models exist only in binary forms that are not read.
     static let withoutModel: Set = ["Recipes.sqlite", "RKSeedDatabase.sqlite"]
 
     /// Stores in which something is put right: a Z_ENT and Z_MAX of early frameworks, references to rows that are not
@@ -39,7 +39,7 @@ struct RealStoreIdentityTests {
             let migration = RealStoreMigration(
                 sourcePath: try RealStoreTests.copy(url, into: place), source: store.model,
                 destinationPath: folder.file("destination.sqlite"), destination: store.model, real: store,
-                // What is compared here is the store itself.
+                // The store itself is compared here.
                 usesReference: false)
             guard case .migrated(let report, _) = try tally.add(store.name, migration) else {
                 Issue.record("\(store.name) does not migrate to itself")

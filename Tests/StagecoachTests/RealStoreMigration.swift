@@ -8,7 +8,7 @@ import TestSupport
 
 /// One inferred migration of a store, run by the engine, and everything that is wrong with its result.
 struct RealStoreMigration {
-    /// How one ended.
+    /// The ending of one migration.
     enum Outcome {
         /// Differences are defects; none should be there.
         case migrated(MigrationReport, differences: [String])
@@ -26,10 +26,10 @@ struct RealStoreMigration {
     var real: RealStore?
     /// The hashes that the destination's compiled model has.
     var compiledHashes: [String: [UInt8]]?
-    /// Whether the rows are compared with the reference's; it is quadratic in rows.
+    /// True to compare the rows with the reference's, which is quadratic in rows.
     var usesReference = true
     var variant = MigrationComparison.Variant()
-    /// What becomes of properties that cannot be mapped.
+    /// The treatment of properties that cannot be mapped.
     var unmappable = UnmappableProperties.refuse
 
     func run() throws -> Outcome {
@@ -41,7 +41,7 @@ struct RealStoreMigration {
         }
         let before = try RealStore.files(beside: sourcePath)
         var options = variant.options
-        // What is wrong with the data is looked at, also where only Core Data can say the destination's hashes.
+        // Errors in the data are looked for, also if only Core Data can compute the destination's hashes.
         options.unknownHashes = .omit
         let result = Result {
             try Migration(

@@ -40,7 +40,7 @@ struct RealStoreRuleTests {
         ).run()
     }
 
-    /// The warnings of a migration whose result is right; nil where it is not, or did not migrate.
+    /// The warnings of a migration whose result is right; nil if it is not, or did not migrate.
     private func warnings(_ outcome: RealStoreMigration.Outcome) -> [String: Int]? {
         guard case .migrated(let report, let lines) = outcome, lines.isEmpty else { return nil }
         return report.counts.warnings

@@ -18,7 +18,7 @@ struct RealStoreSchema {
     ]
 
     /// Indexes that the compiled model has beside the XML's: named like an attribute that has a fetch index `by…` of
-    /// its own (`core-data-formats.md` A.12: some compiled models have them).
+    /// its own. Some compiled models have such indexes (Formats.md, "Indexes").
     static let onlyCompiled: [String: Set<String>] = [
         "Bookmarks_V2.sqlite": ["Z_BookmarkEntity_uuid", "Z_BookmarkEntity_url"],
         "Bookmarks_V3.sqlite": ["Z_BookmarkEntity_isPendingDeletion"],
@@ -40,7 +40,7 @@ struct RealStoreSchema {
     func differences() -> [String] {
         guard let (schema, carried) = try? schema() else { return ["the source's names cannot be read"] }
         var expected = Self.statements(schema)
-        // What stands beside the model in the source stands in the copy.
+        // The copy has the objects that the source has beside its model.
         expected.others.merge(carried) { first, _ in first }
         var lines = sqlDifferences(found: file.tables, expected: expected.tables)
         lines += sqlDifferences(
@@ -84,7 +84,7 @@ struct RealStoreSchema {
         var found = file.tables
         // Framework 641 let the lesser name of a pair on one entity name the join table.
         var eitherName: [String] = []
-        // Which of the two it is in the source is kept, and is not always what Core Data chose anew.
+        // The copy keeps the source's choice, which is not always the one that Core Data would make today.
         for join in StoreSchema(model: destination).joinTables {
             guard let alternative = join.alternativeName,
                 (expected[join.name] == nil) != (expected[alternative] == nil),

@@ -41,7 +41,7 @@ struct RealStoreTests {
                     }
                 }
                 guard position == 1, number % 3 == 0 || Self.isThorough else { continue }
-                // The next version also with the stages as barriers, in small batches.
+                // The next version also on the policy path, in small batches.
                 try tally.add(pair + ", staged") { folder in
                     var migration = try Self.migration(store, version, family, folder)
                     migration.variant.isStaged = true

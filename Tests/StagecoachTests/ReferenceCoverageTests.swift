@@ -3,7 +3,7 @@ import Mapping
 import TestSupport
 import Testing
 
-@Suite("What random migrations reach")
+@Suite("The coverage of random migrations")
 struct ReferenceCoverageTests {
     @Test("Two hundred seeds meet every kind of storage, key rule, relationship and trouble")
     func coverage() throws {

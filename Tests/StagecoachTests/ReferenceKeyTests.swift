@@ -81,7 +81,7 @@ struct ReferenceKeyTests {
         #expect(two.report.keysKept == ["T": true, "U": true])
     }
 
-    @Test("Forced keys: kept is refused where it cannot be, sequential is always possible")
+    @Test("Forced keys: kept is refused if it is impossible, sequential is always possible")
     func forced() throws {
         let merge = mappings(try mapping("MB", "B", "T"), try mapping("MA", "A", "T"))
         guard case .failure(.keysCannotBeKept("T")) = run(merge, keys: .kept) else {

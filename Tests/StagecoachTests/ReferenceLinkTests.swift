@@ -238,7 +238,7 @@ struct ReferenceLinkTests {
         #expect(outcome.report.furtherDestinations == 1)
     }
 
-    @Test("Lookups give only objects that fit the relationship; the concrete entity stands beside the key")
+    @Test("Lookups give only objects that fit the relationship; the concrete entity is beside the key")
     func filteredByEntity() throws {
         let old = try model(entity("A", [], [toOne("b", "B")]), entity("B"))
         let new = try model(

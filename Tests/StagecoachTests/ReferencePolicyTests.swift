@@ -157,7 +157,7 @@ struct ReferencePolicyTests {
         #expect(outcome.store.tables[0][1]?.values[3] == .integer(2))
     }
 
-    @Test("What policy code sets applies after the declarative links, with the inverse")
+    @Test("Links set by policy code apply after the declarative links, with the inverse")
     func setsAfterwards() throws {
         let custom = Custom()
         custom.create = { source, mapping, migrator in

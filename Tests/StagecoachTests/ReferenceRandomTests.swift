@@ -52,7 +52,7 @@ struct ReferenceRandomTests {
         #expect(rows > 1000)
     }
 
-    @Test("Inferred mappings of random pairs run, and keep keys and locks where one table becomes one")
+    @Test("Inferred mappings of random pairs run, and keep keys and locks if one table becomes one")
     func inferredMappings() throws {
         var rows = 0
         for seed in UInt64(0)..<200 {
@@ -90,7 +90,7 @@ struct ReferenceRandomTests {
         }
     }
 
-    /// Whether hidden columns or join rows name rows that do not exist: nobody reads those references.
+    /// Tells whether hidden columns or join rows name rows that do not exist. No mapping reads those references.
     private func hasLooseRows(_ store: ReferenceStore) -> Bool {
         store.tables.contains { $0.values.contains { $0.values.contains(.integer(100_000)) } }
             || store.joins.contains { $0.keys.contains { $0.first == 100_000 || $0.second == 100_000 } }

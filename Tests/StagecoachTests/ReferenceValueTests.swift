@@ -60,7 +60,7 @@ struct ReferenceValueTests {
         #expect(try migrate(value, from, "$source.a", to: attribute("b", to)).get() == expected)
     }
 
-    @Test("What does not convert is an error")
+    @Test("A value that does not convert is an error")
     func errors() throws {
         func kind(_ result: Result<ReferenceValue, ReferenceFailure>) -> String {
             switch result {
@@ -91,7 +91,7 @@ struct ReferenceValueTests {
         #expect(try migrate(.null, .integer16, nil, to: date).get() == .integer(60))
     }
 
-    @Test("A nil of an automatic expression becomes the default where the attribute is required; explicit ones do not")
+    @Test("A nil of an automatic expression becomes the default if the attribute is required; explicit ones do not")
     func required() throws {
         let required = attribute("b", .string, default: .string("d"), required: true)
         #expect(try migrate(.null, .string, "$source.a", to: required, automatic: true).get() == .text("d"))

@@ -90,7 +90,7 @@ struct RejectTests {
         }
     }
 
-    @Test("A chain of required references goes to its end, whatever its direction", arguments: [1, -1])
+    @Test("A chain of required references is followed to its end in both directions", arguments: [1, -1])
     func chain(direction: Int64) throws {
         let before = [attribute("x", .integer64)]
         let old = try model(entity("N", before, [toOne("next", "N")]))

@@ -6,9 +6,9 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// What a run that goes on says of the work that is left.
+/// The work that a resumed run says is left.
 @Suite struct ResumedExpectationTests {
-    @Test("A run that goes on expects the file that the first one expected, though it looks at no rows itself")
+    @Test("A resumed run expects the file that the first one expected, though it reads no rows itself")
     func destinationBytes() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("old.sqlite")
@@ -24,7 +24,7 @@ import Testing
             }
         }.write(path: path)
         let mapping = try MappingModel.inferred(from: old, to: new)
-        // How many records a run writes depends on how fast the disk is: only the first one's first state is certain.
+        // The number of records depends on how fast the disk is: only the first run's first state is certain.
         func expected(failure: Int?) throws -> Int {
             var options = MigrationOptions()
             options.checkpointInterval = .zero

@@ -9,7 +9,7 @@ import Testing
 
 /// Join tables in runs whose journal cannot be written any more after some records, again and again until they are done:
 /// links, counts and removed references are those of a run that nothing stopped.
-@Suite("Links that are gone on with")
+@Suite("Links in resumed runs")
 struct ResumedLinkTests {
     typealias Variant = MigrationComparison.Variant
 
@@ -77,7 +77,7 @@ struct ResumedLinkTests {
     /// A form of the work.
     struct Form {
         var rejects = false
-        /// Whether the tags of an item have an order, so that links are sorted.
+        /// True if the tags of an item have an order, so that links are sorted.
         var isOrdered = false
         var reader = StoreReader.pages
     }
@@ -117,7 +117,7 @@ struct ResumedLinkTests {
                     try links(folder.file("new-\(round)-\(seed).sqlite")) == links(folder.file("whole-\(seed).sqlite")),
                     "seed \(seed), \(run.attempts) attempts")
             }
-            #expect(attempts > 3, "something was gone on with")
+            #expect(attempts > 3, "something was resumed")
             #expect(try links(folder.file("whole-\(seed).sqlite")).count > 500)
             if form.rejects { #expect(whole.rejects.map { $0.removedReferences > 0 } == true) }
         }

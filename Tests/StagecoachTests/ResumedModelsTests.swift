@@ -11,7 +11,7 @@ struct KilledRun {
     let report: MigrationReport
     /// Runs, the last one included.
     let attempts: Int
-    /// Whether the last one went on from where another was.
+    /// True if the last run resumed another.
     let isResumed: Bool
 
     init(
@@ -32,12 +32,12 @@ struct KilledRun {
             }
         }
         self.attempts = attempts
-        isResumed = report.notes.contains { $0.contains("went on") }
+        isResumed = report.notes.contains { $0.contains("resumed one") }
     }
 }
 
-/// Several mapping models and appended stores, in runs that are gone on with.
-@Suite("Several mapping models and appends that are gone on with")
+/// Several mapping models and appended stores, in resumed runs.
+@Suite("Several mapping models and appends, in resumed runs")
 struct ResumedModelsTests {
     typealias Variant = MigrationComparison.Variant
 

@@ -6,9 +6,9 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// Random migrations whose journal cannot be written any more after some records, and that are gone on with as often as it
-/// takes: what policies saw, and the destination, are those of a run that nobody disturbed.
-@Suite("Runs with user code that are gone on with")
+/// Random migrations whose journal fails after some records, and that are resumed as often as it takes. The objects that
+/// policies saw, and the destination, are those of an undisturbed run.
+@Suite("Resumed runs with user code")
 struct ResumedPolicyTests {
     typealias Variant = MigrationComparison.Variant
 
@@ -40,7 +40,7 @@ struct ResumedPolicyTests {
         #expect(found == [], "\(found.joined(separator: "\n"))")
     }
 
-    @Test("Policies where invalid objects are rejected", arguments: RandomSeeds.seeds(3))
+    @Test("Policies with invalid objects rejected", arguments: RandomSeeds.seeds(3))
     func rejecting(seed: UInt64) throws {
         let found = try differences(seed, isCreationOnly: false, rejects: true) {
             PolicyActions(rawValue: 1 << $0.below(PolicyActions.count + 1))
@@ -51,7 +51,7 @@ struct ResumedPolicyTests {
     /// A run in attempts: what the policies of each have seen.
     private final class Course {
         var log = PolicyLog()
-        /// What was seen up to the last state that an earlier attempt may have left.
+        /// The calls up to the last state that an interrupted attempt may have left.
         var before: [String] = []
         var attempts = 0
         var resumed = 0
@@ -124,7 +124,7 @@ struct ResumedPolicyTests {
                     } catch let error as MigrationError where error.code == "journal.io" {
                         continue
                     }
-                    if report?.notes.contains(where: { $0.contains("went on") }) == true { course.resumed += 1 }
+                    if report?.notes.contains(where: { $0.contains("resumed one") }) == true { course.resumed += 1 }
                 }
             } comparing: { outcome in
                 let store = try ReferenceStore.read(path: destination, model: migration.destination)
@@ -151,7 +151,7 @@ struct ResumedPolicyTests {
 
 /// A scripted policy of which a state is kept.
 protocol ScriptHolder: EngineCreationPolicy, ResumablePolicy {
-    /// What an earlier attempt has seen, and where what is seen now goes.
+    /// The calls of interrupted attempts, and the log for the calls from now on.
     var course: (before: [String], log: PolicyLog) { get set }
     /// The objects to find again, once the manager is known.
     var pending: [Int64: String]? { get set }

@@ -5,7 +5,7 @@ import Testing
 
 /// Rejects of several mapping models and of appends, in runs whose journal cannot be written any more after some records,
 /// again and again until they are done: destination, reject file and counts are the reference's.
-@Suite("Rejects of several mapping models and appends that are gone on with")
+@Suite("Rejects of several mapping models and appends, in resumed runs")
 struct ResumedRejectTests {
     typealias Variant = MigrationComparison.Variant
 
@@ -18,7 +18,7 @@ struct ResumedRejectTests {
         return options
     }
 
-    /// What a reject file and a report say that the reference does not, and the other way round.
+    /// Returns the lines that only the reject file and the report have, and those that only the reference has.
     private func differences(
         _ path: String, _ report: MigrationReport, _ expected: Result<ReferenceOutcome, ReferenceFailure>
     ) throws -> [String] {

@@ -209,7 +209,7 @@ struct SplitFixture {
 
     /// The differences of a run's destination from the reference's, with all that it takes to repeat it.
     ///
-    /// - Parameter run: migrates to a path and returns the count of dangling references, nil where it is not compared.
+    /// - Parameter run: migrates to a path and returns the count of dangling references, nil if it is not compared.
     func differences(
         _ expected: Result<ReferenceOutcome, ReferenceFailure>, _ label: String, _ run: (String) throws -> Int?
     ) throws -> [String] {

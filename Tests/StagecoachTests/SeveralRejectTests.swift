@@ -112,7 +112,7 @@ struct SeveralRejectTests {
         try fixture.migration(fixture.options()).run()
         let path = fixture.destinationPath
         if form == .clause { try AppendTests.giveClause(path) }
-        // Book 7 is equal to one that stands there, 8 and 9 are equal to each other.
+        // Book 7 is equal to an existing one, 8 and 9 are equal to each other.
         try fixture.change(
             "UPDATE ZBOOK SET ZISBN = CASE WHEN Z_PK = 7 THEN ZISBN WHEN Z_PK IN (8, 9) THEN 'twice' "
                 + "ELSE 'new ' || Z_PK END")

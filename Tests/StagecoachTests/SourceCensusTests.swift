@@ -4,7 +4,7 @@ import Testing
 
 @testable import Stagecoach
 
-/// What a run that goes on takes over of the earlier one's count.
+/// The part of an interrupted run's row counts that a resumed run takes over.
 @Suite("Census of the source") struct SourceCensusTests {
     private let fixture: PolicyFixture
     private let store: SourceStore
@@ -19,7 +19,7 @@ import Testing
         counted = try SourceCensus(source: store, layout: layout)
     }
 
-    @Test("A count is taken over where it fits the tables, and is that of the source; others are not believed")
+    @Test("A count is taken over if it fits the tables, and is that of the source; others are not believed")
     func takenOver() throws {
         #expect(counted.rows.map { $0.values.reduce(0, +) }.sorted() == [1, 7, 7] && counted.strays == 0)
         let taken = try #require(SourceCensus(counted: counted.rows, strays: 2, layout: layout))
@@ -41,7 +41,7 @@ import Testing
         #expect(census({ _ in }, strays: -1) == nil && census({ _ in }, strays: .max) == nil)
     }
 
-    @Test("It is taken from a run over the source as it is now, and from no other")
+    @Test("Counts are taken from a run over the unchanged source, and from no other")
     func sameSource() throws {
         var known = MigrationPlan.Store(store.fingerprint, uuid: store.metadata.uuid)
         func header() -> JournalRecord.Header {

@@ -13,7 +13,7 @@ import Testing
             + "'Person', \"\(predicate)\"\(rest)), $manager.sourceContext, NO)"
     }
 
-    @Test("A fetch of the source entity with a predicate filters, also where only code set it")
+    @Test("A fetch of the source entity with a predicate filters, also if only code set it")
     func filter() throws {
         let fixture = try PolicyFixture(persons: 6)
         fixture.mapping.entityMappings[0].sourceExpression = try ValueExpression(parsing: Self.fetch("name != nil"))

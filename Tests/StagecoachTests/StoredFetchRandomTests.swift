@@ -4,11 +4,11 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// Fetches over objects that were in the destination before, of an appended store or of an earlier mapping model, beside
+/// Fetches over objects that were in the destination before, of an appended store or of a previous mapping model, beside
 /// new ones: random predicates between random changes against dictionaries, and what is saved in the end.
 @Suite("Fetches of stored objects: against an in-memory reference")
 struct StoredFetchRandomTests {
-    /// Where objects come from that the policy finds.
+    /// The origin of the objects that the policy finds.
     enum Ground: CaseIterable {
         /// All are made in this run.
         case fresh
@@ -24,7 +24,7 @@ struct StoredFetchRandomTests {
             return (0..<runs).map { first &+ $0 }
         } ?? [21, 22, 23]
 
-    /// What the destination should hold.
+    /// The expected contents of the destination.
     private struct World {
         var persons: [Int64: FetchRandomTests.Person] = [:]
         var pets: [Int64: FetchRandomTests.Pet] = [:]
@@ -110,7 +110,7 @@ struct StoredFetchRandomTests {
         return (persons, pets)
     }
 
-    /// What a store holds, read from its file.
+    /// Returns the contents of a store, read from its file.
     private static func world(_ store: ReferenceStore) throws -> World {
         var world = World()
         for (key, object) in store.objects("Person") {
@@ -132,7 +132,7 @@ struct StoredFetchRandomTests {
         return person
     }
 
-    /// What the mapping model at work made.
+    /// Adds the objects that the current mapping model made.
     private static func addNew(
         _ sources: (persons: [Int64: FetchRandomTests.Person], pets: [Int64: FetchRandomTests.Pet]),
         to world: inout World, _ manager: MigrationManager
@@ -234,7 +234,7 @@ struct StoredFetchRandomTests {
         }
     }
 
-    /// What was saved is what was set, and Z_OPT of what was there before is raised by one where it has changed.
+    /// Checks that the saved values are those that were set, and that Z_OPT of changed existing objects is raised by one.
     private static func check(
         _ saved: ReferenceStore, _ world: World, _ stored: World, _ before: ReferenceStore?, _ place: String
     ) throws {

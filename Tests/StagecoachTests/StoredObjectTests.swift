@@ -90,7 +90,7 @@ struct StoredObjectTests {
         #expect(read.scannedRows + read.probedRows <= 4 * 500, "\(read)")
     }
 
-    @Test("Z_OPT is raised by one where an object changed, and stays where nothing did")
+    @Test("Z_OPT is raised by one if an object changed, and stays otherwise")
     func locks() throws {
         let fixture = try PolicyFixture()
         let before = try fixture.run()

@@ -39,7 +39,7 @@ struct UnmigratedReferenceTests {
         return persons
     }
 
-    @Test("What a later mapping model sets from the other side does not count", arguments: [false, true])
+    @Test("A reference that a later mapping model sets from the other side does not count", arguments: [false, true])
     func setLater(isStaged: Bool) throws {
         // Person 1 has pets 1 and 3, person 2 has pet 2.
         let owner = via("owner", "$source.owner")
@@ -56,7 +56,7 @@ struct UnmigratedReferenceTests {
         #expect(try run([try persons(members), try pets(nil)], isStaged: isStaged) == 0)
     }
 
-    @Test("What a policy sets after the default method does not count")
+    @Test("A reference that a policy sets after the default method does not count")
     func setByPolicy() throws {
         var steps = ClosurePolicy.Steps()
         let owner = via("owner", "$source.owner")

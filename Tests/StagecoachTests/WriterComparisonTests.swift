@@ -60,7 +60,7 @@ struct WriterComparisonTests {
     }
 }
 
-/// What two files of the same schema differ in.
+/// The differences between two files of the same schema.
 private struct StoreDifferences {
     private let connection: TestConnection
 

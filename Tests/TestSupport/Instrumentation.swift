@@ -1,8 +1,8 @@
 import Glibc
 
-/// Whether these tests, and the commands that they start, run under a sanitizer, whose own memory counts as theirs.
+/// The sanitizers under which these tests, and the commands that they start, run. Their own memory counts as the tests'.
 public enum Instrumentation {
-    /// Whether the address or thread sanitizer is linked in.
+    /// True if the address or thread sanitizer is linked in.
     public static let isSanitized = (["__asan_init", "__tsan_init"] as [String]).contains { name in
         dlsym(nil, name) != nil
     }

@@ -1,10 +1,10 @@
 import ManagedModel
 
-// Changes that Core Data infers a mapping for (core-data-formats E.1).
+// Changes for which Core Data infers a mapping model (Semantics.md, "Inference").
 extension RandomModel {
     /// Makes the next version of the model: up to eight changes, what cannot be done is passed over.
     mutating func change(_ generator: inout SeededGenerator) {
-        // What earlier versions called things is of no interest to this one.
+        // Names of earlier versions do not matter to this one.
         for _ in 0..<generator.below(9) {
             let entity = generator.below(definition.entities.count)
             switch generator.below(16) {
@@ -99,7 +99,7 @@ extension RandomModel {
                 removeRelationship(place, relationship.name)
             }
         }
-        // What an ancestor's required reference may point to must not go.
+        // An entity to which an ancestor's required reference may point must not go.
         let ancestors = Set(lineage(entity).map { definition.entities[$0].name })
         let isNeeded = definition.entities.contains { owner in
             owner.relationships.contains { !$0.isOptional && ancestors.contains($0.destinationEntityName) }

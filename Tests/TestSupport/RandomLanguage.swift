@@ -46,7 +46,7 @@ struct RandomLanguage {
 
     // MARK: - Values
 
-    /// A value of a type; nil where the entity has nothing for it.
+    /// A value of a type; nil if the entity has nothing for it.
     private mutating func value(_ type: AttributeType) -> String? {
         let depth = generator.below(3)
         switch type {
@@ -165,7 +165,7 @@ struct RandomLanguage {
         }
     }
 
-    /// A question about the members of a to-many; nil where the entity has none.
+    /// A question about the members of a to-many; nil if the entity has none.
     private mutating func collected() -> String? {
         guard let many = collection() else { return nil }
         let modifier = pick(["ANY", "ALL", "NONE"])

@@ -3,7 +3,7 @@ import Mapping
 
 /// Random values that are folded over to-many relationships, and random filters that ask about them.
 extension RandomMapping {
-    /// A fold whose value fits an attribute; nil where the model has none.
+    /// A fold whose value fits an attribute; nil if the model has none.
     func fold(
         for attribute: AttributeDescription, from entity: EntityDescription, _ generator: inout SeededGenerator
     ) -> ExpressionNode? {
@@ -48,7 +48,7 @@ extension RandomMapping {
         }
     }
 
-    /// A filter over a fold or the members of a to-many; nil where the entity has none.
+    /// A filter over a fold or the members of a to-many; nil if the entity has none.
     func filter(from entity: EntityDescription, _ generator: inout SeededGenerator) -> PredicateNode? {
         if generator.chance(3), let (name, type) = operand(entity, Self.numbers, &generator) {
             return comparison(.keyPath(target: nil, components: [name]), type, &generator)
@@ -76,7 +76,7 @@ extension RandomMapping {
         return .subquery(node, variable: "x", condition)
     }
 
-    /// Whether a path from the source goes over a to-many, from whichever entity has it.
+    /// Tells whether a path from the source crosses a to-many relationship of any entity.
     private func isToMany(_ node: ExpressionNode) -> Bool {
         guard let path = node.sourceKeyPath, let first = path.first else { return false }
         let owners = source.entities.filter { $0.relationship(named: first) != nil }

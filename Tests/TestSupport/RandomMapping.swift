@@ -169,7 +169,7 @@ struct RandomMapping {
         return Self.source(components + [chosen.name])
     }
 
-    /// Whether every value of one type converts to another.
+    /// Tells whether every value of one type converts to another.
     private static func fits(_ from: AttributeType, _ to: AttributeType) -> Bool {
         if from == to { return true }
         switch to {

@@ -42,7 +42,7 @@ struct RandomModel {
     /// The entity and all below it.
     func descendants(_ index: Int) -> [Int] { definition.entities.indices.filter { lineage($0).contains(index) } }
 
-    /// Whether no ancestor, descendant or the entity itself has a property of the name.
+    /// Tells whether neither the entity, nor an ancestor, nor a descendant has a property of the name.
     func isFree(_ name: String, _ index: Int) -> Bool {
         !(lineage(index) + descendants(index)).contains { place in
             let entity = definition.entities[place]

@@ -1,7 +1,7 @@
 import Foundation
 import ManagedModel
 
-/// Why the reference migration stops: the engine has to fail on the same input, with a code of its own.
+/// The reason why the reference migration stops: the engine has to fail on the same input, with a code of its own.
 package enum ReferenceFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// A value of one type for an attribute of another, that does not convert.
     case mismatch(String)
@@ -14,9 +14,9 @@ package enum ReferenceFailure: Error, Hashable, Sendable, CustomStringConvertibl
     case unknownMapping(String)
     /// An expression or model outside what the reference knows.
     case unsupported(String)
-    /// What the model's rules refuse, all of it.
+    /// The model's rules refuse values; all violations.
     case invalid([ReferenceViolation])
-    /// What a policy threw.
+    /// A policy threw an error.
     case policy(String)
 
     package var description: String {
@@ -56,7 +56,7 @@ package struct ReferenceViolation: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(entity)/p\(key).\(property) \(rule.rawValue)" }
 }
 
-/// The number rules of DESIGN section 3, Values.
+/// The conversions of numbers (Semantics.md, "Values").
 enum ReferenceConversion {
     /// The floating number nearest to a decimal: through its digits, as Foundation's own conversion loses the last bits.
     static func nearest(_ number: Decimal) -> Double {
@@ -125,7 +125,7 @@ enum ReferenceConversion {
         }
     }
 
-    /// The external storage marker of a Binary value (core-data-formats A.7): 01 before inline data.
+    /// Adds or removes the external storage marker of a Binary value, the byte 1 before inline data (Files.md).
     static func withMarker(
         _ value: ReferenceValue, from wasExternal: Bool, to isExternal: Bool
     ) throws(ReferenceFailure) -> ReferenceValue {

@@ -123,7 +123,7 @@ extension ReferenceEvaluator {
 
     // MARK: Predicates
 
-    /// Whether a predicate holds; nil for unknown, which only filters know.
+    /// Tells whether a predicate holds. Returns nil for unknown, which only filters know.
     func holds(_ node: PredicateNode) throws(ReferenceFailure) -> Bool? {
         switch node {
         case .constant(let value): return value
@@ -174,7 +174,7 @@ extension ReferenceEvaluator {
         }
     }
 
-    /// What each row of the last to-many relationship of a path leads to: nil where it leads to nothing.
+    /// Returns the results to which each row of a path's last to-many relationship leads; nil for a path that is no such one.
     private func rows(_ node: ExpressionNode) throws(ReferenceFailure) -> [ReferenceResult]? {
         guard case .keyPath(let target, let path) = node, !path.contains(where: { $0.hasPrefix("@") }) else {
             return nil

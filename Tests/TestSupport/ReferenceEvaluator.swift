@@ -2,7 +2,7 @@ import Foundation
 import ManagedModel
 import Mapping
 
-/// What an expression of the reference gives.
+/// The value of an expression of the reference.
 enum ReferenceResult {
     case null
     /// A stored value and the type it came with; `isExternal` where it carries an external storage marker.
@@ -12,7 +12,7 @@ enum ReferenceResult {
     case values([ReferenceValue], AttributeType)
 }
 
-/// What is known of the order of a list of objects.
+/// The known order of a list of objects.
 enum ReferenceOrdering {
     /// A set: no order.
     case none
@@ -28,17 +28,17 @@ struct ReferenceEvaluator {
     let migrator: ReferenceMigrator
     let source: ReferenceObject?
     let destination: ReferenceObject?
-    /// What reads references, for the count of dangling ones; nil where they are not counted.
+    /// The property that reads references, for the count of dangling ones; nil if they are not counted.
     ///
-    /// Decision: the references that relationship mappings look up are counted, each mapping's on its own; key paths
-    /// of attributes are not, they would count the same references again.
+    /// Decision: the references that relationship mappings look up are counted, each mapping's on its own. Those in key paths
+    /// of attributes are not: they would count the same references again.
     var place: String?
-    /// Whether comparisons follow SQL's logic for nil, and bare key paths begin at the source object.
+    /// True if comparisons follow SQL's logic for nil, and bare key paths begin at the source object.
     var isFilter = false
-    /// Whether Floats are taken as they are stored: a Float attribute is copied to another one with its bytes. Every other
-    /// use reads a number of 32 bits.
+    /// True if Floats are taken as they are stored: a Float attribute is copied to another one with its bytes. Every other use
+    /// reads a number of 32 bits.
     var copiesFloats = false
-    /// What SUBQUERY binds.
+    /// The variables that SUBQUERY binds.
     var variables: [String: ReferenceObject] = [:]
 
     func evaluate(_ node: ExpressionNode) throws(ReferenceFailure) -> ReferenceResult {
@@ -105,7 +105,7 @@ struct ReferenceEvaluator {
         }
         for (position, name) in components.enumerated() {
             if name.hasPrefix("@") { return try apply(name, components[(position + 1)...], to: current) }
-            // Nil goes on as nil, also through a collection operator; in a filter that takes it for no members.
+            // Nil stays nil, also through a collection operator; in a filter that operator takes it as no members.
             if case .null = current { continue }
             guard case .objects(let members, _) = current else { throw .unsupported("key path \(components)") }
             if isCollection {

@@ -1,7 +1,7 @@
 import ManagedModel
 import Mapping
 
-/// How the keys of one destination table are given.
+/// The numbering of one destination table's keys.
 struct ReferenceNumbering {
     let isKept: Bool
     /// The highest key given so far, or to be stepped over.

@@ -2,7 +2,7 @@ import CoreDataStore
 import ManagedModel
 import Mapping
 
-/// What an expression or policy code gives for a relationship of one object.
+/// The members that an expression or policy code gives for a relationship of one object.
 struct ReferenceClaim {
     var members: [ReferenceMember]
     var ordering: ReferenceOrdering
@@ -15,7 +15,7 @@ struct ReferenceChange {
     var claim: ReferenceClaim
 }
 
-// The rules of "Objects, associations, relationships" in DESIGN section 3.
+// The rules of Semantics.md, "Relationships".
 extension ReferenceMigrator {
     /// The inverse, where the two name each other; any other inverse is treated as none.
     static func inverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
@@ -76,7 +76,7 @@ extension ReferenceMigrator {
                 // Both sides at once, when the pair is met first: by owner's creation, then property name; `link`
                 // unlinks the earlier partners.
                 guard let inverse, relationship.reference.order <= inverse.reference.order else { break }
-                // Decision: a pair that an inferred mapping model copies keeps both columns as they stand.
+                // Decision: a pair that an inferred mapping model copies keeps both columns unchanged.
                 if mappingModel.rulesOfTheSource == .warn, copiesPair(relationship, inverse) {
                     for side in [relationship, inverse] {
                         for owner in live(of: side) {
@@ -111,7 +111,7 @@ extension ReferenceMigrator {
         }
     }
 
-    /// Whether every mapping copies both sides of a one-to-one pair from one pair of the source.
+    /// Tells whether every mapping copies both sides of a one-to-one pair from one pair of the source.
     private func copiesPair(_ near: RelationshipDescription, _ far: RelationshipDescription) -> Bool {
         func original(_ side: RelationshipDescription) -> RelationshipDescription? {
             let makers = mappings.filter { mapping in

@@ -1,7 +1,7 @@
 import ManagedModel
 import Mapping
 
-// What policies may do to the destination: insert, delete, associate, look up, set relationships.
+// The operations of policies on the destination: insert, delete, associate, look up, set relationships.
 extension ReferenceMigrator {
     /// Inserts an object with the model's default values.
     ///
@@ -90,10 +90,10 @@ extension ReferenceMigrator {
         earlyChanges?.append(ReferenceChange(object: object, relationship: description, claim: claim))
     }
 
-    /// What the default policy does in stage 2.
+    /// Does the work of the default policy in stage 2.
     ///
     /// Decision: for a mapping with a policy class the default method sets each relationship at once, with inverse
-    /// maintenance, in the order of the mapping's relationship mappings; it is policy code.
+    /// maintenance, in the order of the mapping's relationship mappings, because it is policy code.
     package func createRelationships(
         for object: ReferenceObject, _ mapping: EntityMapping
     ) throws(ReferenceFailure) {

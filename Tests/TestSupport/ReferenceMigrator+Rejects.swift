@@ -11,7 +11,7 @@ package struct ReferenceReject: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(entity)/p\(key) \(property) \(rule.rawValue)" }
 }
 
-// The fixpoint of "Rejects" in DESIGN section 3, in memory.
+// The fixpoint of Semantics.md, "Rejects", in memory.
 extension ReferenceMigrator {
     /// Rejects what breaks rules, and what needs rejected objects, until nothing changes.
     ///

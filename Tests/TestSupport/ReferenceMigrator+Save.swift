@@ -58,7 +58,7 @@ extension ReferenceMigrator {
         return store
     }
 
-    /// Whether an object that was there before has other values, members or an other order of them now.
+    /// Tells whether an existing object now has other values, other members, or another order of members.
     private func hasChanged(_ object: ReferenceObject) -> Bool {
         guard object.isExisting, let before = links[ObjectIdentifier(object)] else { return false }
         if object.entity.attributes.contains(where: { (before.attributes[$0.name] ?? .null) != object[$0.name] }) {

@@ -78,7 +78,7 @@ extension ReferenceMigrator {
         return rules
     }
 
-    /// Whether an attribute of a type can have a value: SQLite lets any value stand in any column.
+    /// Tells whether an attribute of a type can have a value. SQLite allows any value in any column.
     private static func fits(_ value: ReferenceValue, _ type: AttributeType) -> Bool {
         switch (type, value) {
         case (_, .null): true
@@ -152,11 +152,11 @@ extension ReferenceMigrator {
         }
     }
 
-    /// Whether an inferred mapping cannot help that a relationship breaks a rule: the source model had the rule and the
+    /// Tells whether a relationship breaks a rule that an inferred mapping cannot help: the source model had the rule, and the
     /// source object broke it.
     ///
-    /// Decision: a reference to a row that does not exist is no member, so what is empty without it was empty. Where a member
-    /// may have one owner and could have several, nothing is excused.
+    /// Decision: a reference to a row that does not exist is no member, so a relationship that is empty without it was empty.
+    /// If a member may have one owner now and could have several before, nothing is excused.
     func isOldRule(
         _ rule: ReferenceViolation.Rule, _ object: ReferenceObject, _ relationship: RelationshipDescription
     ) -> Bool {

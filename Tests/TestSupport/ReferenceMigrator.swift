@@ -2,10 +2,10 @@ import CoreDataStore
 import ManagedModel
 import Mapping
 
-/// The simple in-memory three-stage migration that the engine is compared with (DESIGN section 3, promise 1): short,
-/// obvious, slow, O(stores) in memory. Knows nothing of passes, batches, spills or files.
+/// The simple in-memory three-stage migration with which the engine is compared: short, obvious, slow, O(stores) in memory. It
+/// knows nothing of passes, batches, spills or files. Its rules are those of Semantics.md.
 ///
-/// Decisions where DESIGN is silent are marked "Decision" at the place that takes them.
+/// Decisions on which those rules are silent are marked "Decision" at the place that takes them.
 package final class ReferenceMigrator {
     package let source: ReferenceStore
     package let destinationModel: ManagedObjectModel
@@ -18,7 +18,7 @@ package final class ReferenceMigrator {
 
     let destination: ReferenceStore
     let keys: ReferenceKeys
-    /// Whether invalid objects are left out.
+    /// True if invalid objects are left out.
     let rejectsInvalid: Bool
     let takenRoots: Set<String>
     /// Attributes of objects whose value could not be computed.
@@ -31,7 +31,7 @@ package final class ReferenceMigrator {
     var numbering: [Int: ReferenceNumbering] = [:]
     /// Pairs by entity mapping, in order of association.
     var pairsByMapping: [Int: [(source: ReferenceObject, destination: ReferenceObject)]] = [:]
-    /// Entity mappings of earlier mapping models by name: their indices are negative, in order.
+    /// Entity mappings of previous mapping models by name: their indices are negative, in order.
     private var earlierMappings: [String: Int] = [:]
     /// Objects that the destination had before, and their links then.
     let existing: [ReferenceObject]
@@ -44,14 +44,14 @@ package final class ReferenceMigrator {
     /// The attribute whose value is being computed.
     private var valueErrorProperty: String?
     private var danglingSeen: Set<String> = []
-    /// What policy code sets before stage 2, to be applied on top of the declarative links.
+    /// The changes by policy code before stage 2, which are applied on top of the declarative links.
     var earlyChanges: [ReferenceChange]? = []
 
     /// - Parameters:
     ///   - destination: an existing store to append to; nil makes a fresh one.
-    ///   - earlier: what earlier mapping models associated; their objects are in the destination.
+    ///   - earlier: what previous mapping models associated; their objects are in the destination.
     ///   - earlierNames: all entity mappings of those models, in order.
-    ///   - takenRoots: root entities of objects that earlier mapping models rejected: their keys are not given again.
+    ///   - takenRoots: root entities of objects that previous mapping models rejected: their keys are not given again.
     ///   - policies: makes the policy of an entity mapping; key: the mapping's policy class name.
     ///   - filters: stands for a mapping's source filter; key: the entity mapping's name.
     package init(
@@ -86,7 +86,7 @@ package final class ReferenceMigrator {
         associate(earlier, names: earlierNames)
     }
 
-    /// Makes the pairs of earlier mapping models. Of equal names the latest mapping model's are given.
+    /// Makes the pairs of previous mapping models. Of equal names the latest mapping model's are given.
     private func associate(_ earlier: [ReferenceAssociation], names: [String]) {
         func key(_ entity: String, _ key: Int64) -> String { "\(entity)/\(key)" }
         let sources = Dictionary(
@@ -195,7 +195,7 @@ package final class ReferenceMigrator {
         }
     }
 
-    /// Whether a source object passes the mapping's filter: unknown does not.
+    /// Tells whether a source object passes the mapping's filter. Unknown does not pass.
     private func passes(_ object: ReferenceObject, _ mapping: EntityMapping) throws(ReferenceFailure) -> Bool {
         if let filter = filters[mapping.name] { return filter(object) }
         guard let filter = mapping.sourceFilter else { return true }
@@ -232,7 +232,7 @@ package final class ReferenceMigrator {
 
     // MARK: Default methods
 
-    /// What the default policy does in stage 1: insert, compute the attributes, associate.
+    /// Does the work of the default policy in stage 1: insert, compute the attributes, associate.
     package func createDestinationInstance(
         for source: ReferenceObject, _ mapping: EntityMapping
     ) throws(ReferenceFailure) {
@@ -242,7 +242,7 @@ package final class ReferenceMigrator {
         do throws(ReferenceFailure) {
             try setAttributes(of: object, from: source, mapping)
         } catch {
-            // What concerns one object rejects it.
+            // An error that concerns one object rejects it.
             guard rejectsInvalid, let property = valueErrorProperty else { throw error }
             switch error {
             case .outOfRange, .divisionByZero: valueErrors[ObjectIdentifier(object)] = property
@@ -300,7 +300,7 @@ package final class ReferenceMigrator {
                 throw .unsupported("\(object.entity) has no relationship \(name)")
             }
             guard !relationship.isTransient else { continue }
-            // Decision: what counts is how often a lookup meets a missing row: once for each source object, also where
+            // Decision: what counts is how often a lookup meets a missing row: once for each source object, also if
             // several of them reach one reference by a key path.
             evaluator.place = "\(index) \(name) \(source.map { "\($0)" } ?? "")"
             switch try evaluator.evaluate(expression.node) {

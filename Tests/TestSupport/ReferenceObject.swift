@@ -19,10 +19,10 @@ package final class ReferenceObject {
     /// Relationships of a source object to rows that do not exist, and how many.
     package internal(set) var dangling: [String: Int] = [:]
     package internal(set) var isDeleted = false
-    /// Whether the destination had the object before.
+    /// True if the destination had the object before.
     package internal(set) var isExisting = false
     package internal(set) var isRejected = false
-    /// Whether the object is not saved.
+    /// True if the object is not saved.
     var isGone: Bool { isDeleted || isRejected }
 
     init(entity: EntityDescription, key: Int64, lock: Int64, creation: Int) {

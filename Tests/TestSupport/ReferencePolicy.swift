@@ -32,5 +32,5 @@ extension ReferencePolicy {
     package func end(_ mapping: EntityMapping, _ migrator: ReferenceMigrator) throws {}
 }
 
-/// What mappings without a policy class do.
+/// The policy of mappings without a policy class.
 final class ReferenceDefaultPolicy: ReferencePolicy {}

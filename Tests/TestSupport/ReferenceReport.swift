@@ -1,11 +1,11 @@
 import ManagedModel
 
-/// Which keys destination rows get.
+/// The choice of keys for destination rows.
 package enum ReferenceKeys: String, Sendable, CaseIterable {
     case auto, kept, sequential
 }
 
-/// What a reference migration did.
+/// The report of a reference migration.
 package struct ReferenceReport {
     /// Source objects with at least one destination object, by entity mapping name.
     package var migrated: [String: Int] = [:]
@@ -30,7 +30,7 @@ package struct ReferenceReport {
     package var furtherDestinations = 0
     /// Broken rules that the source model had too, of values copied unchanged by an inferred mapping.
     package var warnings: [ReferenceViolation] = []
-    /// Whether keys were kept, by name of destination root entity; only roots that a mapping makes objects of.
+    /// True if keys were kept, by name of destination root entity; only roots of which a mapping makes objects.
     package var keysKept: [String: Bool] = [:]
     /// Associations that remain at the end, by mapping, then in order of association.
     package var associations: [ReferenceAssociation] = []

@@ -92,7 +92,7 @@ package struct ReferencePair: Hashable, Sendable {
     }
 }
 
-/// The order columns of a join row, nil where there is no such column or it is NULL.
+/// The order columns of a join row, nil if there is no such column or it is NULL.
 package struct ReferenceOrders: Hashable, Sendable {
     package var first: Int64?
     package var second: Int64?

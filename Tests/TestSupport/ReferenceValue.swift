@@ -41,7 +41,7 @@ package enum ReferenceValue: Hashable, Sendable {
     /// A key column's value: an integer or null.
     package init(key: Int64?) { self = key.map(ReferenceValue.integer) ?? .null }
 
-    /// What a column of a declared type gives back after the value was put in: SQLite's affinity rules for numbers.
+    /// Returns the value as a column of a declared type gives it back, by SQLite's affinity rules for numbers.
     ///
     /// FLOAT keeps reals; INTEGER, TIMESTAMP and DECIMAL turn a real that is a whole number into an integer.
     package func stored(inColumnOfType type: String) -> ReferenceValue {
@@ -86,7 +86,7 @@ extension ReferenceValue {
 }
 
 extension AttributeType {
-    /// The declared type of the column, by core-data-formats A.6, written down a second time on purpose.
+    /// The declared type of the column (Formats.md, "Rows"), written down a second time on purpose.
     package var referenceColumnType: String {
         switch self {
         case .integer16, .integer32, .integer64, .boolean: "INTEGER"

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The folder of real stores that stands beside the repository on some machines: `../shared/stores`.
+/// The folder of real stores that lies beside the repository on some machines, `../shared/stores`.
 ///
 /// Nothing of it is part of the repository; tests that need it are skipped, saying so, where it is absent.
 package enum SharedStores {

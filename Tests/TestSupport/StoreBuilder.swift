@@ -1,7 +1,7 @@
 import CoreDataStore
 import ManagedModel
 
-// How tests put rows into a reference store by hand. Wrong names are programmer errors and trap.
+// Helpers that put rows into a reference store by hand. Wrong names are programmer errors and trap.
 extension ReferenceStore {
     /// Adds a row.
     ///

@@ -1,6 +1,6 @@
 import Diagnostics
 
-/// The error that a body throws; nil where it succeeds or throws something else.
+/// The error that a body throws; nil if it succeeds or throws something else.
 package func failure(_ body: () throws -> Void) -> MigrationError? {
     do {
         try body()
@@ -8,7 +8,7 @@ package func failure(_ body: () throws -> Void) -> MigrationError? {
     } catch { return error as? MigrationError }
 }
 
-/// What a body throws where it is no ``MigrationError``: damaged input may give a value or one of those, nothing else.
+/// Returns the error of a body if it is no ``MigrationError``. Damaged input may give a value or such an error only.
 package func foreignError(_ body: () throws -> Void) -> (any Error)? {
     do {
         try body()

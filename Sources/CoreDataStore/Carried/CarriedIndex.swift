@@ -1,19 +1,20 @@
 import Diagnostics
 import ManagedModel
 
-/// A fetch index of the model that a destination takes over as it stands in the source, of the same entity: an R-tree, whose
-/// triggers may have an older form than today's, or an index whose form is not known well enough to be predicted.
+/// A fetch index of the model whose form is copied from the source: an R-tree, whose triggers may have an older form, or an
+/// index whose statement cannot be predicted from the model.
 package struct CarriedIndex: Sendable, Equatable {
     package let index: LeftOutIndex
     /// The CREATE statements, in order; for an R-tree those of its virtual table and its triggers.
     let statements: [String]
-    /// The statement that fills an R-tree as its insert trigger would; nil for an index, which SQLite fills.
+    /// The statement that fills an R-tree as its insert trigger would; nil for an index, because SQLite fills it.
     let fill: String?
 }
 
 extension SourceStore {
-    /// The R-trees, and the indexes that a fresh destination's schema leaves out, that this store has: of an entity of the same name in a
-    /// table of the same name, declared alike, over attributes that have the same names, types and columns.
+    /// Returns this store's R-trees, and those of its indexes that cannot be predicted, that a fresh destination can take over:
+    /// of an entity of the same name, declared alike, in a table of the same name, over attributes with equal names, types and
+    /// columns.
     ///
     /// - Parameters:
     ///   - schema: the schema of the destination.
@@ -115,8 +116,8 @@ extension SourceStore {
 /// Recognises an insert trigger of an R-tree: `CREATE TRIGGER … AFTER INSERT ON T … [WHEN (…)] BEGIN INSERT OR REPLACE INTO
 /// <tree> [(columns)] VALUES (NEW.Z_PK, …); END`.
 enum TreeTrigger {
-    /// Returns the statement that does for all rows what the trigger does for a new one; nil unless the trigger only puts one
-    /// row of the new row's own values into the tree.
+    /// Returns the statement that fills the tree for all rows as the trigger does for a new row. Returns nil unless the trigger
+    /// only inserts one row, made of the new row's own values.
     static func fill(_ sql: String, _ tree: String, _ table: String) -> String? {
         let words = sql.uppercased()
         guard words.utf8.count == sql.utf8.count, words.contains(" AFTER INSERT ON "),

@@ -1,10 +1,10 @@
 import Diagnostics
 
-/// Views, indexes, triggers and virtual tables of a source store beside its model: which of them a fresh destination takes over
-/// as they stand, and which stay behind, with the reason.
+/// Views, indexes, triggers and virtual tables that a source store has beside its model: those that a fresh destination takes
+/// over unchanged, and those that stay behind, with the reason.
 ///
-/// One is taken over where all that it names is in the destination under the same name with the same meaning, and SQLite
-/// compiles it over the destination's tables. Nothing of it runs while rows are loaded.
+/// An object is taken over if the destination has everything that it names, under the same names and with the same meaning, and
+/// if SQLite compiles it over the destination's tables. None of them runs while rows are loaded.
 package struct CarriedObjects: Sendable {
     /// An object that is taken over.
     struct Object: Sendable, Equatable {
@@ -12,9 +12,9 @@ package struct CarriedObjects: Sendable {
         let name: String
         /// The CREATE statement, as in the source.
         let sql: String
-        /// The statement that fills a virtual table from the rows; nil for everything else.
+        /// The statements that fill a virtual table from the rows; empty for other objects.
         var fill: [String] = []
-        /// A query that gives a row where the destination's rows break a unique index; nil for everything else.
+        /// A query that returns a row if the destination's rows violate a unique index; nil for other objects.
         var breaks: String?
     }
 
@@ -25,23 +25,23 @@ package struct CarriedObjects: Sendable {
         let reason: String
     }
 
-    /// In the order in which they are made.
+    /// The objects in the order in which they are made.
     private(set) var objects: [Object] = []
     private(set) var left: [Left] = []
     private(set) var furtherCount = 0
 
-    /// Nothing is taken over, and nothing is left.
+    /// Makes an empty set: nothing is taken over or left behind.
     package init() {}
 
-    /// The CREATE statements of what is taken over, by name.
+    /// The CREATE statements of the objects that are taken over, by name.
     package var statements: [String: String] {
         Dictionary(objects.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Names that are told for one reason.
+    /// The most names in one sentence.
     private static let mostNames = 20
 
-    /// A sentence for all that is taken over, and one for each reason for what is not.
+    /// One sentence for all objects that are taken over, and one for each reason to leave objects behind.
     package var notes: [String] {
         var notes: [String] = []
         let kinds: [ForeignObject.Kind] = [.trigger, .view, .index, .virtualTable]
@@ -98,11 +98,11 @@ extension SourceStore {
     /// Decides which objects beside the model a fresh destination takes over.
     ///
     /// - Parameters:
-    ///   - schema: the destination's.
-    ///   - layout: this store's.
-    ///   - carried: indexes of the model that the destination takes over already.
-    /// - Throws: what reading the file's schema throws; an object that cannot be taken over is no error.
-    /// - Complexity: O(objects of both schemas); a scratch database in memory where there is any.
+    ///   - schema: the schema of the destination.
+    ///   - layout: the layout of this store.
+    ///   - carried: fetch indexes that the destination takes over already.
+    /// - Throws: the errors of reading the file's schema. An object that cannot be taken over is no error.
+    /// - Complexity: O(objects of both schemas); a scratch database in memory if there is any such object.
     package func carriedObjects(
         for schema: StoreSchema, from layout: StoreLayout
     ) throws(MigrationError) -> CarriedObjects {
@@ -127,7 +127,7 @@ extension SourceStore {
         return carried
     }
 
-    /// Says that nothing beside the model comes along, because the destination stands already.
+    /// Returns the objects beside the model as left behind, because the destination is an existing store.
     package func leftObjects(beside layout: StoreLayout) throws(MigrationError) -> CarriedObjects {
         let foreign = try foreignObjects(beside: layout)
         var carried = CarriedObjects()
@@ -137,22 +137,22 @@ extension SourceStore {
     }
 }
 
-/// An object whose names mean the same in the destination.
+/// An object that names only things with the same meaning in the destination.
 struct CarriedCandidate {
     let object: ForeignObject
     let tokens: SQLTokens
 }
 
-/// Why an object stays behind: a clause that goes on after "and".
+/// The reason why an object stays behind, as a clause that follows "and".
 struct CarriedRefusal: Error {
     let reason: String
 }
 
-/// The meaning that names of a source's schema have in a destination's.
+/// The meaning of the names of a source's schema in a destination's schema.
 struct CarriedMeaning {
     private let counterparts: ModelCounterparts
-    /// Columns of the source's tables that mean the same in the destination, by table; nil where the table does not. In upper
-    /// case.
+    /// The columns of the source's tables with the same meaning in the destination, by table, in upper case; nil for a table
+    /// that means something else.
     private var equal: [String: Set<String>?] = [:]
     /// All columns of the source's tables. In upper case.
     private var columns: [String: Set<String>] = [:]

@@ -1,6 +1,6 @@
 import Diagnostics
 
-/// A view, an index, a trigger or a virtual table of a store that its model does not ask for.
+/// A view, index, trigger or virtual table of a store that does not follow from its model.
 struct ForeignObject {
     enum Kind: String {
         case index
@@ -11,31 +11,31 @@ struct ForeignObject {
 
     let kind: Kind
     let name: String
-    /// The table or view that an index or trigger is of.
+    /// The table or view to which an index or trigger belongs.
     let subject: String
     let sql: String
 }
 
 /// Objects in a store's schema beside the tables of its model.
 struct ForeignObjects {
-    /// Objects that are looked at.
+    /// The most objects that are examined.
     static let most = 10_000
-    /// Characters of the longest statement that is looked at.
+    /// The most characters of an examined statement.
     static let longest = 1 << 20
 
     private(set) var objects: [ForeignObject] = []
     /// Names of virtual tables, in upper case.
     private(set) var virtualTables: Set<String> = []
-    /// Objects beyond ``most``.
+    /// The number of objects beyond ``most``.
     private(set) var furtherCount = 0
 
-    /// Ends of the names of tables that virtual tables keep their content in.
+    /// The endings of the names of tables in which virtual tables keep their content.
     private static let shadows = [
         "_node", "_rowid", "_parent", "_content", "_segments", "_segdir", "_docsize", "_stat", "_data", "_idx",
         "_config",
     ]
 
-    /// True for a table that a virtual table keeps its content in.
+    /// Tells whether a table is one in which a virtual table keeps its content.
     static func isShadow(_ table: String, of virtualTables: Set<String>) -> Bool {
         let name = table.uppercased()
         return shadows.contains { end in
@@ -90,8 +90,8 @@ extension Connection {
 }
 
 extension SourceStore {
-    /// The views, indexes, triggers and virtual tables that the model does not ask for, of Core Data's tables or others; those
-    /// of history and of CloudKit mirroring left out.
+    /// Returns the views, indexes, triggers and virtual tables that do not follow from the model, on any table. Those of
+    /// history and of CloudKit mirroring are left out.
     ///
     /// - Complexity: O(objects of the file's schema).
     func foreignObjects(beside layout: StoreLayout) throws(MigrationError) -> ForeignObjects {

@@ -5,11 +5,11 @@ package struct ForeignTables: Sendable, Equatable {
     /// The greatest number of names that are kept.
     static let most = 20
 
-    /// By name, ``most`` at the most.
+    /// The names, at most ``most``.
     package var names: [String] = []
-    /// The rows of those that are named; nil where they cannot be counted.
+    /// The numbers of rows of the named tables; nil if they cannot be counted.
     package var rows: [Int64?] = []
-    /// How many there are beside those that are named.
+    /// The number of tables beyond the named ones.
     package var furtherCount = 0
 }
 
@@ -29,7 +29,7 @@ enum CoreDataTables {
 }
 
 extension SourceStore {
-    /// How many tables CloudKit mirroring has in the store; 0 where it is not mirrored.
+    /// Returns the number of tables of CloudKit mirroring; 0 if the store is not mirrored.
     ///
     /// - Throws: `store.damaged`, `store.io`.
     package func mirroringTables() throws(MigrationError) -> Int {
@@ -40,11 +40,11 @@ extension SourceStore {
         }
     }
 
-    /// The tables that belong neither to the model nor to Core Data's own bookkeeping, history and mirroring; virtual tables
-    /// left out.
+    /// Returns the tables that belong neither to the model nor to Core Data's own bookkeeping, history and mirroring. Virtual
+    /// tables are left out.
     ///
     /// - Throws: `store.damaged`, `store.io`.
-    /// - Complexity: O(tables), O(rows of those that are named).
+    /// - Complexity: O(tables), O(rows of the named tables).
     package func foreignTables(beside layout: StoreLayout) throws(MigrationError) -> ForeignTables {
         var known = Set(FixedTables.names)
         for table in layout.tables { known.insert(table.name.uppercased()) }

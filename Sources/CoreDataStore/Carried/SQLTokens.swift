@@ -1,4 +1,4 @@
-/// The words of an SQL text, in order: names, texts in quotes, numbers, and symbols of one character. Comments are left out.
+/// The tokens of an SQL text in order: names, quoted texts, numbers, and symbols of one character. Comments are left out.
 struct SQLTokens {
     enum Token: Equatable {
         /// A keyword or a name; quoted ones without their quotes.
@@ -10,7 +10,7 @@ struct SQLTokens {
 
     let tokens: [Token]
 
-    /// - Returns: nil where a quote or a comment does not end.
+    /// - Returns: nil if a quote or a comment does not end.
     /// - Complexity: O(text).
     init?(_ sql: String) {
         var found: [Token] = []
@@ -44,7 +44,7 @@ struct SQLTokens {
 
     private static let quotes: [Character: Character] = ["'": "'", "\"": "\"", "`": "`", "[": "]"]
 
-    /// The text between quotes, a doubled one of which is one of the text.
+    /// Returns the text between quotes. A doubled quote stands for one quote.
     private static func quoted(_ rest: inout Substring, until close: Character) -> String? {
         rest.removeFirst()
         var text = ""
@@ -77,7 +77,7 @@ struct SQLTokens {
         tokens.map { if case .name(let name) = $0 { name.uppercased() } else { nil } }
     }
 
-    /// True where one of some columns stands beside something that it may be compared with.
+    /// Tells whether one of some columns may be compared with something.
     func compares(_ columns: Set<String>) -> Bool {
         let harmless: Set<Character> = [",", "(", ")"]
         let verbs: Set<String> = ["SELECT", "FROM", "AS", "BY", "ON", "OF", "COLLATE", "ASC", "DESC", "DISTINCT"]
@@ -98,7 +98,7 @@ struct SQLTokens {
         return false
     }
 
-    /// The event of a CREATE TRIGGER statement: INSERT, UPDATE or DELETE; nil where the text is none.
+    /// The event of a CREATE TRIGGER statement: INSERT, UPDATE or DELETE; nil if the text is none.
     var triggerEvent: String? {
         let words = keywords
         guard words.count > 4, words[0] == "CREATE", let trigger = words.prefix(3).firstIndex(of: "TRIGGER") else {
@@ -118,7 +118,8 @@ struct SQLTokens {
         return keywords[using + 1]?.lowercased()
     }
 
-    /// The table that a full-text table says it takes its texts from: `content='ZNOTE'`; empty where it keeps none.
+    /// The table from which a full-text table takes its texts (`content='ZNOTE'`); empty if it keeps none, nil if none is
+    /// stated.
     var contentTable: String? {
         for (place, word) in keywords.enumerated() where word == "CONTENT" && tokens.indices.contains(place + 2) {
             guard tokens[place + 1] == .symbol("=") else { continue }

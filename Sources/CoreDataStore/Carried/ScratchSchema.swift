@@ -1,14 +1,14 @@
 import CSQLite
 import Diagnostics
 
-/// A database in memory with a destination's tables and no rows, in which statements of a source are compiled: SQLite itself
-/// says whether they fit.
+/// A database in memory with a destination's tables and no rows. It compiles statements of a source, so that SQLite decides
+/// whether they fit.
 final class ScratchSchema {
     private let connection: Connection
     private let schema: StoreSchema
-    /// Modules of virtual tables that come with SQLite and keep their content in the file.
+    /// The modules of virtual tables that are part of SQLite and keep their content in the file.
     private static let modules: Set<String> = ["rtree", "rtree_i32", "fts3", "fts4", "fts5"]
-    /// Functions and collations that are made up for one statement, at most.
+    /// The most unknown functions and collations that are defined as stand-ins for one statement.
     private static let mostUnknown = 64
 
     init(_ schema: StoreSchema) throws(MigrationError) {
@@ -18,7 +18,7 @@ final class ScratchSchema {
             flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX)
         if let handle = connection.handle {
             _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0)
-            // Statements are compiled as the app's connection would. There are no rows that they could run over.
+            // Statements are compiled as the app's connection would. There are no rows over which they could run.
             _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 1)
         }
         for statement in schema.tableStatements() + schema.fixedTableStatements() { try connection.execute(statement) }
@@ -26,8 +26,8 @@ final class ScratchSchema {
 
     func close() { try? connection.close() }
 
-    /// Compiles the candidates and puts each where it belongs: indexes, virtual tables and views before triggers, which may
-    /// name them.
+    /// Compiles the candidates and adds each to the objects taken over or left behind: first indexes, virtual tables and views,
+    /// then triggers, which may name them.
     func check(
         _ candidates: [CarriedCandidate], source: SourceStore, into carried: inout CarriedObjects
     ) throws(MigrationError) {
@@ -38,7 +38,7 @@ final class ScratchSchema {
         for kind in [ForeignObject.Kind.view, .trigger] {
             var waiting = candidates.filter { $0.object.kind == kind }
             var reasons: [String: String] = [:]
-            // One may need another that comes later.
+            // An object may need another one that comes later, so try again as long as one succeeds.
             while true {
                 var left: [CarriedCandidate] = []
                 for candidate in waiting {
@@ -61,7 +61,7 @@ final class ScratchSchema {
 
     // MARK: - Statements
 
-    /// Runs a CREATE statement; afterwards the schema has the object under its name with this text, or not at all.
+    /// Runs a CREATE statement. Afterwards the schema either has the object with this name and text, or is unchanged.
     private func create(_ object: ForeignObject) throws(CarriedRefusal) {
         try sqlite { () throws(MigrationError) in
             let statement = try self.connection.prepare(object.sql)
@@ -72,11 +72,11 @@ final class ScratchSchema {
                 "SELECT count(*) FROM sqlite_master WHERE name = \(SQLName.literal(object.name)) "
                     + "AND sql = \(SQLName.literal(object.sql))")
         }
-        // A text that was put into a file by hand may make something else.
+        // A statement that was put into a file by hand may make something else.
         guard made == 1 else { throw CarriedRefusal(reason: "its text does not make it") }
     }
 
-    /// SQLite's refusal of a body as a reason.
+    /// Runs a body and turns SQLite's refusal into a reason.
     private func sqlite<Result>(_ body: () throws(MigrationError) -> Result) throws(CarriedRefusal) -> Result {
         do { return try body() } catch {
             let message = connection.handle.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) } ?? error.message
@@ -100,7 +100,7 @@ final class ScratchSchema {
         }
     }
 
-    /// A query that finds rows that break a unique index.
+    /// Returns a query that finds rows that violate a unique index.
     private func uniqueness(_ candidate: CarriedCandidate) throws(CarriedRefusal) -> String? {
         let object = candidate.object
         return try sqlite { () throws(MigrationError) in
@@ -158,7 +158,7 @@ final class ScratchSchema {
         }
     }
 
-    /// A full-text table over a table of the model takes its texts from there.
+    /// Returns the statements that fill a full-text table over a table of the model from that table.
     private func fill(_ object: ForeignObject, _ module: String, _ tokens: SQLTokens) -> [String] {
         guard module.hasPrefix("fts"), let content = tokens.contentTable, isTable(content) else { return [] }
         let name = SQLName.quoted(object.name)
@@ -170,7 +170,8 @@ final class ScratchSchema {
             || schema.joinTables.contains { $0.name.uppercased() == name.uppercased() }
     }
 
-    /// Creates a view or a trigger and compiles a statement that needs it. Functions that only the app has are made up.
+    /// Creates a view or a trigger and compiles a statement that uses it. Functions that only the app has are replaced by
+    /// stand-ins.
     private func compile(_ candidate: CarriedCandidate) throws(CarriedRefusal) {
         let object = candidate.object
         do throws(CarriedRefusal) {
@@ -190,7 +191,7 @@ final class ScratchSchema {
         }
     }
 
-    /// A statement that SQLite compiles an object for.
+    /// Returns a statement for which SQLite has to compile an object.
     private func uses(_ candidate: CarriedCandidate) throws(CarriedRefusal) -> String {
         let object = candidate.object
         guard object.kind == .trigger else { return "SELECT * FROM \(SQLName.quoted(object.name))" }
@@ -211,9 +212,9 @@ final class ScratchSchema {
         }
     }
 
-    /// Makes up a function or a collation that SQLite does not know: the app has it.
+    /// Defines a stand-in for a function or a collation that SQLite does not know, because only the app has it.
     ///
-    /// - Returns: false where the reason is another one.
+    /// - Returns: false if SQLite refused for another reason.
     private func makeUp(_ reason: String) -> Bool {
         if let name = reason.firstMatch(of: /no such function: (.+)$/).map({ String($0.1) }) {
             return sqlite3_create_function_v2(
@@ -229,8 +230,8 @@ final class ScratchSchema {
 }
 
 extension SourceStore {
-    /// The rows of a virtual table, by the tables that it keeps its content in: its own code is not run. Nil where they do not
-    /// tell.
+    /// Returns the number of rows of a virtual table, from the tables in which it keeps its content, without running its code.
+    /// Returns nil if they do not show it.
     func rows(ofVirtualTable name: String) throws(MigrationError) -> Int64? {
         for end in ["_rowid", "_docsize", "_content"] where try connection.hasTable(name + end) {
             return try blamingData { () throws(MigrationError) in

@@ -42,25 +42,25 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
         package var asInSource: [String] = []
         /// Names that follow from the model by rules that no known store contradicts.
         package var byRule: [String] = []
-        /// Names of join tables of one entity, whose side no rule and no source tells.
+        /// Names of join tables between relationships of one entity, for which neither a rule nor a source shows the side.
         package var withoutEvidence: [String] = []
     }
 
-    /// A store of the same entities or an earlier version of them, whose names and objects are better evidence than rules.
+    /// The store from which the compared one was migrated. Its names and objects are better evidence than rules.
     package struct Witness {
-        /// The schema under the names that stand in the source.
+        /// The schema with the names of the source.
         let schema: StoreSchema
-        /// Objects that are taken over from the source as they stand: CREATE statements by name.
+        /// Objects that are taken over unchanged from the source: CREATE statements by name.
         let carried: [String: String]
-        /// Names of the triggers of R-trees that are taken over: an older form has fewer of them.
+        /// The names of the triggers of R-trees that are taken over; an older form has fewer of them.
         private(set) var treeTriggers: Set<String> = []
-        /// Where rules for the source's own model say something else than the source has.
+        /// The differences between the source and what the rules predict for its own model, one sentence each.
         let disagreements: [String]
 
         /// - Parameters:
-        ///   - schema: of the store that is compared, by rule alone.
-        ///   - source: the other store.
-        ///   - layout: its own.
+        ///   - schema: the schema of the compared store, by rule alone.
+        ///   - source: the store from which it was migrated.
+        ///   - layout: the layout of that store.
         package init(
             for schema: StoreSchema, source: SourceStore, layout: StoreLayout
         ) throws(MigrationError) {
@@ -79,17 +79,17 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
             disagreements = try source.disagreements(with: self.schema, from: layout)
         }
 
-        /// Sentences about names that are taken over or have no evidence, and about what rules say otherwise than the source.
+        /// Sentences about names that are taken over or have no evidence, and about places where rules and source disagree.
         package var notes: [String] {
             let byRule = Set(StoreSchema(model: schema.model).notes)
             return schema.notes.filter { !byRule.contains($0) } + disagreements
         }
 
-        /// The CREATE statements of what is taken over from the source, by name.
+        /// The CREATE statements of the objects that are taken over from the source, by name.
         package var statements: [String: String] { carried }
     }
 
-    /// Differences that are kept; further ones are counted.
+    /// The most differences that are kept; further ones are only counted.
     package static let mostDifferences = 1000
 
     package private(set) var equal = Equal()
@@ -104,8 +104,8 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
 
     /// Compares a store with its model.
     ///
-    /// - Parameter witness: what its source says; nil where none is at hand.
-    /// - Throws: what reading throws; differences are no errors.
+    /// - Parameter witness: the store's source; nil if it is not at hand.
+    /// - Throws: the errors of reading. Differences are no errors.
     /// - Complexity: O(rows), one scan of each entity table.
     package init(
         of store: SourceStore, model: ManagedObjectModel, witness: Witness? = nil
@@ -311,7 +311,7 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
 }
 
 extension StoreFidelity.Equal {
-    /// Counts an object that stands as the source has it.
+    /// Counts an object that is as predicted.
     mutating func count(_ subject: StoreFidelity.Subject) {
         switch subject {
         case .table: tables += 1
@@ -323,13 +323,13 @@ extension StoreFidelity.Equal {
 }
 
 extension SourceStore {
-    /// Where rules for this store's model say something else than the store has, of tables that another schema has too: the
-    /// rules that made the one made the other.
+    /// Returns the disagreements between this store and the rules for its model, in tables that another schema has too. The
+    /// same rules made that schema, so it may be wrong there as well.
     ///
     /// - Parameters:
-    ///   - schema: of the other store.
-    ///   - layout: this store's.
-    /// - Returns: a sentence each, the first ``mostDisagreements`` of them.
+    ///   - schema: the other schema.
+    ///   - layout: the layout of this store.
+    /// - Returns: one sentence each; the first ``mostDisagreements`` of them.
     func disagreements(with schema: StoreSchema, from layout: StoreLayout) throws(MigrationError) -> [String] {
         let counterparts = ModelCounterparts(of: schema, in: layout)
         var same: Set<String> = []

@@ -253,10 +253,10 @@ extension Connection {
         return try statement.step()
     }
 
-    /// Loads a schema without the triggers and views of it that SQLite cannot understand: a trigger of a table that is not there
-    /// keeps it from reading anything.
+    /// Loads a schema without the triggers and views of it that SQLite cannot understand: a trigger of a table that is not
+    /// there keeps it from reading anything.
     ///
-    /// - Returns: false where anything else is missing then.
+    /// - Returns: false if anything else is missing then.
     fileprivate func passOverBrokenTriggers() throws(MigrationError) -> Bool {
         guard let handle else { return false }
         _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0)

@@ -74,7 +74,7 @@ package struct DatabaseFile: Sendable {
         return try DatabaseFile(path: real, size: size, inode: UInt64(status.st_ino), header: header)
     }
 
-    /// The error for a file that does not begin as a database does: it says what the file is.
+    /// Returns the error for a file that does not begin as a database does. It says which kind of file it is.
     private static func foreign(_ descriptor: Int32, _ path: String, _ size: Int64) -> MigrationError {
         var prefix = [UInt8](repeating: 0, count: ForeignFile.prefixLength)
         let count = prefix.withUnsafeMutableBytes { bytes in

@@ -73,7 +73,7 @@ enum ForeignFile {
         (0, Array("%PDF".utf8), "a PDF document", "Name the store's main file"),
     ]
 
-    /// The prefix as text; nil where it has bytes that text has not.
+    /// The prefix as text; nil if it has bytes that text has not.
     private static func text(_ prefix: [UInt8]) -> String? {
         guard prefix.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }) else { return nil }
         // A character may be cut in two.

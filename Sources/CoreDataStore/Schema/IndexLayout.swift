@@ -211,8 +211,8 @@ struct IndexLayout {
 }
 
 extension FetchIndexDefinition {
-    /// True over exactly one to-one relationship, which has an index of its own: Core Data makes no second one (absent in 101 of
-    /// 101 cases: Accounts, WhatsApp, Viber, Photos).
+    /// True over exactly one to-one relationship, which has an index of its own: Core Data makes no second one (absent in 101
+    /// of 101 cases: Accounts, WhatsApp, Viber, Photos).
     func repeatsRelationshipIndex(of entity: EntityDescription) -> Bool {
         guard elements.count == 1, (partialIndexPredicate ?? "").isEmpty, let name = elements[0].propertyName else {
             return false

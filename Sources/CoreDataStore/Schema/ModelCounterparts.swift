@@ -1,6 +1,6 @@
 import ManagedModel
 
-/// The entities, relationships and columns of a source that are those of a destination: renaming identifiers are equal.
+/// The counterparts of a destination's entities, relationships and columns in a source, by equal renaming identifiers.
 struct ModelCounterparts {
     let schema: StoreSchema
     let layout: StoreLayout
@@ -14,12 +14,12 @@ struct ModelCounterparts {
             uniquingKeysWith: { first, _ in first })
     }
 
-    /// The source's entity that is one of the destination's.
+    /// Returns the source's counterpart of an entity.
     func entity(_ entity: EntityDescription) -> EntityDescription? {
         entities[entity.renamingIdentifier ?? entity.name]
     }
 
-    /// The source's relationship that is one of the destination's.
+    /// Returns the source's counterpart of a relationship.
     func relationship(_ reference: PropertyReference) -> RelationshipDescription? {
         guard let own = schema.model.entity(at: reference.entity).relationship(named: reference.name),
             let entity = entity(own.entity)
@@ -36,11 +36,11 @@ struct ModelCounterparts {
         }
     }
 
-    /// The names of the columns of a destination's table that mean the same in the source's table of the same name, in upper
-    /// case; nil where the source's has another root entity.
+    /// Returns the columns of a destination's table that mean the same in the source's table of the same name, in upper case.
+    /// Returns nil if the source's table has another root entity.
     ///
     /// - Parameters:
-    ///   - table: the destination's.
+    ///   - table: the table of the destination.
     ///   - source: the source's table of that name.
     func equalColumns(ofTable table: Int, _ source: Int) -> Set<String>? {
         let own = schema.tables[table]
@@ -58,7 +58,7 @@ struct ModelCounterparts {
         return equal
     }
 
-    /// The role of a destination's column as the source's column has it.
+    /// Returns the role of a destination's column as the source's counterpart has it.
     private func role(_ role: ColumnRole) -> ColumnRole? {
         switch role {
         case .entity, .lock: return role
@@ -71,7 +71,7 @@ struct ModelCounterparts {
         }
     }
 
-    /// The source's relationship, where it leads to the same table too.
+    /// Returns the source's counterpart of a relationship if it leads to the same table.
     private func link(_ reference: PropertyReference) -> PropertyReference? {
         guard let own = schema.model.entity(at: reference.entity).relationship(named: reference.name),
             let before = relationship(reference), let destination = entity(own.destination),
@@ -80,7 +80,7 @@ struct ModelCounterparts {
         return before.reference
     }
 
-    /// True where a join table of the destination has the links of one of the source's in the same columns.
+    /// Tells whether a join table of the destination has the links of a source's join table in the same columns.
     func isEqual(_ join: JoinTable, _ source: Int) -> Bool {
         let before = layout.schema.joinTables[source]
         let file = layout.joinTables[source]
@@ -97,7 +97,7 @@ struct ModelCounterparts {
         }
     }
 
-    /// True where every entity has the number in the destination that it has in the source.
+    /// True if every entity has the same number in source and destination.
     var hasEqualNumbers: Bool {
         schema.model.entities.allSatisfy { own in
             entity(own).map { layout.fileNumber(ofEntity: $0.index) } == schema.number(of: own)

@@ -29,7 +29,7 @@ package struct StoreIndex: Sendable, Equatable {
     package var purpose: Purpose
     /// The SQL condition of a partial index; nil for a full index.
     package var condition: String?
-    /// The CREATE statement as the source has it, where it says the same with other blanks.
+    /// The source's CREATE statement, if it differs from the predicted one in blanks only.
     var text: String?
 
     package var isUnique: Bool {

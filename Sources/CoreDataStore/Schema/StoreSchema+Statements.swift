@@ -2,7 +2,7 @@
 enum FixedTables {
     static let names = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
 
-    /// As in every known store. Unlike entity tables, they have no blanks inside the parentheses.
+    /// The statements of every known store. Unlike entity tables, they have no blanks inside the parentheses.
     static let statements = [
         "CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)",
         "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)",

@@ -2,13 +2,14 @@ import Diagnostics
 import ManagedModel
 
 extension SourceStore {
-    /// Returns a destination's schema with this store's names for the parts that both have. Core Data looks for a table by the
-    /// name that it once gave it, and a name in a file is better evidence than any rule over the models.
+    /// Returns a destination's schema with this store's names for the parts that both have. Core Data looks for a table under
+    /// the name that it once gave it, and a name in a file is better evidence than a rule over models.
     ///
-    /// - A join table of a pair of relationships on one entity keeps the side that names it: no rule tells it.
-    /// - A join table keeps the digits at its columns' names where the rule gives both versions the same.
-    /// - A table of the same entities has an index over Z_ENT where this store has one.
-    /// - An index that says the same has the same text.
+    /// - A join table between two relationships of one entity keeps the side that names it, because no rule determines the
+    ///   side.
+    /// - A join table keeps the digits in its columns' names if the rule gives both versions the same name.
+    /// - A table of the same entities has an index over Z_ENT if this store's table has one.
+    /// - An index with the same meaning has the same text.
     ///
     /// Entities and relationships are the same if their renaming identifiers are. Numbers in names are the destination's.
     ///
@@ -183,7 +184,7 @@ private struct TakenOverNames {
 
     // MARK: - Texts
 
-    /// Keeps the blanks of an index that says the same in the source: framework 973 has two of them before WHERE.
+    /// Takes over the blanks of an index with the same meaning: framework 973 has two of them before WHERE.
     mutating func takeText(_ sql: String, ofIndex name: String) {
         func words(_ text: String) -> [Substring] { text.split(separator: " ") }
         for table in schema.indexes.indices {

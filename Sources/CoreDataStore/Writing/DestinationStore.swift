@@ -18,9 +18,9 @@ package final class DestinationStore {
         /// True if pages fill empty tables of a fresh file; otherwise SQLite inserts. No statement of the connection may be in
         /// progress while the writer of a table is in use.
         package var writesPages = false
-        /// Fetch indexes that are made as they stand in the source, once the rows are in.
+        /// The fetch indexes that are copied unchanged from the source, made once the rows are in.
         package var carriedIndexes: [CarriedIndex] = []
-        /// Objects beside the model that are made as they stand in the source, once the rows are in.
+        /// The objects beside the model that are copied unchanged from the source, made once the rows are in.
         package var carried = CarriedObjects()
         /// Derived attributes that are computed when the rows are in.
         package var derived = DerivedSelection()

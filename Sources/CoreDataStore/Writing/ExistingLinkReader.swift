@@ -13,8 +13,8 @@ package struct StoredLink {
     package var orderOfObject: Int64?
 }
 
-/// The existing links of one relationship in the store that is being written: those of rows that earlier mapping models made or
-/// that were there before. They are looked up by one object at a time, through the key or an index.
+/// The existing links of one relationship in the store that is being written: those of rows that previous mapping models made
+/// or that were there before. They are looked up by one object at a time, through the key or an index.
 ///
 /// Memory: two prepared statements. Release before the store is finished.
 package final class ExistingLinkReader {

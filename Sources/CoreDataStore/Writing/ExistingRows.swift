@@ -2,7 +2,7 @@ import CSQLite
 import Diagnostics
 import Rows
 
-/// Single rows of one table of the store that is being written, which earlier mapping models made or which were there before.
+/// Single rows of one table of the store that is being written, which previous mapping models made or which were there before.
 /// They are read, changed and deleted by key, within the store's transaction.
 ///
 /// Memory: one prepared statement for each set of columns that is changed together. Release before the store is finished.

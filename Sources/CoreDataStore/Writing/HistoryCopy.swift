@@ -27,7 +27,7 @@ package struct HistoryCopy {
 
     private let source: SourceStore
     private let targets: [Int: Target]
-    /// False: the tables stay empty.
+    /// False if the tables stay empty.
     private let carriesRows: Bool
 
     /// - Parameter targets: the targets by Z_ENT in the source. Changes of other entities are left out with the entity.
@@ -37,7 +37,7 @@ package struct HistoryCopy {
         carriesRows = true
     }
 
-    /// The tables alone, as in a store whose history was deleted: the next transaction gets a number that none had.
+    /// Makes a copy of the tables alone, as in a store whose history was deleted. The next transaction gets an unused number.
     package init(tablesOf source: SourceStore) {
         self.source = source
         targets = [:]
@@ -52,7 +52,7 @@ package struct HistoryCopy {
         }
     }
 
-    /// Makes tables, rows where they are carried, and indexes, and the rows of Z_PRIMARYKEY.
+    /// Makes the tables, their rows if they are carried over, their indexes, and the rows of Z_PRIMARYKEY.
     ///
     /// - Throws: `store.damaged` (65) for tables that are not those of persistent history; `store.full`, `store.io`.
     func run(into destination: Connection) throws(MigrationError) {
@@ -65,7 +65,7 @@ package struct HistoryCopy {
                 for sql in try statements("index", of: table) { try destination.execute(sql) }
             }
         } catch {
-            // Tables that are not Core Data's are nothing that is missed.
+            // Nothing is lost with tables that are not Core Data's.
             guard !carriesRows, error.code == "store.damaged" else { throw error }
             for table in Self.tables { try destination.execute("DROP TABLE IF EXISTS \(table)") }
             return

@@ -77,7 +77,7 @@ extension PageTableWriter {
     /// - Throws: `journal.damaged`, `store.io` (74), `spill.…`.
     /// - Complexity: O(rows so far) if the table has sorted indexes, else O(1).
     package func resume(from bytes: [UInt8]) throws(MigrationError) {
-        precondition(open == nil, "a writer goes on from where another stood")
+        precondition(open == nil, "a writer is resumed before its first row")
         var state = StateReader(bytes)
         isComplete = try state.flag()
         rows = try state.integer()

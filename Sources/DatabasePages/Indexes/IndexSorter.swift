@@ -5,9 +5,9 @@ import SpillStorage
 /// Sorts the entries of one index out of core while the rows of its table are written, then builds the index's tree.
 ///
 /// An entry takes one of three forms. If there are one or two integer columns with values like keys, as in almost all indexes,
-/// it is half words (``CompactIndexEntry``). If all columns are of numbers, it is words, with the row's id as the last one. An entry
-/// with a value that no word can hold, in most cases a text, is the record that the index will hold. The sorted streams are
-/// merged.
+/// it is half words (``CompactIndexEntry``). If all columns are of numbers, it is words, with the row's id as the last one. An
+/// entry with a value that no word can hold, in most cases a text, is the record that the index will hold. The sorted streams
+/// are merged.
 ///
 /// Memory: the allowance of the sorters.
 package final class IndexSorter {

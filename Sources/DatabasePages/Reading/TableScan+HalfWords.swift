@@ -180,7 +180,8 @@ struct EntryFields {
         }
     }
 
-    /// The half of a value, like ``CompactIndexEntry/half(of:)``; a number above all halves if it has none (a negative number, a real).
+    /// The half of a value, like ``CompactIndexEntry/half(of:)``; a number above all halves if it has none (a negative number,
+    /// a real).
     @inline(__always)
     private static func half(_ bytes: UnsafeRawPointer, _ serial: UInt64, _ width: Int) -> UInt64 {
         if serial == 0 { return 0 }

@@ -88,10 +88,10 @@ package final class TableScan {
             let (key, place, total) = try cell(leaf)
             leaf.next += 1
             guard key > lastKey || isFirst else {
-                throw file.damaged(leaf.page, "row \(key) stands behind row \(lastKey)")
+                throw file.damaged(leaf.page, "row \(key) comes after row \(lastKey)")
             }
             if let upper = leaf.upper, key > upper {
-                throw file.damaged(leaf.page, "row \(key) stands before a divider of \(upper)")
+                throw file.damaged(leaf.page, "row \(key) comes before a divider of \(upper)")
             }
             isFirst = false
             let previous = max(lastKey, after)

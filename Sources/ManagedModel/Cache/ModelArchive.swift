@@ -3,9 +3,9 @@ import Diagnostics
 
 /// A model as Core Data archives it: the contents of a `.mom`, and of Z_MODELCACHE once inflated.
 ///
-/// Parts that a definition has no place for are kept as they stand in the archive (``ArchivedGraph``) and written again: validation
-/// predicates of any form with their warnings, a transformable's default, user info that is no text, the order of a fetch
-/// request. A composite's name is not in the archive: the reader names it after its first attribute.
+/// Parts for which a definition has no place are kept unchanged (``ArchivedGraph``) and written again:
+/// validation predicates of any form with their warnings, a transformable's default, user info that is no text, the order of a
+/// fetch request. A composite's name is not in the archive: the reader names it after its first attribute.
 package enum ModelArchive {
     /// The greatest size of an archive in bytes. Larger ones are refused.
     static let greatestByteCount = 64 << 20
@@ -47,8 +47,8 @@ package enum ModelArchive {
 
 /// Archives the texts of predicates and expressions as NSPredicate and NSExpression archive themselves.
 package protocol PredicateArchiver: Sendable {
-    /// The archived predicate; nil where the text is none.
+    /// The archived predicate; nil if the text is none.
     func predicate(_ text: String) -> ArchivedGraph?
-    /// The archived expression; nil where the text is none.
+    /// The archived expression; nil if the text is none.
     func expression(_ text: String) -> ArchivedGraph?
 }

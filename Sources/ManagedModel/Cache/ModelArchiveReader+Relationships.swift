@@ -121,7 +121,7 @@ extension ModelArchiveReader {
     ) throws(MigrationError) -> FetchIndexElement {
         var element = FetchIndexElement(propertyName: nil)
         let property = try object.value("NSPropertyName")
-        // An expression stands beside a name that is made up for it (Photos: `expression1` for `entity`).
+        // An expression comes with a name that Core Data made up for it (Photos: `expression1` for `entity`).
         let descriptions = [property.object, try object.value("NSIndexedProperty").object].compactMap(\.self)
         if let description = descriptions.first(where: { $0.isKind(of: "NSExpressionDescription") }),
             let expression = try description.object("NSExpression")

@@ -1,7 +1,7 @@
 import Archives
 import Diagnostics
 
-/// The names of the archived fields that a definition has a place for, or that follow from it.
+/// The names of archived fields for which a definition has a place, or that follow from it.
 enum KnownFields {
     private static let property: Set<String> = [
         "NSPropertyName", "NSEntity", "NSRenamingIdentifier", "NSIsOptional", "NSIsTransient", "NSIsOrdered",
@@ -26,17 +26,17 @@ enum KnownFields {
     ]
 }
 
-/// The fields of a fetch request as Core Data sets them by itself.
+/// The fields that Core Data sets in every fetch request.
 enum FetchRequestFields {
     static let absent = [
         "NSSortDescriptors", "NSValuesToFetch", "NSPredicate", "NSValuesToGroupBy", "NSHavingPredicate",
         "NSRelationshipKeyPathsForPrefetching",
     ]
     static let zero = ["NSFetchOffset", "NSAllocationType"]
-    /// The bit of the flags for equal results that count once.
+    /// The flag for counting equal results once.
     static let distinct: Int64 = 1
 
-    /// The flags where nobody changed them: those of SwiftGen's requests for objects, their ids, and dictionaries.
+    /// The flags that Core Data sets by itself: those of SwiftGen's requests for objects, their ids, and dictionaries.
     static func flags(of request: FetchRequestDefinition) -> Int64 {
         let usual: Int64 =
             switch request.resultType {
@@ -58,15 +58,15 @@ enum FetchRequestFields {
 }
 
 extension ModelArchiveReader {
-    /// A part of the archive as it stands; entities and properties are referred to by name.
+    /// Returns a part of the archive unchanged; entities and properties are referred to by name.
     mutating func graph(_ value: ArchivedValue) throws(MigrationError) -> ArchivedGraph {
         let graph = try ArchivedGraph(value) { object throws(MigrationError) in try ModelPartName.of(object) }
         try charge(bytes: graph.count * 64)
         return graph
     }
 
-    /// The fields of an object that are not among the known ones, and not nil. One that cannot be taken over is left: nothing
-    /// asks for it.
+    /// Returns the unknown fields of an object that are not nil. A field that cannot be taken over is left out, because nothing
+    /// needs it.
     mutating func otherFields(
         _ object: ArchivedObject, beside known: Set<String>
     ) throws(MigrationError) -> [String: ArchivedGraph] {
@@ -76,14 +76,14 @@ extension ModelArchiveReader {
                 let value = try object.value(key)
                 if !value.isNull { fields[key] = try graph(value) }
             } catch {
-                // The attempt has its price, so that many of them end.
+                // A failed attempt has its price too, so that an archive with many of them is refused.
                 try charge(bytes: 20_000 * 64)
             }
         }
         return fields
     }
 
-    /// Reads the values of the user info that are no text.
+    /// Reads the values of the user info that are not text.
     mutating func readUserInfo(
         _ object: ArchivedObject, into archived: inout ArchivedParts
     ) throws(MigrationError) {
@@ -100,14 +100,14 @@ extension ModelArchiveReader {
     }
 }
 
-/// The names under which a kept part of an archive refers to the model's entities and properties.
+/// The names by which a kept part of an archive refers to the model's entities and properties.
 enum ModelPartName {
     static let model = "model"
 
     static func entity(_ name: String) -> String { "entity:\(name)" }
     static func property(_ name: String, of entity: String) -> String { "property:\(entity):\(name)" }
 
-    /// The name of an entity, a property or the model; nil for other objects.
+    /// Returns the name of an entity, a property or the model; nil for other objects.
     static func of(_ object: ArchivedObject) throws(MigrationError) -> String? {
         if object.isKind(of: "NSManagedObjectModel") { return model }
         if object.isKind(of: "NSEntityDescription") { return try object.string("NSEntityName").map(entity) }

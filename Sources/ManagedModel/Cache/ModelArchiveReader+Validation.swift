@@ -62,8 +62,8 @@ extension ModelArchiveReader {
             warnings: try graph(try object.value("NSValidationWarnings")), rules: attribute.validationRules)
     }
 
-    /// The bounds that a predicate is: `SELF >= n`, `SELF <= n`, the same of `length`, `SELF MATCHES "…"`, and those
-    /// joined by AND (cyface V3; SampleModel2_V1). Nil where any of its parts is something else.
+    /// Returns the bounds that a predicate expresses: `SELF >= n`, `SELF <= n`, the same of `length`, `SELF MATCHES "…"`, and
+    /// several of them joined by AND (cyface V3; SampleModel2_V1). Returns nil if any part of it is something else.
     private mutating func bounds(
         _ predicate: ArchivedObject, of type: AttributeType
     ) throws(MigrationError) -> ValidationRules? {

@@ -11,10 +11,11 @@ extension ModelArchiveWriter {
         var warning: Int64
     }
 
-    /// The code that Core Data reports for a broken rule of no other code.
+    /// The code that Core Data reports if a broken rule has no code of its own.
     private static let brokenRule: Int64 = 1550
 
-    /// The rules of an attribute with their warnings, as they were archived where they are still the same; nil: none.
+    /// Writes the rules of an attribute with their warnings. Rules that are unchanged are written as they were archived.
+    /// Returns nil if there is none.
     mutating func validation(
         of attribute: AttributeDefinition
     ) throws(MigrationError) -> (predicates: Reference, warnings: Reference)? {
@@ -29,12 +30,12 @@ extension ModelArchiveWriter {
             warnings.append(builder.integer(rule.warning))
         }
         for rule in attribute.validationPredicates {
-            // A text that is no predicate is named in the plan.
+            // The plan names a text that is no predicate.
             guard let archived = predicate(rule.format, rule.form) else { continue }
             predicates.append(archived)
             warnings.append(builder.integer(Self.brokenRule))
         }
-        // Texts that belong to no archived rule any more take the first places.
+        // Texts that no longer belong to an archived rule take the first places.
         for (index, text) in attribute.validationWarnings.enumerated() where warnings.indices.contains(index) {
             warnings[index] = builder.string(text)
         }

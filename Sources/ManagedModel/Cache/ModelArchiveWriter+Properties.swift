@@ -215,7 +215,7 @@ extension ModelArchiveWriter {
         builder.fill(reference, ClassName("NSFetchedPropertyDescription", "NSPropertyDescription"), fields)
     }
 
-    /// A fetch request; without a predicate where the text is none.
+    /// Writes a fetch request, without its predicate if the text is no predicate.
     mutating func fetchRequest(_ request: FetchRequestDefinition) throws(MigrationError) -> Reference {
         guard let entity = model.entity(named: request.entityName) else {
             throw MigrationError(
@@ -232,7 +232,7 @@ extension ModelArchiveWriter {
         fields["NSHasFetchRequestFlags"] = .boolean(true)
         fields["NSFetchRequestFlags"] = .integer(FetchRequestFields.flags(of: request))
         for (key, option) in request.archived.fields.sorted(by: { $0.key < $1.key }) {
-            // Numbers stand in the request itself.
+            // Numbers are stored in the request itself.
             fields[key] = option.plainValue ?? graph(option).field
         }
         return builder.object(ClassName("NSFetchRequest", "NSPersistentStoreRequest"), fields)

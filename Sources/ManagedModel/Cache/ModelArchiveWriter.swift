@@ -150,13 +150,13 @@ struct ModelArchiveWriter {
         for (key, other) in others.sorted(by: { $0.key < $1.key }) { fields[key] = graph(other).field }
     }
 
-    /// A predicate as it was archived, else as its text says; nil where the text is none.
+    /// Writes a predicate as it was archived, or else from its text; nil if the text is no predicate.
     mutating func predicate(_ text: String?, _ form: ArchivedForm?) -> Reference? {
         if let form, form.text == text { return graph(form.graph) }
         return text.flatMap { archiver?.predicate($0) }.map { graph($0) }
     }
 
-    /// An expression as its text says; nil where the text is none.
+    /// Writes an expression from its text; nil if the text is no expression.
     mutating func expression(_ text: String) -> Reference? {
         if let archived = archiver?.expression(text) { return graph(archived) }
         // These forms are known without the language.
@@ -202,7 +202,8 @@ struct ModelArchiveWriter {
         return builder.array(references, isMutable: true)
     }
 
-    /// Nil for an index whose predicate or expression cannot be archived: it would be one of other rows.
+    /// Writes a fetch index; nil if its predicate or expression cannot be archived: without it the index would cover other
+    /// rows.
     private mutating func fetchIndex(_ index: FetchIndexDefinition, of entity: EntityDescription) -> Reference? {
         let partial = index.partialIndexPredicate.flatMap { $0.isEmpty ? nil : $0 }
         let predicate = predicate(partial, index.archived.form)
@@ -232,7 +233,7 @@ struct ModelArchiveWriter {
         return reference
     }
 
-    /// The property's name; of an expression a name that is made up for it, and its description (Photos).
+    /// Returns the property's name. An expression gets a made-up name and a description of it (as in Photos).
     private mutating func target(
         of element: FetchIndexElement, _ entity: EntityDescription
     ) -> (name: Reference, expression: Reference?)? {

@@ -1,17 +1,17 @@
 import Archives
 
-/// Parts of an archived definition that have no place in the definition itself, so that a model that is archived again has
-/// them as they were.
+/// The parts of an archived definition for which the definition itself has no place. They are kept, so that an archive of the
+/// model has them again.
 package struct ArchivedParts: Sendable, Equatable {
     /// Values of the user info that are neither text nor number.
     package var userInfo: [String: ArchivedGraph] = [:]
     /// Numbers and Booleans of the user info, which the definition has as text.
     var numbers: [String: PropertyListValue] = [:]
-    /// Fields that are not nil; of a fetch request those that are not what Core Data sets by itself.
+    /// The other fields that are not nil. For a fetch request, those that Core Data does not set by itself.
     package var fields: [String: ArchivedGraph] = [:]
     /// Bits of an attribute's flags.
     package var flags: Int64 = 0
-    /// A transformable attribute's default that is an object of the app.
+    /// The default of a transformable attribute, if it is an object of the app.
     package var defaultValue: ArchivedGraph?
     /// The form of the definition's predicate or expression.
     var form: ArchivedForm?
@@ -19,14 +19,14 @@ package struct ArchivedParts: Sendable, Equatable {
 
     package init() {}
 
-    /// Forms, rules and numbers say nothing that the texts in the definition do not say.
+    /// Compares the parts. Forms, rules and numbers are left out, because the definition has them as text.
     package static func == (left: ArchivedParts, right: ArchivedParts) -> Bool {
         left.userInfo == right.userInfo && left.fields == right.fields && left.flags == right.flags
             && left.defaultValue == right.defaultValue
     }
 }
 
-/// The archived form of a text: a predicate, an expression. It holds as long as the text is the same.
+/// The archived form of the text of a predicate or an expression. It is valid as long as the text is the same.
 struct ArchivedForm: Sendable {
     let text: String?
     let graph: ArchivedGraph
@@ -39,7 +39,7 @@ struct ArchivedForm: Sendable {
 
 /// A rule for an attribute's values: a predicate over `SELF`, the value.
 public struct ValidationPredicate: Sendable, Equatable, CustomStringConvertible {
-    /// The predicate's format string; nil for an archived one that no text says.
+    /// The predicate's format string; nil for an archived predicate that cannot be written as text.
     public var format: String?
     var form: ArchivedForm?
 
@@ -58,7 +58,7 @@ public struct ValidationPredicate: Sendable, Equatable, CustomStringConvertible 
     public var description: String { format ?? "a predicate of class \(form?.graph.className ?? "unknown")" }
 }
 
-/// The archived rules of an attribute with their warnings, for an attribute that still has the same ones.
+/// The archived rules of an attribute with their warnings. They are valid as long as the attribute has the same rules.
 struct ArchivedValidation: Sendable {
     let predicates: ArchivedGraph
     let warnings: ArchivedGraph
@@ -75,7 +75,7 @@ struct ValidationRules: Sendable, Equatable {
     var predicates: [String?] = []
     var warnings: [String] = []
 
-    /// Adds bounds; false, and nothing is added, where one is there already.
+    /// Adds bounds. Returns false, and adds nothing, if one of them is set already.
     mutating func add(_ other: ValidationRules) -> Bool {
         func clash<Value>(_ first: Value?, _ second: Value?) -> Bool { first != nil && second != nil }
         guard !clash(minimum, other.minimum), !clash(maximum, other.maximum),
@@ -92,7 +92,7 @@ struct ValidationRules: Sendable, Equatable {
 }
 
 extension AttributeDefinition {
-    /// The attribute's rules, to compare.
+    /// The attribute's rules, for comparison.
     var validationRules: ValidationRules {
         ValidationRules(
             minimum: minimum, maximum: maximum, minimumLength: minimumLength, maximumLength: maximumLength,
@@ -100,7 +100,7 @@ extension AttributeDefinition {
             warnings: validationWarnings)
     }
 
-    /// Takes over bounds and pattern.
+    /// Adopts bounds and pattern.
     mutating func take(_ rules: ValidationRules) {
         (minimum, maximum) = (rules.minimum, rules.maximum)
         (minimumLength, maximumLength) = (rules.minimumLength, rules.maximumLength)

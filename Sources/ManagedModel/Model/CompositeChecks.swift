@@ -1,8 +1,8 @@
 import Diagnostics
 
-/// The rules of composites: every one that is named exists, ends, and has elements whose columns are known.
+/// The rules of composites: each named composite exists, none contains itself, and all elements have known columns.
 enum CompositeChecks {
-    /// More levels of composites in composites than this are refused.
+    /// The greatest number of composites inside each other.
     static let greatestDepth = 32
 
     /// Checks every composite of a model, and every composite attribute.
@@ -27,10 +27,10 @@ enum CompositeChecks {
     /// A walk over composites, deepest first.
     private struct Walk {
         let composites: [String: [AttributeDefinition]]
-        /// Of composites that are known to be right.
+        /// The number of attributes of each composite that was found to be right.
         var sizes: [String: Int] = [:]
 
-        /// - Parameter open: the composites around the attribute, the outermost first.
+        /// - Parameter open: the composites around the attribute, the outermost first; a composite among them contains itself.
         mutating func size(
             of attribute: AttributeDefinition, in owner: String, open: [String]
         ) throws(MigrationError) -> Int {

@@ -1,27 +1,27 @@
 /// A composite attribute of an entity, or a composite inside one: several attributes under one name.
 ///
-/// Stores have a column for each attribute and none for the composite. So everything that reads, maps, checks and writes rows
-/// knows the attributes only, as ``EntityDescription/attributes`` lists them under dotted names (`author.person`). Composites
-/// show where a model is read, written and hashed, where an expression names one as a whole, and where policies see one as a
+/// Stores have a column for each attribute and none for the composite. So all code that reads, maps, checks and writes rows
+/// uses the attributes only, under dotted names (`author.person`) in ``EntityDescription/attributes``. Composites matter where
+/// a model is read, written and hashed, where an expression names a whole composite, and where policies see one as a
 /// dictionary.
 package struct CompositeDescription: Sendable, Equatable {
-    /// `author`, or `author.address` for a composite in a composite.
+    /// The dotted path: `author`, or `author.address` for a composite in a composite.
     package let path: String
-    /// The composite attribute as the entity, or the composite around it, declares it.
+    /// The declaration of the composite attribute, in the entity or in the composite around it.
     package let definition: AttributeDefinition
-    /// Its elements as the composite declares them, in that order.
+    /// The elements in declared order.
     package let elements: [AttributeDefinition]
-    /// The paths of its attributes, those of composites inside it included, in declared order.
+    /// The paths of all its attributes in declared order, including those of composites inside it.
     package let attributes: [String]
 }
 
-/// Lists the attributes that composite attributes of one entity stand for.
+/// Lists the attributes of an entity's composite attributes.
 struct CompositeExpansion {
-    /// The model's composites, which are known to end.
+    /// The model's composites. They are checked: none contains itself.
     let composites: [String: [AttributeDefinition]]
     let entity: Int
     let entityName: String
-    /// A composite's attributes stand in its place.
+    /// The attributes, with those of a composite in its place.
     private(set) var attributes: [AttributeDescription] = []
     private(set) var found: [CompositeDescription] = []
 
@@ -31,7 +31,7 @@ struct CompositeExpansion {
         self.entityName = entityName
     }
 
-    /// Adds an attribute, or what a composite attribute stands for.
+    /// Adds an attribute, or the attributes of a composite attribute.
     mutating func add(_ attribute: AttributeDefinition) {
         guard attribute.type == .composite else {
             attributes.append(
@@ -78,15 +78,16 @@ struct CompositeExpansion {
 }
 
 extension AttributeDescription {
-    /// The name without those of the composites that the attribute is in; columns are called by it.
+    /// The name without the names of the composites around the attribute; the column's name is made of it.
     package var elementName: Substring {
         name.lastIndex(of: ".").map { name[name.index(after: $0)...] } ?? name[...]
     }
 
-    /// Tells where an object may lack a value: only where it lacks the whole composite around it, or never.
+    /// True if the attribute is required, or required within an optional composite: then it may be nil only with the whole
+    /// composite.
     package var isRequired: Bool { !isOptional || requiringComposite != nil }
 
-    /// The composite attribute's elements in declared order, as the model declares them; empty for other attributes.
+    /// The elements of a composite attribute in declared order; empty for other attributes.
     public var elements: [AttributeDescription] {
         elementDefinitions.map {
             AttributeDescription(
@@ -101,14 +102,14 @@ extension AttributeDescription {
 }
 
 extension EntityDescription {
-    /// The attributes of the optional composite in which an attribute is required: it has a value where one of them has. Empty
-    /// where the attribute is in none.
+    /// Returns the attributes of the optional composite in which an attribute is required: it needs a value if any of them has
+    /// one. Empty if there is no such composite.
     package func attributesRequiring(_ attribute: AttributeDescription) -> [AttributeDescription] {
         attribute.requiringComposite.flatMap(composite(named:))?.attributes.compactMap(self.attribute(named:)) ?? []
     }
 
-    /// A key path from an object of the entity, with the names that lead to a composite's element joined: `author`, `person`
-    /// become the name of the attribute `author.person`. What follows an attribute, and operators, are left as they are.
+    /// Returns a key path with the components of a composite's element joined: `author`, `person` become the attribute's name
+    /// `author.person`. Components after an attribute, and operators, are unchanged.
     package func joiningElements(in path: [String]) -> [String] {
         guard path.count > 1, !managedObjectModel.definition.composites.isEmpty else { return path }
         var current = self
@@ -134,13 +135,13 @@ extension EntityDescription {
         return joined
     }
 
-    /// Tells whether the entity has a property of a name, inherited or own. A composite attribute and its elements count too.
+    /// Tells whether the entity has a property with a name, own or inherited. Composite attributes and their elements count.
     package func hasProperty(named name: String) -> Bool {
         attribute(named: name) != nil || composite(named: name) != nil || relationship(named: name) != nil
     }
 
-    /// The key paths of the attributes of a composite that a key path over to-one relationships ends at; nil where it ends at
-    /// something else.
+    /// Returns the key paths of the attributes of a composite at the end of a key path over to-one relationships; nil if the
+    /// path ends elsewhere.
     package func elementPaths(ofCompositeAt path: [String]) -> [[String]]? {
         var current = self
         let path = joiningElements(in: path)
@@ -151,19 +152,20 @@ extension EntityDescription {
         return path.last.flatMap(current.composite(named:))?.attributes.map { path.dropLast() + [$0] }
     }
 
-    /// Own and inherited attributes as models declare them, each composite one followed by the attributes it stands for.
+    /// The own and inherited attributes in declared order; after each composite attribute come its own attributes.
     package var attributesAndComposites: [AttributeDescription] {
         declaredAttributes.flatMap { attribute in
             [attribute] + (composite(named: attribute.name)?.attributes.compactMap(self.attribute(named:)) ?? [])
         }
     }
 
-    /// Tells whether the entity itself declares a composite attribute: neither an ancestor does, nor is it inside another.
+    /// Tells whether the entity itself declares a composite attribute. False for inherited ones and for composites inside
+    /// others.
     package func declares(_ composite: CompositeDescription) -> Bool {
         definition.attributes.contains { $0.name == composite.path }
     }
 
-    /// The attributes that a property is stored in: a composite's, or the property itself.
+    /// Returns the names of the attributes that store a property: those of a composite, or the property itself.
     package func attributeNames(of property: String) -> [String] {
         composite(named: property)?.attributes ?? [property]
     }

@@ -57,14 +57,14 @@ public struct EntityDescription: Sendable, Hashable {
         managedObjectModel === other.managedObjectModel && resolved.lineage.contains(other.index)
     }
 
-    /// Own and inherited attributes, by name in code point order; in the place of a composite attribute its elements, in
-    /// declared order and under dotted names.
+    /// The own and inherited attributes, by name in code point order. In the place of a composite attribute are its elements,
+    /// in declared order and under dotted names.
     package var attributes: [AttributeDescription] { resolved.attributes }
     /// Own attributes, in the order of ``attributes``.
     package var ownAttributes: [AttributeDescription] {
         resolved.attributes.filter { $0.declaringEntityIndex == index }
     }
-    /// Own and inherited attributes as models declare them, composite ones among them, by name in code point order.
+    /// The own and inherited attributes as declared, including composite ones, by name in code point order.
     package var declaredAttributes: [AttributeDescription] {
         let composites = managedObjectModel.definition.composites
         return resolved.lineage.flatMap { ancestor in
@@ -85,7 +85,7 @@ public struct EntityDescription: Sendable, Hashable {
         resolved.relationships.map { RelationshipDescription(managedObjectModel: managedObjectModel, resolved: $0) }
     }
 
-    /// Own and inherited attributes; a composite attribute is one of them, its elements are not.
+    /// The own and inherited attributes by name, including composite attributes but not their elements.
     public var attributesByName: [String: AttributeDescription] {
         Dictionary(uniqueKeysWithValues: declaredAttributes.map { ($0.name, $0) })
     }
@@ -94,21 +94,21 @@ public struct EntityDescription: Sendable, Hashable {
         Dictionary(uniqueKeysWithValues: relationships.map { ($0.name, $0) })
     }
 
-    /// The attribute of a name, inherited or own; nil for a composite attribute.
+    /// Returns the attribute with a name, own or inherited; nil for a composite attribute.
     package func attribute(named name: String) -> AttributeDescription? {
         resolved.attributeIndex[name].map { resolved.attributes[$0] }
     }
-    /// The composite attribute of a name, or the composite of a path inside one, inherited or own.
+    /// Returns the composite attribute with a name, or the composite at a path inside one, own or inherited.
     package func composite(named path: String) -> CompositeDescription? { resolved.composites[path] }
-    /// The relationship of a name, inherited or own.
+    /// Returns the relationship with a name, own or inherited.
     package func relationship(named name: String) -> RelationshipDescription? {
         resolved.relationshipIndex[name].map {
             RelationshipDescription(managedObjectModel: managedObjectModel, resolved: resolved.relationships[$0])
         }
     }
 
-    /// Own and inherited uniqueness constraints, the ancestors' first, with the entity that declares each. A composite
-    /// attribute's elements stand in its place.
+    /// The own and inherited uniqueness constraints, the ancestors' first, each with the entity that declares it. A composite
+    /// attribute is replaced by its elements.
     package var allUniquenessConstraints: [(entity: EntityDescription, attributes: [String])] {
         resolved.lineage.reversed().flatMap { ancestor in
             entity(ancestor).definition.uniquenessConstraints.map { constraint in

@@ -95,7 +95,7 @@ struct ResolvedEntity: Sendable {
     /// Own and inherited, by name in code point order, with a composite attribute's elements in its place.
     let attributes: [AttributeDescription]
     let relationships: [ResolvedRelationship]
-    /// By path.
+    /// The composites, by path.
     let composites: [String: CompositeDescription]
     let attributeIndex: [String: Int]
     let relationshipIndex: [String: Int]

@@ -31,13 +31,13 @@ public struct FetchRequestDefinition: Sendable, Equatable {
     public var predicate: String?
     /// The most objects that are fetched; 0: any number.
     public var fetchLimit = 0
-    /// How many objects are fetched at a time; 0: all.
+    /// The number of objects fetched at a time; 0 for all.
     public var fetchBatchSize = 0
-    /// Core Data's code of what is fetched; 0: objects.
+    /// Core Data's code of the results' kind; 0: objects.
     public var resultType = 0
-    /// True where equal results count once.
+    /// True if equal results count once.
     public var returnsDistinctResults = false
-    /// Parts of an archive that have no place above.
+    /// Parts of an archive for which this definition has no property.
     package var archived = ArchivedParts()
 
     /// Makes a fetch request template.
@@ -76,7 +76,7 @@ public struct EntityDefinition: Sendable, Equatable {
     public var compoundIndexes: [[String]] = []
     /// Values set by the author of the model.
     public var userInfo: [String: String] = [:]
-    /// Parts of an archive that have no place above.
+    /// Parts of an archive for which this definition has no property.
     package var archived = ArchivedParts()
 
     /// Makes an entity without properties.
@@ -196,9 +196,9 @@ public struct AttributeDefinition: Sendable, Equatable {
     public var maximumLength: Int?
     /// The regular expression that a whole string must match.
     public var regularExpression: String?
-    /// Predicates beside those that the bounds and the pattern are.
+    /// The validation predicates besides those of the bounds and the pattern.
     public var validationPredicates: [ValidationPredicate] = []
-    /// Texts that Core Data shows where one of the rules is broken. Models made in code have them.
+    /// The texts that Core Data shows if one of the rules is broken. Models made in code have them.
     public var validationWarnings: [String] = []
     /// The class that turns a transformable attribute's objects into bytes.
     public var valueTransformerName: String?

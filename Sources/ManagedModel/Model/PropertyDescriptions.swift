@@ -8,8 +8,8 @@ public struct AttributeDescription: Sendable, Equatable {
     package let declaringEntityIndex: Int
     /// The name of the entity that declares it.
     package let entityName: String
-    /// The path of the optional composite in which the element is required: where the composite has any value, the element
-    /// has one too. Nil where ``isOptional`` says it all.
+    /// The path of the optional composite in which the element is required: if the composite has any value, the element has one
+    /// too. Nil if the element is not in such a composite.
     package let requiringComposite: String?
     /// The model's composites, for a composite attribute's elements.
     let composites: [String: [AttributeDefinition]]

@@ -68,12 +68,12 @@ public enum ModelLocator {
             || bundle(of: path) != nil
     }
 
-    /// The form of a model that a path's name says; nil where it says none.
+    /// The form of a model that a path's name says; nil if it says none.
     package static func form(ofName path: String) -> ModelKind? {
         ModelKind(name: lastComponent(withoutTrailingSlashes(path)))
     }
 
-    /// The folder of versions that an argument names, alone, with a version, or by a version in it; nil where it names none.
+    /// The folder of versions that an argument names, alone, with a version, or by a version in it; nil if it names none.
     package static func bundle(of argument: String) -> String? {
         let whole = withoutTrailingSlashes(argument)
         for suffix in [ModelBundle.suffix, CompiledBundle.suffix] {

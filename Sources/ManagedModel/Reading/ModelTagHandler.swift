@@ -224,7 +224,7 @@ final class ModelTagHandler: XMLTagHandler {
     private func refuseIfMisplaced(_ tag: XMLTag, in parent: Scope?) throws(MigrationError) {
         guard parent != .unknown, Self.declarations.contains(tag.name) else { return }
         throw MigrationError(
-            "model.misplacedElement", .configuration, "A <\(tag.name)> stands where it means nothing",
+            "model.misplacedElement", .configuration, "A <\(tag.name)> is in a place where it means nothing",
             remedy: "Move it into the element it belongs to, or remove it",
             context: .init(entity: scopes.contains(.entity) ? entity.name : nil))
     }

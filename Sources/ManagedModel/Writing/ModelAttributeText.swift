@@ -2,7 +2,7 @@ import Foundation
 
 /// The texts of an attribute's default and bounds in Xcode's form, as ``AttributeTag`` reads them.
 enum ModelAttributeText {
-    /// The default, for the types that the form has one for.
+    /// Returns the default, for the types whose default has a text.
     static func defaultValue(of attribute: AttributeDefinition) -> ModelXMLWriter.Attribute {
         switch (attribute.type, attribute.defaultValue) {
         case (.date, .date(let seconds)?): ("defaultDateTimeInterval", number(seconds))
@@ -18,7 +18,7 @@ enum ModelAttributeText {
         }
     }
 
-    /// The bounds, for the types that the form has any for.
+    /// Returns the bounds, for the types whose bounds have a text.
     static func bounds(of attribute: AttributeDefinition) -> [ModelXMLWriter.Attribute] {
         switch attribute.type {
         case .string:
@@ -54,7 +54,7 @@ enum ModelAttributeText {
         }
     }
 
-    /// A number without a fraction that says nothing; nil for those that are no numbers.
+    /// Returns a number without a fraction of zero; nil if it is infinite or not a number.
     private static func number(_ number: Double) -> String? {
         guard number.isFinite else { return nil }
         return Int64(exactly: number).map { number == 0 && number.sign == .minus ? "-0.0" : String($0) } ?? "\(number)"

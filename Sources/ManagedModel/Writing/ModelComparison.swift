@@ -2,15 +2,15 @@ import Archives
 
 /// Compares two definitions part by part.
 package enum ModelComparison {
-    /// A part of a model that another one has otherwise, or not at all.
+    /// A part of a model that another model lacks or has with another value.
     package struct Difference: Sendable, Equatable {
-        /// The part's place, as `entity Book, attribute title: default value`.
+        /// The place of the part, such as `entity Book, attribute title: default value`.
         package let part: String
         /// The part's value, shortened.
         package let value: String
     }
 
-    /// The parts of a definition that another one lacks or has otherwise, in the order of the first.
+    /// Returns the parts of a definition that another one lacks or has with another value, in the order of the first.
     ///
     /// - Complexity: O(both models).
     package static func parts(of model: ModelDefinition, missingIn other: ModelDefinition) -> [Difference] {
@@ -32,8 +32,8 @@ package enum ModelComparison {
         "userInfo": "user info", "validationPredicates": "validation predicate",
     ]
 
-    /// Visits every value that is there, with its place. Definitions are seen as their stored properties, so that none
-    /// is forgotten.
+    /// Visits every existing value with its place. Definitions are walked by their stored properties, so that none is
+    /// forgotten.
     private static func walk(_ value: Any, _ place: [String], _ visit: (_ part: String, _ value: String) -> Void) {
         if let archived = value as? ArchivedParts { return walk(archived, place, visit) }
         let mirror = Mirror(reflecting: value)
@@ -61,7 +61,7 @@ package enum ModelComparison {
                 walk(attribute, place + ["element \(attribute.name)"], visit)
             }
         default:
-            // No place for a flag that is off.
+            // A flag that is off counts as missing.
             if let flag = value as? Bool, !flag { return }
             if let list = value as? [String], list.isEmpty { return }
             if let list = value as? [[String]], list.isEmpty { return }
@@ -84,7 +84,7 @@ package enum ModelComparison {
         if let graph = archived.defaultValue { say("default value", graph) }
     }
 
-    /// A property's name in words, without the verb: `isOptional` is `optional`.
+    /// Returns a property's name in words, without its verb: `isOptional` is `optional`.
     private static func words(_ label: String) -> String {
         let words = label.reduce(into: "") { text, character in
             text += character.isUppercase && !text.isEmpty ? " \(character.lowercased())" : String(character)
@@ -93,9 +93,9 @@ package enum ModelComparison {
     }
 }
 
-/// A definition that others hold.
+/// A definition that is a member of another one.
 private protocol ModelPart {
-    /// The name, where the part has one.
+    /// The name; nil if the part has none.
     var partName: String? { get }
 }
 

@@ -1,11 +1,11 @@
-/// Writes a model version as Xcode keeps it: the `contents` of an `.xcdatamodel`, which ``ModelXMLReader`` reads.
+/// Writes a model version in Xcode's form: the `contents` of an `.xcdatamodel`, which ``ModelXMLReader`` reads.
 ///
-/// Parts that Xcode's form has no place for are left out; ``ModelComparison`` names them. Holds the text.
+/// Parts for which Xcode's form has no place are left out; ``ModelComparison`` names them. Memory: the text.
 package struct ModelXMLWriter {
     private var text = ""
     private var indentation = ""
 
-    /// The text of a model version, in the order of the definition.
+    /// Returns the text of a model version, in the order of the definition.
     ///
     /// - Complexity: O(model).
     package static func contents(of definition: ModelDefinition) -> String {
@@ -40,7 +40,7 @@ package struct ModelXMLWriter {
     private mutating func write(_ entity: EntityDefinition) {
         let attributes: [Attribute] = [
             ("name", entity.name),
-            // The reader takes one leading point for the module's.
+            // The reader takes a leading point as that of the module.
             ("representedClassName", entity.managedObjectClassName.map { $0.hasPrefix(".") ? "." + $0 : $0 }),
             ("parentEntity", entity.superentityName), ("isAbstract", Self.flag(entity.isAbstract)),
             ("elementID", entity.renamingIdentifier), ("versionHashModifier", entity.versionHashModifier),
@@ -148,7 +148,7 @@ package struct ModelXMLWriter {
     }
 
     private mutating func write(userInfo: [String: String]) {
-        // A key or value with characters that XML does not have is no part of the form.
+        // The form has no place for a key or value with characters that XML does not allow.
         let entries = userInfo.filter {
             !$0.key.isEmpty && Self.escaped($0.key) != nil && Self.escaped($0.value) != nil
         }
@@ -162,7 +162,7 @@ package struct ModelXMLWriter {
 
     // MARK: XML
 
-    /// An attribute of a tag; nil: it is left out.
+    /// An attribute of a tag; left out if its value is nil.
     typealias Attribute = (name: String, value: String?)
 
     private static func number(_ number: Int) -> String? { number == 0 ? nil : String(number) }
@@ -189,7 +189,7 @@ package struct ModelXMLWriter {
         }
     }
 
-    /// The text as an attribute's value; nil where it has characters that XML 1.0 does not have.
+    /// Returns the text as an attribute's value; nil if it has characters that XML 1.0 does not allow.
     private static func escaped(_ text: String) -> String? {
         var escaped = ""
         for scalar in text.unicodeScalars {

@@ -174,7 +174,7 @@ extension PropertyMapping {
 }
 
 extension ExpressionNode {
-    /// The property of `$source` that is read and nothing else, an element of a composite by its path. A path over a
-    /// relationship gives a name that no property has.
+    /// The property of `$source` that the expression is, with an element of a composite by its path; nil for other expressions.
+    /// A path over a relationship gives a name that no property has.
     var ownKey: String? { sourceKeyPath.flatMap { $0.isEmpty ? nil : $0.joined(separator: ".") } }
 }

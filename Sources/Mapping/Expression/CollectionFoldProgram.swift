@@ -23,7 +23,7 @@ package struct FoldState {
 package struct CollectionFoldProgram: Sendable {
     /// The type of the folded value.
     package let type: AttributeType
-    /// True if the folded value is nil where there is no owner: a message to nil is nil. A filter follows SQL, so there a
+    /// True if the folded value of a missing owner is nil, as a message to nil is nil. A filter follows SQL, so there a
     /// missing owner has no members.
     package let isNilWithoutOwner: Bool
     private let operation: CollectionFold.Operation

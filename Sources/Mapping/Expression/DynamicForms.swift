@@ -2,7 +2,7 @@ import Diagnostics
 import ManagedModel
 
 extension ValueExpression {
-    /// True if the form of the expression shows that its value is never an object: a literal, arithmetic, text.
+    /// True if the expression's form shows that its value is never an object: a literal, arithmetic, text.
     package var isValue: Bool {
         switch node {
         case .constant, .arithmetic, .negation, .cast, .predicate: true
@@ -10,7 +10,7 @@ extension ValueExpression {
         }
     }
 
-    /// True if the form of the expression allows objects as its value.
+    /// True if the expression's form allows objects as its value.
     package var mayGiveObjects: Bool {
         if case .fetch(_, _, let countOnly) = node { return !countOnly }
         return !isValue
@@ -34,8 +34,8 @@ extension ValueExpression {
         return names
     }
 
-    /// True if objects can evaluate the expression where no compiled program can: every key path names the object that it
-    /// starts from.
+    /// True if the expression can be evaluated over objects although it cannot be compiled: every key path starts at a named
+    /// object.
     package var isEvaluable: Bool {
         var pending: [SyntaxNode] = [.expression(node)]
         while let next = pending.popLast() {
@@ -47,7 +47,7 @@ extension ValueExpression {
         return true
     }
 
-    /// Checks every key path from `$source` against the model, at any depth. Expressions that are not compiled need it.
+    /// Checks every key path from `$source` against the model, at any depth; for expressions that are not compiled.
     ///
     /// - Throws: `mapping.unknownKeyPath` (78) naming the entity and the name that it does not have.
     /// - Complexity: O(nodes).
@@ -89,7 +89,7 @@ extension ValueExpression {
 }
 
 extension SourcePredicate {
-    /// True if objects can evaluate the predicate where no compiled filter can.
+    /// True if the predicate can be evaluated over objects although it cannot be compiled.
     package var isEvaluable: Bool {
         var pending: [SyntaxNode] = [.predicate(node)]
         while let next = pending.popLast() {
@@ -99,7 +99,7 @@ extension SourcePredicate {
         return true
     }
 
-    /// Checks every key path from the source object against the model, bare ones and those from SELF included.
+    /// Checks every key path from the source object against the model, including bare ones and those from SELF.
     ///
     /// - Throws: `mapping.unknownKeyPath` (78) naming the entity and the name that it does not have.
     /// - Complexity: O(nodes).

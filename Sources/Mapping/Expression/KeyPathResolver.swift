@@ -31,7 +31,7 @@ package protocol KeyPathResolver {
     /// a component is unknown.
     func collectionLength(of path: [String], level: Int) -> Int?
 
-    /// The key paths of the attributes of a composite that a path ends at; nil where it ends at something else.
+    /// The key paths of the attributes of a composite that a path ends at; nil if it ends at something else.
     func elementPaths(ofCompositeAt path: [String], level: Int) -> [[String]]?
 }
 

@@ -14,7 +14,7 @@ extension ProgramCompiler {
             let type = try compile(value, into: d)
             guard type == .boolean || type == .null else {
                 throw .type(
-                    "a value of type \(type.label) stands where a predicate is expected",
+                    "a value of type \(type.label) is used where a predicate is expected",
                     remedy: "Compare it with something")
             }
             if !isFilter { emit(.nullIsFalse, d, d) }
@@ -89,7 +89,7 @@ extension ProgramCompiler {
     private mutating func nullTest(
         _ node: ExpressionNode, _ sign: ComparisonOperator, into d: Int
     ) throws(ProgramFault) {
-        // A composite is nil where all of its elements are.
+        // A composite is nil if all of its elements are.
         if let (path, level) = rowPath(node), let root = node.keyPathParts?.0,
             let elements = resolver.elementPaths(ofCompositeAt: path, level: level)
         {

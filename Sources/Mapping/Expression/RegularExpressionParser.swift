@@ -103,7 +103,7 @@ struct RegularExpressionParser {
         case "\\":
             offset += 1
             return try escape()
-        case "*", "+", "?", "{": throw wrong("nothing stands before '\(next)' that could be repeated")
+        case "*", "+", "?", "{": throw wrong("nothing before '\(next)' can be repeated")
         case "^", "#", "}", "]": throw .otherForm
         default:
             offset += 1
@@ -160,7 +160,7 @@ struct RegularExpressionParser {
     }
 
     private mutating func escape() throws(Failure) -> RegularExpressionNode {
-        guard let letter = peek else { throw wrong("a backslash stands at the end") }
+        guard let letter = peek else { throw wrong("a backslash is the last character") }
         offset += 1
         if let set = shorthand(letter) { return .set(set) }
         return .literal(try literal(letter))
@@ -218,7 +218,7 @@ struct RegularExpressionParser {
     ) throws(Failure) -> Unicode.Scalar? {
         switch next {
         case "\\":
-            guard let letter = peek else { throw wrong("a backslash stands at the end") }
+            guard let letter = peek else { throw wrong("a backslash is the last character") }
             offset += 1
             guard let inner = shorthand(letter) else { return try literal(letter) }
             guard !inner.isInverted else { throw .otherForm }

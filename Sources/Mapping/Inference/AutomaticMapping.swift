@@ -19,8 +19,8 @@ package struct AutomaticMapping {
     package struct Property {
         package let name: String
         package let isRelationship: Bool
-        /// The property that was matched as a whole: a composite attribute for its elements, where it has no counterpart that
-        /// has elements too.
+        /// The name of the property that was matched: the property itself, or the composite around it if its counterpart has no
+        /// elements.
         package let matchedName: String
         /// The entity that declares it.
         package let declaringEntity: String

@@ -1,20 +1,21 @@
 import ManagedModel
 
-/// Pairs the properties of two versions of an entity: composite attributes as ``CounterpartMatching`` says, then the elements
-/// of a pair of composites by the same rule, and so on inward.
+/// Pairs the properties of two versions of an entity: first whole composite attributes, as ``CounterpartMatching`` does, then
+/// by the same rule the elements of each pair of composites, and so on inward.
 enum CompositePairing {
-    /// A property of the destination and where it comes from.
+    /// A property of the destination and its counterpart in the source.
     struct Pair {
-        /// Never a composite.
+        /// The property of the destination; never a composite.
         let new: StoredProperty
-        /// Nil where the property is new. A composite, or an attribute beside an element of a composite, where the two do not
-        /// fit.
+        /// The counterpart; nil if the property is new. The two do not fit if it is a composite and the property is none, or if
+        /// it is the counterpart of the composite around the property and no composite.
         let old: StoredProperty?
-        /// The nearest composite around the element that may be nil as a whole, and its counterpart.
+        /// The nearest composite around the element that may be nil as a whole, and its counterpart; nil if there is none.
         let optional: (new: CompositeDescription, old: CompositeDescription)?
-        /// The property that was matched as a whole: the composite around an element that has no counterpart of its own.
+        /// The name of the property that was matched: the property itself, or the composite around it if that has no composite
+        /// as its counterpart.
         let matched: String
-        /// True if the property was matched as a part of a composite that has no counterpart of its kind.
+        /// True if the composite around the property was matched, instead of the property itself.
         var isPart: Bool { matched != new.name }
     }
 
@@ -47,13 +48,13 @@ enum CompositePairing {
 }
 
 extension CompositePairing.Pair {
-    /// The expression of an element whose default must not make a value of a composite that is nil: of an element that is new
-    /// in a composite that was there, and of one that is now required where it was optional.
+    /// Returns the expression of an element whose default must not turn a nil composite into a value: of a new element in an
+    /// existing composite, or of an element that was optional and is required now.
     ///
     /// - Parameters:
     ///   - expression: copies the counterpart; nil for a new element.
     ///   - counterpart: the source attribute.
-    /// - Returns: nil where nothing has to be filled in, or the default has no literal.
+    /// - Returns: nil if nothing has to be filled in, or the default has no literal.
     func filling(_ expression: ValueExpression?, from counterpart: StoredProperty? = nil) -> ValueExpression? {
         guard let optional, case .attribute(let attribute) = new, !optional.old.attributes.isEmpty,
             let standard = attribute.definition.defaultValue.flatMap(ExpressionConstant.init(literal:))

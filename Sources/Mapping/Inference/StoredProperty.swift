@@ -1,6 +1,6 @@
 import ManagedModel
 
-/// A property that has a place in the store, or a composite attribute, whose elements have one each.
+/// A property that is stored, or a composite attribute, whose elements are stored.
 enum StoredProperty {
     case attribute(AttributeDescription)
     case composite(EntityDescription, CompositeDescription)
@@ -12,7 +12,7 @@ enum StoredProperty {
             + entity.relationships.filter { !$0.isTransient }.map(StoredProperty.relationship)
     }
 
-    /// The attribute or composite of a name or path; nil where it has no place in the store.
+    /// Returns the attribute or composite with a name or path; nil if it is not stored.
     static func property(_ entity: EntityDescription, _ path: String) -> StoredProperty? {
         if let composite = entity.composite(named: path) {
             return composite.definition.isTransient ? nil : .composite(entity, composite)
@@ -40,7 +40,7 @@ enum StoredProperty {
         }
     }
 
-    /// The name of its type; that of a relationship says so.
+    /// The name of its type, for messages.
     var typeLabel: String {
         switch self {
         case .attribute(let attribute): attribute.attributeType.label
@@ -49,7 +49,7 @@ enum StoredProperty {
         }
     }
 
-    /// The names that it is matched by: an element has its own name and identifier within its composite.
+    /// The names by which it is matched. An element has its own name and identifier within its composite.
     var renamable: RenamableName {
         switch self {
         case .attribute(let attribute):
@@ -71,7 +71,7 @@ enum StoredProperty {
         return composite.elements.compactMap { Self.property(entity, "\(composite.path).\($0.name)") }
     }
 
-    /// The attributes that it is stored in.
+    /// The attributes in which it is stored.
     var attributes: [StoredProperty] {
         guard case .composite = self else { return [self] }
         return elements.flatMap(\.attributes)

@@ -117,9 +117,9 @@ extension MigrationOptions {
 
 /// The choice for a source's persistent history. A copy without it has the tables of a source that has them, empty.
 public enum PersistentHistory: String, Sendable, CaseIterable {
-    /// It is carried over where all keys and all entity numbers are kept, else left behind.
+    /// The history is carried over if all keys and all entity numbers are kept, and otherwise left behind.
     case auto
-    /// It is left behind: who follows it begins anew, as after a migration by Core Data's migration manager.
+    /// The history is left behind. Programs that follow it start over, as after a migration by Core Data's migration manager.
     case drop
     /// The history is carried over with the destination's entity numbers, if all keys are kept.
     case keep
@@ -127,7 +127,7 @@ public enum PersistentHistory: String, Sendable, CaseIterable {
 
 /// The choice for a source that CloudKit mirrors: one with tables of `NSPersistentCloudKitContainer`, `ANSCK…`.
 public enum CloudKitMirroring: String, Sendable, CaseIterable {
-    /// It is refused: a copy without the state of the sync may duplicate what is in the cloud.
+    /// Such a store is refused: a copy without the state of the sync may duplicate what is in the cloud.
     case refuse
     /// The copy has neither the state of the sync nor history.
     case drop

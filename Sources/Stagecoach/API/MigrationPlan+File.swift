@@ -72,7 +72,7 @@ extension MigrationPlan {
         if models.count != now.models.count { lines.append("it is for \(models.count) mapping models") }
         for (old, new) in zip(models, now.models) {
             if old.isStaged != new.isStaged {
-                lines.append(new.isStaged ? "the stages are barriers" : "the stages are fused")
+                lines.append(new.isStaged ? "it takes the policy path" : "it takes the row path")
             }
             if old.entityMappings.count != new.entityMappings.count {
                 lines.append("there are \(new.entityMappings.count) entity mappings")

@@ -24,12 +24,12 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
     /// Data of the source that no entity mapping carries over; nil if there is none.
     public var leftBehind: LeftBehind?
     /// Names that are taken over from the source or chosen by a rule without evidence, and what the source's schema has beside
-    /// the model: taken over or left behind, with the reason. A sentence each; nil where there is nothing to say.
+    /// the model: taken over or left behind, with the reason. A sentence each; nil if there is nothing to say.
     public var layout: [String]?
 
     /// The passes of all mapping models.
     public var passes: [Pass] { models.flatMap(\.passes) }
-    /// True if the stages of any mapping model are barriers over its entity mappings.
+    /// True if any mapping model takes the policy path.
     public var isStaged: Bool { models.contains(where: \.isStaged) }
 
     /// The properties of all mapping models that could not be mapped and are left without a value.
@@ -39,9 +39,9 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
 
     /// The plan of one mapping model.
     public struct Model: Sendable, Codable, Equatable {
-        /// True if the stages are barriers over all entity mappings, because user code may run.
+        /// True for the policy path: user code may run.
         public var isStaged: Bool
-        /// The reasons for barriers, one sentence each; empty if the stages are fused.
+        /// The reasons for the policy path, one sentence each; empty for the row path.
         public var reasons: [String]
         /// The entity mappings, in mapping order.
         public var entityMappings: [EntityMapping]
@@ -59,7 +59,7 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
         /// Properties that could not be mapped and are left without a value; nil if there are none.
         public var unmapped: [Unmapped]?
         /// Expressions that do not fit their properties, of entity mappings without source objects, and validation
-        /// predicates of the model that cannot be evaluated. A sentence each; nil where there are none.
+        /// predicates of the model that cannot be evaluated. A sentence each; nil if there are none.
         public var unevaluated: [String]?
     }
 

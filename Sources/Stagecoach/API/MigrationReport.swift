@@ -16,7 +16,7 @@ public struct MigrationReport: Sendable, Codable {
     public var rejects: RejectReport?
     /// The number of passes.
     public var passes: Int
-    /// True if the stages were barriers, because user code may run.
+    /// True for the policy path: user code may run.
     public var isStaged: Bool
     /// The keys of each destination root entity: `kept` or `sequential`.
     public var keys: [String: String]

@@ -97,7 +97,7 @@ extension MigrationPlan.Inputs {
                 let names = Set(differing.compactMap { $0.split(separator: " ").dropLast().joined(separator: " ") })
                 lines.append(
                     names.isEmpty
-                        ? "the mapping model: its entity mappings stand in another order"
+                        ? "the mapping model: its entity mappings are in another order"
                         : "the mapping model: \(names.sorted().joined(separator: ", ")) changed")
             }
         }

@@ -45,7 +45,8 @@ final class DestinationKeys {
     }
 }
 
-/// The keys of one mapping, for loops over many rows. The index is retained once, not for each row as through ``DestinationKeys``.
+/// The keys of one mapping, for loops over many rows. The index is retained once, not for each row as through
+/// ``DestinationKeys``.
 struct KeyLookup {
     private let index: KeyIndex
     private let isKept: Bool

@@ -23,14 +23,14 @@ final class ObjectIDMap {
     /// The file's path, and the path at which it lies until it is published.
     var parts: (path: String, part: String) { (file.path, file.part) }
     private let form: Form
-    /// The map of the earlier steps in a chain of versions. Its source objects replace the source objects of this step.
+    /// The map of the previous steps in a chain of versions. Its source objects replace the source objects of this step.
     private let earlier: PreviousStepIDMap?
 
     /// Begins the file.
     ///
     /// - Parameters:
     ///   - permissions: the permissions of the file, less those of the process's umask.
-    ///   - earlier: the SQLite map of the earlier steps; nil for a first step.
+    ///   - earlier: the SQLite map of the previous steps; nil for a first step.
     /// - Throws: `output.ending` (64) if the name's ending is unknown; the errors of ``ResultFile``.
     init(path: String, permissions: FilePermissions, earlier: String? = nil) throws(MigrationError) {
         guard let form = Form.allCases.first(where: { path.hasSuffix($0.rawValue) }) else {
@@ -93,7 +93,7 @@ final class ObjectIDMap {
         try file.finish()
     }
 
-    /// Shows a mapping's associations, composed with those of the earlier steps.
+    /// Shows a mapping's associations, composed with those of the previous steps.
     private func forEach(_ table: MappingAssociations, _ reader: IDPairReader, _ body: (IDPair) throws -> Void) throws {
         guard let earlier else { return try reader.forEach(table, body) }
         try reader.forEach(table) { pair in try earlier.forEach(before: pair, body) }
@@ -127,7 +127,7 @@ private struct IDPair {
     var destinationKey: Int64
 }
 
-/// The map of the earlier steps in a chain of versions.
+/// The map of the previous steps in a chain of versions.
 final class PreviousStepIDMap {
     private let connection: Connection
     private let find: Statement

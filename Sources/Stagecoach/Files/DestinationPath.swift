@@ -85,7 +85,7 @@ struct DestinationPath {
         for suffix in ["-wal", "-journal", "-shm"] where try Self.status(path + suffix) != nil {
             throw error(
                 "destination.leftover", .cannotCreate,
-                "A file \(name)\(suffix) of an earlier store stands beside the destination",
+                "A file \(name)\(suffix) of another store is beside the destination",
                 remedy: "Move it away: SQLite would take it for the new store's")
         }
         guard let status = try Self.status(folder, followsLinks: true) else {
@@ -120,7 +120,7 @@ struct DestinationPath {
         if isLinked {
             // The private name stays until the new one is durable.
         } else if errno == EEXIST {
-            throw error("destination.exists", .cannotCreate, "A file came to stand at the destination during the run")
+            throw error("destination.exists", .cannotCreate, "A file appeared at the destination during the run")
         } else if errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK {
             // A file system without hard links. The path was checked just now, so a rename is nearly as safe.
             guard rename(finished, path) == 0 else {

@@ -2,7 +2,7 @@ import CoreDataStore
 import Diagnostics
 import ManagedModel
 
-/// The update of Z_OPT of objects that earlier mapping models made, if new rows of the row path refer to them. An object whose
+/// The update of Z_OPT of objects that previous mapping models made, if new rows of the row path refer to them. An object whose
 /// relationship got a member from the other side has changed, and its save raises Z_OPT by one.
 struct ExistingRowVersions {
     let modelRun: ModelRun

@@ -32,11 +32,11 @@ final class OptimisticLoad {
     /// The number of the mapping model in the run.
     private let turn: Int
     private let store: PrivateStore
-    /// The objects that earlier mapping models rejected.
+    /// The objects that previous mapping models rejected.
     private let earlierRejects: RejectReport
     /// The number of rows that the first load made, valid or not.
     private(set) var made = 0
-    /// All objects rejected so far; only those of earlier mapping models if none was collected here.
+    /// All objects rejected so far; only those of previous mapping models if none was collected here.
     private(set) var report: RejectReport
     /// The number of objects that would be rejected, if rules are only counted.
     private(set) var rejectedObjects = 0

@@ -2,9 +2,9 @@ import Diagnostics
 import Foundation
 import ManagedModel
 
-/// A composite attribute's value as policies and expressions see it: a dictionary of its elements' values by name, a composite
-/// in it a dictionary in turn. An element that is nil is left out, and where all are, the whole value is nil, as all columns
-/// are NULL then.
+/// The value of a composite attribute in policies and expressions: a dictionary of its elements' values by name, in which a
+/// composite is again a dictionary. Elements that are nil are left out. If all are nil, the whole value is nil, because all
+/// columns are NULL then.
 enum CompositeValue {
     /// Makes the dictionary.
     ///
@@ -26,11 +26,12 @@ enum CompositeValue {
         return values.isEmpty ? nil : values
     }
 
-    /// Takes a dictionary apart: the value of each attribute that the composite stands for, nil for those that it lacks.
+    /// Takes a dictionary apart. Returns a value for each of the composite's attributes, nil for those that the dictionary
+    /// lacks.
     ///
     /// - Parameter value: a dictionary; nil and NSNull make every attribute nil.
-    /// - Throws: `value.type` (65) where it is no dictionary with text keys; `object.unknownKey` (65) for a key that is
-    ///   no element.
+    /// - Throws: `value.type` (65) if it is no dictionary with text keys; `object.unknownKey` (65) for a key that is no
+    ///   element.
     static func elements(
         of value: Any?, _ composite: CompositeDescription, in entity: EntityDescription
     ) throws(MigrationError) -> [(name: String, value: Any?)] {

@@ -25,11 +25,11 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     private(set) var hasDeletions: Bool
     /// The association tables of all mappings; set once, right after the runtime is made.
     var associations: [MappingAssociations] = []
-    /// The counts and indexes that follow the changes of rows, by table.
+    /// Temporary indexes of fetches.
     let indexes: EqualityIndexes
-    /// Figures on the rows that fetches have read.
+    /// The counts and indexes that follow the changes of rows, by table.
     var followers: [Int: TableFollower] = [:]
-    /// Stored default values by entity index, each with its column.
+    /// Figures on the rows that fetches have read.
     var statistics = FetchStatistics()
     /// Stored defaults by entity index: column and value.
     private var defaults: [Int: [(column: Int, value: ColumnValue)]] = [:]

@@ -397,7 +397,7 @@ public final class ManagedObjectContext {
         }
     }
 
-    /// Sets every element of a composite attribute, or none where the value is no dictionary that fits it.
+    /// Sets every element of a composite attribute, or none if the value is no dictionary that fits it.
     private func setValue(_ value: Any?, of object: ManagedObject, _ composite: CompositeDescription) {
         do {
             let values = try CompositeValue.elements(of: value, composite, in: object.entity)

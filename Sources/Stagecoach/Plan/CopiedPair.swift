@@ -3,22 +3,22 @@ import Diagnostics
 import ManagedModel
 import Mapping
 
-/// A one-to-one pair of the destination both sides of which are copied from one pair of the source.
+/// A one-to-one pair of the destination of which both sides are copied from one pair of the source.
 ///
-/// The source's two columns may disagree: an object names another one that does not name it back. A migration in place leaves
-/// both columns as they stand, and so does a mapping model that is inferred; any other completes the links, as Core Data's
+/// The source's two columns may disagree: an object names another one that does not name it back. An inferred mapping model
+/// keeps both columns unchanged, as a migration in place does. Any other mapping model completes the links, as Core Data's
 /// manager does by setting one side after the other.
 struct CopiedPair {
-    /// The source's relationships: of the near side and of the far side; the same twice where it is its own inverse.
+    /// The source's relationships of the near and of the far side; the same twice if it is its own inverse.
     let near: RelationshipDescription
     let far: RelationshipDescription
-    /// True where both columns stay as they stand.
+    /// True if both columns are copied unchanged.
     let isKept: Bool
 
     /// - Parameters:
     ///   - relationship: a to-one relationship of the destination.
-    ///   - mappings: of one mapping model.
-    /// - Returns: nil for every other pair, and where a mapping says something else of either side.
+    ///   - mappings: the entity mappings of one mapping model.
+    /// - Returns: nil for any other pair, and if a mapping gives either side another value.
     init?(_ relationship: RelationshipDescription, among mappings: [PlannedMapping]) {
         guard !relationship.isToMany, let inverse = LinkPlanner.mutualInverse(of: relationship), !inverse.isToMany,
             let near = Self.original(of: relationship, among: mappings),
@@ -31,7 +31,7 @@ struct CopiedPair {
             + LinkPlanner.owners(of: inverse, among: mappings)).allSatisfy(\.mapping.followsSource)
     }
 
-    /// The to-one relationship of the source that every mapping copies into a relationship.
+    /// Returns the source's to-one relationship that every mapping copies into a relationship; nil if there is no such one.
     private static func original(
         of relationship: RelationshipDescription, among mappings: [PlannedMapping]
     ) -> RelationshipDescription? {

@@ -184,12 +184,12 @@ struct LinkPlanner {
         return firstCandidates == [other[0].mapping.index] && secondCandidates == [one[0].mapping.index]
     }
 
-    /// True where both columns of a one-to-one pair are copied as they stand, each by its own rows.
+    /// Tells whether both columns of a one-to-one pair are copied unchanged, each by its own rows.
     func keepsBothColumns(_ relationship: RelationshipDescription) -> Bool {
         CopiedPair(relationship, among: mappings)?.isKept ?? false
     }
 
-    /// The inverse, where it names the relationship as its own inverse too.
+    /// Returns the inverse, if it names the relationship as its own inverse; otherwise nil.
     static func mutualInverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
         guard let inverse = relationship.inverseRelationship, !inverse.isTransient,
             inverse.inverseRelationship == relationship

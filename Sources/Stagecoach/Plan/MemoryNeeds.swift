@@ -17,7 +17,7 @@ struct MemoryNeeds {
     /// - Parameters:
     ///   - models: the mapping models of the run.
     ///   - earlier: the number of entity mappings of previous calls whose associations may still be looked up.
-    ///   - isStaged: true if the stages are barriers in any of the models.
+    ///   - isStaged: true if any of the models takes the policy path.
     init(models: [MappingModel], earlier: Int, destination: StoreSchema, isStaged: Bool) {
         let mappings = models.flatMap { $0.entityMappings ?? [] }
         // Every run's base covers a few of each.

@@ -22,10 +22,10 @@ struct PlanDescription {
 
     private var own: ArraySlice<PlannedMapping> { mappings.dropFirst(firstOwn) }
 
-    /// True if the stages are barriers over all entity mappings.
+    /// True for the policy path.
     var isStaged: Bool { !reasons.isEmpty }
 
-    /// The reasons for barriers.
+    /// The reasons for the policy path.
     var reasons: [String] {
         var reasons: [String] = []
         for mapping in own {
@@ -38,7 +38,7 @@ struct PlanDescription {
             }
         }
         if !usesRowPath { reasons.append("the row path is turned off (usesStoreSpecificMigrationManager)") }
-        if changesEarlierRows { reasons.append("relationships change objects that earlier mapping models made") }
+        if changesEarlierRows { reasons.append("relationships change objects that previous mapping models made") }
         return reasons
     }
 

@@ -12,9 +12,10 @@ final class PlannedMapping {
     let mapping: EntityMapping
     /// The path of the mapping model's file, for errors.
     var modelPath: String?
-    /// True where the mapping model is one that was inferred: what rows of the source break is left as it stands.
+    /// True if the mapping model warns only of rules that the source had too, as inferred ones do. Links that the source has on
+    /// one side only are copied unchanged then.
     var followsSource = false
-    /// Nil for an add mapping.
+    /// The source entity; nil for an add mapping.
     let source: EntityDescription?
     /// Table index in the source schema.
     let sourceTable: Int?
@@ -153,8 +154,8 @@ struct PlannedRelationship {
     /// The reason why the expression's objects do not fit, if it may never be evaluated. An object that evaluates it
     /// fails with this error.
     var refusal: MigrationError?
-    /// True where every object that the source relationship can have is migrated to one that this relationship may have, and
-    /// that no other object takes away: then the relationship lacks only members that the source lacked.
+    /// True if every object that the source relationship can have is migrated to an object that this relationship may have, and
+    /// no other owner takes it away. The relationship then lacks only members that the source lacked.
     let keepsMembers: Bool
 
     var name: String { relationship.name }
@@ -169,7 +170,7 @@ struct PlannedRelationship {
 }
 
 extension RelationshipDescription {
-    /// True where several objects may have the same member.
+    /// True if several objects may have the same member.
     var sharesMembers: Bool {
         guard let inverse = inverseRelationship else { return !isToMany }
         return inverse.isToMany

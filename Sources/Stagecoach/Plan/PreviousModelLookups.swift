@@ -1,7 +1,7 @@
 import CoreDataStore
 import ManagedModel
 
-/// Decides whether lookups of objects made by previous mapping models need the stages with barriers.
+/// Decides whether lookups of objects made by previous mapping models need the policy path.
 ///
 /// If a new row refers to an existing one by a column of its own or by a row of a join table, the keys of the previous
 /// mapping are enough. Everything else changes existing rows, or continues the order of their members.

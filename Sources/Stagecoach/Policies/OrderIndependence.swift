@@ -34,7 +34,7 @@ struct OrderIndependence {
         if let inverse, !lookups.isEmpty, !otherLookups.isEmpty {
             guard relationship.isToMany || inverse.isToMany else {
                 // Both sides are objects of one source object; else a nil of one side would take the other's link away.
-                // Columns that are copied as they stand take nothing away.
+                // Columns that are copied unchanged take nothing away.
                 return planner.isMirroredSplit(relationship, inverse) || planner.keepsBothColumns(relationship)
             }
             return isMirror(lookups, otherLookups)

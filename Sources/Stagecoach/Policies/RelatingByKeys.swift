@@ -6,8 +6,9 @@ import SpillStorage
 /// with the keys that stage 1 associated, not object by object.
 ///
 /// The difference must not be observable: no policy has a method of stages 2 and 3, none set a relationship or deleted an
-/// object, each source object became one object, in order, and the links do not depend on the order of calls (``OrderIndependence``).
-/// If very many mappings keep their keys in one table, relating object by object takes less memory and is used instead.
+/// object, each source object became one object, in order, and the links do not depend on the order of calls
+/// (``OrderIndependence``). If very many mappings keep their keys in one table, relating object by object takes less memory and
+/// is used instead.
 struct RelatingByKeys {
     let keys: PlanKeys
     let links: LinkPlan

@@ -104,7 +104,7 @@ final class ExistingDestination {
         }
         guard let now, now.st_ino == status.st_ino, now.st_dev == status.st_dev else {
             throw MigrationError(
-                "destination.replaced", .temporary, "Another file came to stand at the destination during the run",
+                "destination.replaced", .temporary, "Another file appeared at the destination during the run",
                 remedy: "Run the command again", context: .init(path: path))
         }
         guard chmod(finished, status.st_mode & 0o7777) == 0 else { throw Self.failure("Publishing", finished) }

@@ -4,12 +4,12 @@ import ManagedModel
 
 /// The decision about the source's persistent history.
 ///
-/// Changes name objects by entity number and key: they are carried over where every migrated object keeps its key, with
-/// the destination's entity numbers. Changes of entities that are not migrated go. Which properties an update changed is
-/// said by their places among all of the entity's, so that is left out where those are not the same. A copy without history
-/// has its tables all the same: programs tell by them what they have before them.
+/// Changes name objects by entity number and key. They are carried over, with the destination's entity numbers, if every
+/// migrated object keeps its key. Changes of entities that are not migrated are left out. The set of properties that an update
+/// changed is stored as places among the entity's properties, so it is left out if these differ. A copy without history still
+/// has its empty tables, because programs recognise the kind of store by them.
 struct HistoryPlan {
-    /// Carries over the rows, or the tables alone; nil for a store that stood before, which has its own.
+    /// The copying of the rows, or of the empty tables alone; nil for an existing store, which has its own history.
     let copy: HistoryCopy?
     /// A sentence for the report; nil if the source keeps no history.
     let note: String?
@@ -58,7 +58,7 @@ struct HistoryPlan {
         }
     }
 
-    /// Why the history stays behind, empty where that is asked for; nil where it is carried over.
+    /// Returns the reason why the history stays behind; empty if that was asked for, nil if it is carried over.
     private static func refusal(
         models: Int, isMirrored: Bool, renumbered: [String], moved: [String], options: MigrationOptions,
         isAppended: Bool

@@ -5,8 +5,8 @@ import SpillStorage
 
 /// The checkpoints of one run: when they are taken, what they contain, and where a killed run resumes.
 ///
-/// A run that ends within some hundredths of a second takes no checkpoint. After the first one, a checkpoint is taken where
-/// pages begin to fill a table, where a step in which SQLite wrote ends, and every half second within a step; on the row path
+/// A run that ends within some hundredths of a second takes no checkpoint. After the first one, a checkpoint is taken when
+/// pages begin to fill a table, when a step ends in which SQLite wrote, and every half second within a step; on the row path
 /// also after every tenth of the work. The journal's record describes the contents of the store's file and is written once the
 /// file is on the disk. So whatever is lost, the file can be brought back to the last sound record. While pages fill a table,
 /// there are additional states that are not synced (``RecentState``).
@@ -117,7 +117,7 @@ final class CheckpointScheduler {
     /// Returns the number in an environment variable.
     static func setting(_ name: String) -> Int? { getenv(name).flatMap { Int(String(cString: $0)) } }
 
-    // MARK: - Going on
+    // MARK: - Resuming
 
     /// Finds the state that matches the store, after rolling the store back to a sound state. Returns nil if the run starts
     /// anew.
@@ -479,7 +479,7 @@ final class CheckpointScheduler {
         guard let appended, appended.identity != identity else { return }
         throw MigrationError(
             "resume.changed", .configuration,
-            "An earlier run to this destination did not end, and the destination was written since",
+            "A run to this destination was interrupted, and the destination was written since",
             remedy: "Give --restart to begin anew", context: .init(path: path))
     }
 

@@ -67,7 +67,7 @@ enum JournalRecord {
 
     /// The store that is appended to, as it was before the run.
     struct Appended {
-        /// Its ``ExistingDestination/identity``.
+        /// The store's ``ExistingDestination/identity``.
         var identity: [Int64]
         /// The highest keys, by destination table.
         var highestKeys: [Int64]

@@ -57,7 +57,8 @@ final class JournalWriter: @unchecked Sendable {
     /// True while a record is being written.
     var isBusy: Bool { busy.load(ordering: .acquiring) }
 
-    /// The ``JournalRecord/State/ordinal`` of the last state that ``append(_:ordinal:everything:trims:)`` has brought to the disk.
+    /// The ``JournalRecord/State/ordinal`` of the last state that ``append(_:ordinal:everything:trims:)`` has brought to the
+    /// disk.
     var settled: Int { lastSettled.load(ordering: .acquiring) }
 
     /// Appends a state in the background, after syncing the store.

@@ -118,7 +118,7 @@ final class PolicyCheckpoint {
         return mapping.index < current || mapping.index == current && position.hasBegun
     }
 
-    // MARK: - Going on
+    // MARK: - Resuming
 
     /// Restores the stages of a killed run.
     ///

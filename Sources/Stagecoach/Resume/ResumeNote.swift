@@ -12,7 +12,7 @@ struct ResumeNote {
         _ mappings: [PlannedMapping], _ policies: Policies, _ manager: MigrationManager, isStaged: Bool,
         appends: Bool, of count: Int
     ) {
-        let inside = "A killed run goes on inside the entity that it was at"
+        let inside = "A killed run resumes inside the entity that it was at"
         guard isStaged else {
             sentence = inside
             return
@@ -30,7 +30,7 @@ struct ResumeNote {
         } else if appends || count > 1 {
             sentence =
                 inside
-                + ", unless policies have changed rows that stood there before: then it begins the mapping model again"
+                + ", unless policies have changed existing rows: then it begins the mapping model again"
         } else {
             sentence = inside
         }

@@ -16,9 +16,9 @@ struct Resumption {
     /// The notes for the report: one sentence, or none.
     var notes: [String] {
         if state != nil {
-            let note = "The run went on from where an earlier one was that did not end"
+            let note = "The run resumed one that was interrupted"
             return [
-                passed.reason.map { "\(note), from a state before its last one, which could not be used: \($0)" }
+                passed.reason.map { "\(note), from the state before the last one, which could not be used: \($0)" }
                     ?? note
             ]
         }
@@ -80,10 +80,10 @@ struct Resumption {
         guard differences.isEmpty else {
             throw MigrationError(
                 "resume.changed", .configuration,
-                "An earlier run to this destination did not end, and this one differs from it: "
+                "A run to this destination was interrupted, and this one differs from it: "
                     + differences.prefix(5).joined(separator: "; ")
                     + (differences.count > 5 ? "; and \(differences.count - 5) more" : ""),
-                remedy: "Run the earlier command to go on, or give --restart to begin anew",
+                remedy: "Run the earlier command again to resume it, or give --restart to begin anew",
                 context: .init(path: area.path))
         }
         // These result files were named before the store was. They are made again.
@@ -109,7 +109,7 @@ struct Resumption {
     /// Returns the error with a remedy that says where the work is kept.
     func kept(_ error: MigrationError) -> MigrationError {
         var error = error
-        let place = "What is done so far is kept in \(area.path): the same command goes on from there"
+        let place = "The work so far is kept in \(area.path): the same command resumes from there"
         error.remedy = error.remedy.map { "\($0). \(place)" } ?? place
         return error
     }

@@ -11,7 +11,7 @@ struct RowRules {
         let property: String
         let type: AttributeType?
         let isRequired: Bool
-        /// Columns of the optional composite in which the value is required: where all are NULL, the composite is nil.
+        /// The columns of the optional composite in which the value is required. If all are NULL, the composite is nil.
         var composite: [Int] = []
         var minimum: NumberBound?
         var maximum: NumberBound?
@@ -36,8 +36,8 @@ struct RowRules {
         let isRequired: Bool
         let hasBounds: Bool
         let hasLengths: Bool
-        /// Where the columns of the composite stand in ``RowRules/compositeColumns``. Numbers, not an array, so that a row costs no
-        /// reference counting.
+        /// The places of the composite's columns in ``RowRules/compositeColumns``. Numbers instead of an array, so that a row
+        /// costs no reference counting.
         let composite: Range<Int>
 
         init(_ rule: Rule, composite: Range<Int>) {

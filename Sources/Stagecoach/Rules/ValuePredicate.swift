@@ -18,7 +18,7 @@ struct ValuePredicate {
     static func unevaluated(in model: ManagedObjectModel) -> [String] {
         var sentences: [String] = []
         for entity in model.entities {
-            // A composite's elements stand in its place; it has predicates of its own beside.
+            // A composite is replaced by its elements, and has predicates of its own as well.
             let composites = entity.definition.attributes.filter { $0.type == .composite }
             for attribute in entity.ownAttributes.map(\.definition) + composites {
                 guard !attribute.isTransient, attribute.derivationExpression == nil else { continue }
@@ -33,7 +33,7 @@ struct ValuePredicate {
         return sentences
     }
 
-    /// Why a predicate cannot be evaluated.
+    /// The reason why a predicate cannot be evaluated.
     private struct Reason: Error { let text: String }
 
     private static func made(
@@ -57,7 +57,7 @@ struct ValuePredicate {
         return .success(made)
     }
 
-    /// A value of the attribute's type, to try a predicate on; nil where values are not what an expression can read.
+    /// Returns a value of the attribute's type, to try a predicate on; nil if expressions cannot read such values.
     private static func sample(_ attribute: AttributeDefinition) -> Any? {
         switch attribute.type {
         case .integer16, .integer32, .integer64, .double, .float: NSNumber(value: 1)
@@ -72,7 +72,8 @@ struct ValuePredicate {
         }
     }
 
-    /// True for a value that breaks the predicate; one for which it cannot be evaluated does. nil breaks none, as in Core Data.
+    /// Tells whether a value breaks the predicate. A value for which it cannot be evaluated does; nil does not, as in Core
+    /// Data.
     func isBroken(by value: Any?) -> Bool {
         guard let value else { return false }
         return ((try? predicate.evaluate(with: value)) ?? false) == false

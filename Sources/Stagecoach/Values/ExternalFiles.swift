@@ -60,7 +60,7 @@ final class ExternalFiles {
     var notesFiles = false
     /// The noted files of the current mapping model; nil before the first file, and if none are noted.
     private var staged: StagedFiles?
-    /// The number of files noted by earlier mapping models and by the interrupted run that this run resumes.
+    /// The number of files noted by previous mapping models and by the interrupted run that this run resumes.
     private var notedBefore = 0
     /// The number of files noted.
     var noted: Int { notedBefore + (staged?.count ?? 0) }

@@ -96,7 +96,7 @@ struct ExpectedObjects {
             // The numbering of a later mapping model depends on whether a policy left rows in the table.
             if plan.hasPolicies(turn), turn + 1 < plan.turns {
                 for table in 0..<tables where !plan.hasRows[table] && plan.obstacles[table] == nil {
-                    plan.obstacles[table] = "a policy of an earlier mapping model may have made objects"
+                    plan.obstacles[table] = "a policy of a previous mapping model may have made objects"
                 }
             }
         }

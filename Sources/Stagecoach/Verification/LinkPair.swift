@@ -29,7 +29,7 @@ struct LinkPair {
 
     /// All pairs of a model's stored relationships, in its order.
     ///
-    /// - Parameter keepsColumns: whether both columns of a one-to-one relationship are copied as they stand; nil: it cannot be
+    /// - Parameter keepsColumns: whether both columns of a one-to-one relationship are copied unchanged; nil: it cannot be
     ///   told.
     static func all(
         in model: ManagedObjectModel, schema: StoreSchema,

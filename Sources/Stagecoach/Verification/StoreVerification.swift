@@ -18,7 +18,7 @@ import SpillStorage
 ///       → expected objects and keys, into a private ledger      (``ExpectedObjects``)
 ///       → rows, table by table: objects, attributes, rules      (``RowVerification``)
 ///       → links, pair by pair, both sides                       (``ExpectedLinks``, ``LinkVerification``)
-///       → what the policies make, where they run again          (``RerunVerification``)
+///       → objects of policies, if the policies run again       (``RerunVerification``)
 ///       → references, uniqueness, keys, external files          (``StructureVerification``)
 ///
 /// Memory: page caches and rows, within the limit. The ledger, about 40 bytes for each object and link, is in the work

@@ -54,7 +54,8 @@ struct StructureVerification {
                 findings.note("The store has no cached model, as it had none before the append")
                 continue
             }
-            // An object of the source is not made where the rows of the copy break it, or on the way through other versions.
+            // An object of the source is missing if the rows of the copy break it, or if the way through other versions lost
+            // it.
             if kind == .schema, difference.found == nil, let sql = witness?.statements[difference.name],
                 scene.takesSteps || sql.uppercased().hasPrefix("CREATE UNIQUE")
             {

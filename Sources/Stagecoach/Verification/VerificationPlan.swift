@@ -66,7 +66,7 @@ final class VerificationPlan {
     private(set) lazy var linkPairs = LinkPair.all(
         in: destination.schema.model, schema: destination.schema, keepsColumns: keepsColumns)
 
-    /// True if both columns of a one-to-one relationship are copied as they stand in every turn; nil if in some turns only.
+    /// True if every mapping model copies both columns of a one-to-one relationship unchanged; nil if only some of them do.
     func keepsColumns(_ relationship: RelationshipDescription) -> Bool? {
         guard let inverse = relationship.inverseRelationship else { return false }
         var answers: Set<Bool> = []

@@ -60,9 +60,9 @@ final class ChainJournal {
                 guard isOver else {
                     throw MigrationError(
                         "resume.changed", .configuration,
-                        "An earlier run to this destination did not end, and this one differs from it: "
+                        "A run to this destination was interrupted, and this one differs from it: "
                             + differences.prefix(5).joined(separator: "; "),
-                        remedy: "Run the earlier command to go on, or give --restart to begin anew",
+                        remedy: "Run the earlier command again to resume it, or give --restart to begin anew",
                         context: .init(path: stores.path))
                 }
             } else if try DestinationPath.status(stores.journalPath) != nil {

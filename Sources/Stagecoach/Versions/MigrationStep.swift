@@ -90,9 +90,9 @@ struct ChainRun {
         if options.onInvalid == .reject { throw .init("each version's rules reject objects of their own") }
         if options.keys == .sequential { throw .init("objects get new keys") }
         if !options.passNames.isEmpty { throw .init("passes are asked for by the names of entity mappings") }
-        if appends { throw .init("objects are added to a store that stands") }
+        if appends { throw .init("objects are added to an existing store") }
         guard first.mappingModels.count == 1, second.mappingModels.count == 1 else {
-            throw .init("several mapping models run in turn")
+            throw .init("several mapping models run one after the other")
         }
         return try MappingComposition.compose(
             first.mappingModels[0], second.mappingModels[0], source: first.source.model,

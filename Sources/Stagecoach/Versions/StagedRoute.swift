@@ -97,7 +97,7 @@ struct StagedRoute {
                 guard seen.insert(checksum).inserted else {
                     throw MigrationError(
                         "staged.duplicateVersion", .configuration,
-                        "The version checksum \(checksum) stands in two places of the stages",
+                        "The version checksum \(checksum) occurs in two places of the stages",
                         remedy: "List each version once")
                 }
             }

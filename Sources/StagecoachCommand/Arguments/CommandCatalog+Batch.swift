@@ -10,7 +10,7 @@ extension CommandCatalog {
     private static let reportOfStores = OptionSpecification(
         "report", .file(endings: ReportFormat.endings), "FILE", isRepeatable: true,
         help:
-            "Write a report of all stores: NAME.html (a page that lists them), NAME.json or NAME.csv (a line a store). It takes the place of an earlier such report, and of no other file. May be given several times."
+            "Write a report of all stores: NAME.html (a page that lists them), NAME.json or NAME.csv (a line a store). It replaces an existing report of a batch, and no other file. May be given several times."
     )
 
     static let batch = CommandSpecification(
@@ -18,19 +18,19 @@ extension CommandCatalog {
         discussion: """
             MANIFEST lists the stores: a JSON object a line, or comma-separated values under a line of names. Each has
             source and destination, and may have model, from, mapping (a list, or paths separated by semicolons), report,
-            rejectFile and idMap, which stand in the place of the options. Its relative paths are relative to its own
-            folder. In its place STOREs may be named, by path or by a quoted pattern; --into says where they go.
+            rejectFile and idMap, which replace the options. Its relative paths are relative to its own folder. Instead
+            of it STOREs may be named, by path or by a quoted pattern; --into says where they go.
 
-            A store that fails does not stop the others. What became of each is a line of standard output, and of the
-            results file; the same command again passes over the stores that are done, as long as source, destination,
-            models and options are the same, and tries the others.
+            A store that fails does not stop the others. The result of each is a line of standard output, and of the
+            results file. The same command again skips the stores that are done, as long as source, destination, models
+            and options are the same, and tries the others.
 
-            The exit code is 0 where all stores are done, 65 where one failed, and 75 where the batch was interrupted or
-            the rest can be done by another run.
+            The exit code is 0 if all stores are done, 65 if one failed, and 75 if the batch was interrupted or the rest
+            can be done by another run.
             """,
         operands: ["MANIFEST|STORE"], repeatsLastOperand: true,
         options: [
-            .init("to", .text, "MODEL", help: "The model version to migrate to, where the manifest names none."),
+            .init("to", .text, "MODEL", help: "The model version to migrate to, if the manifest names none."),
             .init("into", .text, "FOLDER", help: "Where the destinations of STOREs go, by the names of the stores."),
             .init(
                 "jobs", letter: "j", .count(least: 1), "N",
@@ -38,12 +38,12 @@ extension CommandCatalog {
             .init(
                 "memory-limit", .size, "SIZE",
                 help:
-                    "Peak resident memory of all processes, as 256M or 2G. Left out: 256M a job, or three quarters of what the cgroup or Slurm allows where that is lower."
+                    "Peak resident memory of all processes, as 256M or 2G. Left out: 256M a job, or three quarters of the limit of the cgroup or of Slurm, whichever is lowest."
             ),
             .init(
                 "shard", .text, "I/N",
                 help:
-                    "Do every N-th store from the I-th on, counted from 0. Left out: what SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX says."
+                    "Do every N-th store from the I-th on, counted from 0. Left out: the share that SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX names."
             ),
             .init(
                 "results", .text, "FILE",
@@ -75,7 +75,7 @@ extension CommandCatalog {
     static let mergeReports = CommandSpecification(
         "merge-reports", summary: "Add up the results of a batch's shares",
         discussion: """
-            Reads the results files of batch and prints what became of all stores; of each store the latest line counts.
+            Reads the results files of batch and prints the results of all stores; for each store the latest line counts.
             The exit code is that of one batch of them all.
             """,
         operands: ["RESULTS"], repeatsLastOperand: true,

@@ -14,13 +14,13 @@ package enum CommandCatalog {
     static let unmappable = OptionSpecification(
         "unmappable", .choice(["refuse", "leave"]), "CHOICE",
         help:
-            "What becomes of properties that inference cannot map (another type, a to-many that became a to-one, a relationship that points to something else): refuse (the default), or leave (an attribute has its default value or none, a relationship is empty; each is named, and the values that stay behind are counted)."
+            "Properties that inference cannot map (another type, a to-many that became a to-one, a relationship to something else): refuse (the default), or leave (an attribute has its default value or none, a relationship is empty; each is named, and the values that stay behind are counted)."
     )
 
     static let repair = OptionSpecification(
         "repair", .flag,
         help:
-            "Read what a damaged store lacks as empty (a table) or nil (a column), where its metadata say which version wrote it; each is named and counted, and the store is not changed. Left out: such a store is refused."
+            "Read a missing table of a damaged store as empty, and a missing column as nil, if its metadata say which version wrote it. Each is named and counted, and the store is not changed. Left out: such a store is refused."
     )
 
     static let migrationOptions: [OptionSpecification] = [
@@ -33,12 +33,12 @@ package enum CommandCatalog {
         .init(
             "mapping", .text, "FILE", isRepeatable: true,
             help:
-                "The mapping model: JSON, .xcmappingmodel or .cdm. Given several times: those for the same two versions run in turn, and lookups reach the earlier ones; those for others lead from version to version, in any order, and what lies between is inferred; A..B=FILE says that FILE is for the versions A and B. Left out: inferred."
+                "The mapping model: JSON, .xcmappingmodel or .cdm. Given several times: those for the same two versions run one after the other, and lookups reach the previous ones; others lead from version to version, in any order, and missing steps are inferred; A..B=FILE says that FILE is for the versions A and B. Left out: inferred."
         ),
         .init(
             "via", .text, "VERSION", isRepeatable: true,
             help:
-                "Go through this version of the --to bundle, or this MODEL; given several times, in this order and through no other version. Left out: the way with the most of the given mapping models, then the fewest steps."
+                "Go through this version of the --to bundle, or this MODEL. Given several times: in this order, and through no other version. Left out: the way with the most of the given mapping models, then the fewest steps."
         ),
         unmappable,
         .init(
@@ -59,12 +59,12 @@ package enum CommandCatalog {
         .init(
             "passes", .text, "CUT",
             help:
-                "Cut the work into passes: a number, or names of entity mappings as \"A,B;C\". Tables are cut by key range where they are fewer. The result is the same. Left out: the planner decides."
+                "Cut the work into passes: a number, or names of entity mappings as \"A,B;C\". If there are fewer tables, they are cut by key range. The result is the same. Left out: the planner decides."
         ),
         .init(
             "plan", .text, "FILE",
             help:
-                "Run the plan that plan --save wrote: its passes and keys. Refused where stores, models, mapping models or options are not those that it was made for."
+                "Run a plan that plan --save wrote: its passes and keys. Refused if stores, models, mapping models or options have changed since."
         ),
         .init(
             "id-map", .text, "FILE",
@@ -73,30 +73,30 @@ package enum CommandCatalog {
         .init(
             "append", .flag,
             help:
-                "Add to the store that stands at DESTINATION, of the version given with --to. Where none stands, make it."
+                "Add to the existing store at DESTINATION, of the version given with --to. If there is none, make it."
         ),
         .init("dry-run", .flag, help: "Do everything but publish the destination."),
         .init(
             "restart", .flag,
-            help: "Begin anew where an earlier run to DESTINATION did not end, instead of going on from where it was."),
+            help: "Begin anew if a run to DESTINATION was interrupted, instead of resuming it."),
         .init(
             "strict-validation", .flag,
-            help: "Fail on values that break a rule which the source model already had."),
+            help: "Fail on values that break a rule that the source model had too."),
         .init(
             "on-invalid", .choice(["fail", "reject"]), "CHOICE",
             help:
-                "What becomes of objects that break the model's rules: fail (the first one ends the run) or reject (they are left out, and what needs them)."
+                "Objects that break the model's rules: fail (the first one ends the run) or reject (they are left out, and so are objects that need them)."
         ),
         .init(
             "reject-file", .text, "FILE",
             help: "With --on-invalid reject: write the rejected objects and why to a new file, a line of JSON each."),
         .init(
             "max-rejects", .count(least: 0), "N",
-            help: "With --on-invalid reject: fail where more objects are rejected. Left out: no limit."),
+            help: "With --on-invalid reject: fail if more objects are rejected. Left out: no limit."),
         .init(
             "on-loss", .choice(["warn", "refuse", "allow"]), "CHOICE",
             help:
-                "What becomes of data of SOURCE that no entity mapping takes along: warn (the default: it is named and counted; a migration that would give no object at all is refused), refuse (exit code 65, before anything is written), or allow."
+                "Data of SOURCE that no entity mapping reads: warn (the default: it is named and counted; a migration that would make no object at all is refused), refuse (exit code 65, before anything is written), or allow."
         ),
         .init(
             "external-threshold", .size, "SIZE",
@@ -106,17 +106,17 @@ package enum CommandCatalog {
         .init(
             "history", .choice(["auto", "keep", "drop"]), "CHOICE",
             help:
-                "What becomes of the source's persistent history: auto (the default: it is carried over where all keys and entity numbers are kept), keep (with the destination's entity numbers, where all keys are kept), or drop (who follows it begins anew; its tables are there, and empty)."
+                "The source's persistent history: auto (the default: it is carried over if all keys and entity numbers are kept), keep (with the destination's entity numbers, if all keys are kept), or drop (its tables are empty, and programs that follow it start over)."
         ),
         .init(
             "cloudkit", .choice(["refuse", "drop"]), "CHOICE",
             help:
-                "What becomes of a SOURCE that CloudKit mirrors: refuse (the default: exit code 65), or drop (the destination has no state of the sync and no history; the app's next start begins the sync anew, which may duplicate what is in the cloud)."
+                "A SOURCE that CloudKit mirrors: refuse (the default: exit code 65), or drop (the destination has no state of the sync and no history; the app's next start begins the sync anew, which may duplicate what is in the cloud)."
         ),
         .init(
             "unknown-hashes", .choice(["refuse", "omit"]), "CHOICE",
             help:
-                "What becomes of version hashes that only Core Data can compute, those of entities with attributes derived in an unknown form, or with composites in composites: refuse (the default; a compiled .momd states them, and so does a store given with --to), or omit (the store lacks them, and Core Data takes it for one of another version)."
+                "Version hashes that only Core Data can compute, of entities with attributes derived in an unknown form or with composites in composites: refuse (the default; a compiled .momd states them, and so does a store given with --to), or omit (the store lacks them, and Core Data takes it for one of another version)."
         ),
         repair,
         .init("new-uuid", .flag, help: "Give the destination a UUID of its own."),
@@ -129,7 +129,7 @@ package enum CommandCatalog {
         .init(
             "progress", .choice(["auto", "bar", "lines", "json", "none"]), "CHOICE",
             help:
-                "auto (on a terminal one line that is redrawn, elsewhere a line every ten seconds), bar (also on a terminal that says it is dumb), lines (a line every ten seconds), json (an object a line on standard error), or none."
+                "auto (on a terminal one line that is redrawn, elsewhere a line every ten seconds), bar (also on a dumb terminal), lines (a line every ten seconds), json (an object a line on standard error), or none."
         ),
         .init(
             "progress-file", .text, "FILE",
@@ -146,7 +146,7 @@ package enum CommandCatalog {
         .init(
             "reader", .choice(["pages", "sqlite"]), "CHOICE",
             help:
-                "How the source's rows are read: pages (faster; through SQLite where that is safer) or sqlite, to compare the two. The rows are the same."
+                "How the source's rows are read: pages (faster; through SQLite where pages cannot be read) or sqlite, to compare the two. The rows are the same."
         ),
     ]
 
@@ -154,11 +154,11 @@ package enum CommandCatalog {
         "migrate", summary: "Migrate a store to another model version",
         discussion: """
             Reads SOURCE, which is not changed by a byte, and writes a fresh store at DESTINATION, where nothing may
-            stand yet. A run that fails or is interrupted leaves no destination. With --append the store at DESTINATION
-            is added to, in one step at the end: until then, and after a failure, it is what it was.
+            exist yet. A run that fails or is interrupted leaves no destination. With --append it adds to the store at
+            DESTINATION, in one step at the end: until then, and after a failure, that store is unchanged.
 
-            A run that was killed, interrupted, or met a full disk is gone on with by the same command. Where an input or
-            an option that matters has changed meanwhile, the command says what, and --restart begins anew.
+            The same command resumes a run that was killed, interrupted, or met a full disk. If an input or an option
+            that matters has changed meanwhile, the command says which, and --restart begins anew.
 
             MODEL is an .xcdatamodel, an .xcdatamodeld or .momd (its current version), Bundle.xcdatamodeld:Version or
             Bundle.momd:Version, a .mom, or a store (its cached model).
@@ -198,9 +198,9 @@ package enum CommandCatalog {
     static let plan = CommandSpecification(
         "plan", summary: "Show the passes, tables and keys of a migration",
         discussion: """
-            Takes the arguments of migrate and prints which way each entity mapping takes and why, how each relationship
-            comes about, the passes, their tables, the keys of each, and what disk is needed. Nothing is written, neither
-            beside SOURCE nor beside DESTINATION.
+            Takes the arguments of migrate and prints which path each entity mapping takes and why, how the links of each
+            relationship are found, the passes, their tables, the keys of each, and the disk space that is needed. Nothing
+            is written, neither beside SOURCE nor beside DESTINATION.
 
             A saved plan may be reviewed, and its passes and the keys of its tables changed; migrate --plan runs it.
             """,
@@ -228,15 +228,15 @@ package enum CommandCatalog {
     static let check = CommandSpecification(
         "check", summary: "Count what breaks the new model's rules, without migrating",
         discussion: """
-            Takes the arguments of migrate, does all of its work on files of its own, policies included, and counts the
-            objects that break a rule of the destination model: by entity, property and rule, with the first ones' ids.
-            DESTINATION may be left out and is looked at with --append only, and even then not touched; nothing is
-            written, work files go to the folder for temporary files or to --work-dir and are removed.
+            Takes the arguments of migrate, does all of its work on temporary files, policies included, and counts the
+            objects that break a rule of the destination model: by entity, property and rule, with the first ids.
+            DESTINATION may be left out. It is read with --append only, and never changed. Work files go to the folder for
+            temporary files or to --work-dir and are removed.
 
             Data of SOURCE that the migration would leave behind is named and counted, too.
 
-            The exit code is 0 where a migration with the same arguments would fail neither for its objects' sake nor for
-            what it leaves behind (--on-loss), else 65.
+            The exit code is 0 if a migration with the same arguments would fail neither because of its objects nor because
+            of the data that it leaves behind (--on-loss), else 65.
             """,
         operands: ["SOURCE", "DESTINATION"], optionalOperands: 1,
         options: migrationOptions + [.init("json", .flag, help: "Print one JSON object.")],
@@ -268,8 +268,8 @@ package enum CommandCatalog {
         "convert", summary: "Write a mapping model of any form as JSON",
         discussion: """
             MAPPING is Xcode's .xcmappingmodel (or the xcmapping.xml in it), a compiled .cdm, or JSON. With the two models
-            everything is filled in. Without them, what only they tell is left open ("convertedFrom" in the JSON) until
-            the JSON is read with them; JSON that leaves out properties needs them.
+            everything is filled in. Without them, parts that depend on them are left open ("convertedFrom" in the JSON)
+            until the JSON is read with them. JSON that leaves out properties needs them.
             """,
         operands: ["MAPPING"],
         options: [
@@ -289,8 +289,8 @@ package enum CommandCatalog {
         "model", summary: "Write the model of a store as Xcode keeps it",
         discussion: """
             MODEL is a store (its cached model, as every SwiftData store has one), a compiled model (.mom, .momd,
-            Bundle.momd:Version) or a model of Xcode. What is written is read again with the same version hashes; parts
-            that Xcode's form has no place for are named on standard error. Nothing that exists is replaced.
+            Bundle.momd:Version) or a model of Xcode. The written model has the same version hashes. Parts for which
+            Xcode's form has no place are named on standard error. No existing file is replaced.
             """,
         operands: ["MODEL"],
         options: [
@@ -313,9 +313,9 @@ package enum CommandCatalog {
             Bundle.momd:Version) or a mapping model (.xcmappingmodel, .cdm, JSON). Nothing is changed.
 
             With --fidelity PATH is a store, and its tables, indexes and triggers, metadata, entity numbers and keys are
-            compared with what Core Data makes for its model. The exit code is 0 where all are equal, else 65. With --source the
-            store that it was migrated from is a second witness: names, indexes and triggers that stand there for the same
-            entities and relationships are better evidence than rules, and places where the two disagree are named.
+            compared with what Core Data makes for its model. The exit code is 0 if all are equal, else 65. With --source the
+            store from which it was migrated is a second witness: its names, indexes and triggers for the same entities and
+            relationships are better evidence than rules, and places where the two disagree are named.
             """,
         operands: ["PATH"],
         options: [
@@ -325,7 +325,7 @@ package enum CommandCatalog {
             .init(
                 "model", .text, "MODEL",
                 help:
-                    "An .xcdatamodeld or .momd: say which of its versions wrote the store, and how that is known. With --fidelity: the version that wrote it; left out: the store's cached model."
+                    "An .xcdatamodeld or .momd: say which of its versions wrote the store, and how that is known. With --fidelity: the version that wrote the store. Left out: the store's cached model."
             ),
             .init(
                 "source", .text, "STORE",

@@ -10,8 +10,8 @@ enum StoreGlob {
 
     /// Returns the entries for paths and patterns.
     ///
-    /// A store found by a pattern keeps its relative path below the pattern's first folder without a wildcard. A store given by
-    /// its path keeps only its name.
+    /// A store found by a pattern keeps its path below the folders before the pattern's first wildcard. A store given by its
+    /// path keeps only its name.
     ///
     /// - Throws: `batch.noStores` (66) for a pattern that finds nothing.
     static func entries(_ operands: [String], into folder: String) throws(MigrationError) -> [BatchEntry] {

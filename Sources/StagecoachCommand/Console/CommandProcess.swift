@@ -53,7 +53,7 @@ package enum CommandProcess {
                 case .stopping where isWorker, .atOnce where isWorker && isAsked: continue
                 case .stopping:
                     console.messages.write(
-                        "stagecoach: \(name): stopping where the run can be gone on from; a second signal stops at once\n"
+                        "stagecoach: \(name): stopping so that the run can be resumed; a second signal stops at once\n"
                     )
                 case .atOnce:
                     console.messages.write("stagecoach: \(name): stopped at once\n")

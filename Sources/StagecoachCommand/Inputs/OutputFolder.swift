@@ -1,9 +1,9 @@
 import Diagnostics
 import Foundation
 
-/// A new folder for a result: never one that stands there already.
+/// A new folder for a result; an existing folder is never used.
 enum OutputFolder {
-    /// Makes the folder with its files, synced. It gets its name when all of it is there; on failure nothing stays.
+    /// Makes the folder with its files, synced. It gets its name once it is complete. If that fails, nothing is left.
     ///
     /// - Parameter files: paths in the folder and contents.
     /// - Throws: `output.exists`, `output.folder`, `output.create` (73), `output.permission` (77), `output.io` (74).

@@ -69,7 +69,7 @@ enum ManualPage {
         page.section("FILES")
         page.item(
             ".NAME.stagecoach",
-            "The work directory of a run, beside the destination NAME: spill files and the store that is being built, and the journal. It is gone when the run ends, but where the same command can go on from it."
+            "The work directory of a run, beside the destination NAME: spill files and the store that is being built, and the journal. It is removed when the run ends, unless the same command can resume the run from it."
         )
         page.section("ENVIRONMENT")
         page.item("TERM", "With dumb, progress is not redrawn.")

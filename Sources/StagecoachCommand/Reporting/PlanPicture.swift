@@ -112,7 +112,7 @@ struct PlanPicture {
         findWays()
     }
 
-    // MARK: - What is drawn
+    // MARK: - Content
 
     private static func passes(of model: MigrationPlan.Model) -> [Pass] {
         let tables = Dictionary(model.tables.map { ($0.rootEntity, $0) }, uniquingKeysWith: { first, _ in first })
@@ -186,7 +186,7 @@ struct PlanPicture {
         return lines
     }
 
-    // MARK: - Where it is drawn
+    // MARK: - Layout
 
     private mutating func place() {
         var y = 4

@@ -19,7 +19,7 @@ struct PlanSection {
                 if model.isStaged {
                     body.element(
                         "p", ["class": "soft"],
-                        "Stages with barriers over all entity mappings: " + model.reasons.joined(separator: "; "))
+                        "Policy path: " + model.reasons.joined(separator: "; "))
                 }
                 body.element("div", ["class": "scroll picture", "tabindex": "0"]) { box in
                     PlanPicture(model).write(&box)

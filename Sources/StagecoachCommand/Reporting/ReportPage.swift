@@ -143,7 +143,7 @@ struct ReportPage {
                 }
                 let keys = report.keys.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
                 fact("Keys", keys.isEmpty ? "no objects" : keys.joined(separator: ", "))
-                fact("Passes", "\(report.passes), \(report.isStaged ? "stages with barriers" : "stages fused")")
+                fact("Passes", "\(report.passes), \(report.isStaged ? "policy path" : "row path")")
                 if report.mappingModels > 1 { fact("Mapping models", "\(report.mappingModels) in turn") }
                 if report.counts.links > 0 { fact("Links in join tables", Figures.count(report.counts.links)) }
                 if report.peakMemory > report.memoryLimit { fact("Memory", "above the limit") }

@@ -32,7 +32,8 @@ enum CheckWording {
         return lines.map(\.printable).joined(separator: "\n") + "\n"
     }
 
-    /// Rules that cannot be checked, what becomes of references that get no object, and of objects that a to-one relationship has no room for.
+    /// Returns a sentence for each rule that cannot be checked, for references that get no object, and for objects that a
+    /// to-one relationship has no room for.
     static func notes(_ report: CheckReport) -> [String] {
         (report.unevaluated ?? []) + (report.nilReferences ?? []).map(\.sentence)
             + (report.furtherObjects ?? []).map(\.sentence)

@@ -4,7 +4,7 @@ import Stagecoach
 /// carries the links.
 enum PlanGraph {
     /// Returns the graph. Solid arrows are looked up row by row, dashed ones are resolved over the whole table, double ones are
-    /// in a join table, dotted ones are logged by stages with barriers. A red arrow is deferred to a later pass.
+    /// in a join table, dotted ones are logged on the policy path. A red arrow is deferred to a later pass.
     static func text(_ outline: PlanOutline) -> String {
         var lines = [
             "digraph plan {", "  rankdir=RL;", "  compound=true;",

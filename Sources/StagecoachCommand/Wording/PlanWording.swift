@@ -45,10 +45,10 @@ enum PlanWording {
     static func text(_ model: MigrationPlan.Model) -> [String] {
         var lines: [String] = []
         if model.isStaged {
-            lines.append("  Stages with barriers over all entity mappings, because")
+            lines.append("  Policy path, because")
             lines += model.reasons.map { "    \($0)" }
         } else {
-            lines.append("  Rows, the three stages fused: no user code runs")
+            lines.append("  Row path: no user code runs")
         }
         if let resume = model.resume { lines.append("  \(resume)") }
         for mapping in model.entityMappings {

@@ -38,7 +38,7 @@ enum SummaryWording {
             ["model", Versions.text(result.sourceVersion, result.destinationVersion)],
             ["mapping", result.mapping ?? "inferred"],
             ["keys", keys.isEmpty ? "no objects" : keys],
-            ["passes", "\(report.passes), \(report.isStaged ? "stages with barriers" : "stages fused")"],
+            ["passes", "\(report.passes), \(report.isStaged ? "policy path" : "row path")"],
             ["time", "\(Figures.duration(report.seconds)), \(Figures.duration(report.processorSeconds)) of processor"],
             [
                 "peak memory",

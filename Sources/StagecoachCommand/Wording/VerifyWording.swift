@@ -103,7 +103,7 @@ enum VerifyWording {
         }
         if compared.takenForRejected > 0 {
             parts.append(
-                "\(Figures.count(compared.takenForRejected)) that are not there were taken for rejected, as no reject file names them"
+                "\(Figures.count(compared.takenForRejected)) that are missing were taken for rejected, as no reject file names them"
             )
         }
         let wholes = Set(report.mappings.map(\.name) + ["all objects"])

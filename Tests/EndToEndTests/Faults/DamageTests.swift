@@ -5,8 +5,8 @@ import Testing
 /// The built command is killed, and what it left is damaged by somebody else: it is never refused, and what it ends with is the
 /// result of an unbroken run.
 ///
-/// `STAGECOACH_DAMAGES=200` tries so many for each fixture, `STAGECOACH_SEED` others, `STAGECOACH_FAULT_SCENES=append,chain` those
-/// migrations only.
+/// `STAGECOACH_DAMAGES=200` tries so many for each fixture, `STAGECOACH_SEED` others, `STAGECOACH_FAULT_SCENES=append,chain`
+/// those migrations only.
 @Suite(
     "Faults: a killed run's work, damaged by a third hand", .serialized,
     .enabled(

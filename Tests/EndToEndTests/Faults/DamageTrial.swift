@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// One migration that is killed, and whose work somebody else then damages: the same command goes on or begins anew, and ends
-/// with what an unbroken run leaves.
+/// One migration that is killed and whose files are then damaged. The same command resumes or begins anew, and ends with the
+/// result of an undisturbed run.
 struct DamageTrial {
     /// A way to damage a file.
     enum Deed: String, CaseIterable {
@@ -22,12 +22,12 @@ struct DamageTrial {
     /// Says which file is damaged, where and in which way.
     let seed: UInt64
 
-    /// What came of it.
+    /// The result of a trial.
     struct Outcome {
         var problems: [String] = []
         /// Files that were damaged.
         var files: [String] = []
-        /// Whether the run began anew.
+        /// True if the run began anew.
         var isAnew = false
     }
 

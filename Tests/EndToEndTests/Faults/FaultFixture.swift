@@ -12,11 +12,11 @@ final class FaultFixture: Sendable {
     let arguments: [String]
     /// The folder that trials copy.
     let template: TemporaryFolder
-    /// What stands in `out` before, by path.
+    /// The files in `out` before the run, by path.
     let before: [String: Data]
-    /// Rows of the store that stands there before; nil where none does.
+    /// The rows of the store at the destination before the run; nil if there is none.
     let rowsBefore: StoreImage?
-    /// What an unbroken run leaves.
+    /// The result of an undisturbed run.
     let after: FaultResult
     /// Calls that an unbroken run makes on the folder's files, by kind.
     let calls: [String: Int]
@@ -58,9 +58,9 @@ final class FaultFixture: Sendable {
     }
 }
 
-/// What a run leaves in the folder of results: the store's rows and schema, every other file's bytes.
+/// The files that a run leaves in the folder of results: the store's rows and schema, and the bytes of every other file.
 struct FaultResult: Equatable, Sendable {
-    /// Nil where there is no destination.
+    /// Nil if there is no destination.
     let store: StoreImage?
     /// Reports hold times and are left out.
     let files: [String: Data]
@@ -84,7 +84,7 @@ struct FaultResult: Equatable, Sendable {
         try CommandBinary.contents(of: folder).filter { !isUnfinished($0.key) && $0.key != "report.json" }
     }
 
-    /// Whether a path belongs to a work directory or is a result that has not got its name.
+    /// Tells whether a path belongs to a work directory, or to a result that has not got its final name.
     static func isUnfinished(_ path: String) -> Bool {
         let first = path.prefix { $0 != "/" }
         return first.hasPrefix(".")

@@ -2,11 +2,11 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// What the preloaded library wrote down.
+/// The report of the preloaded library.
 struct FaultReport {
     /// Calls by kind, and `all`.
     var counts: [String: Int] = [:]
-    /// The first call that failed: its number, kind and file; nil where none did.
+    /// The first call that failed: its number, kind and file; nil if none did.
     var fired: String?
     /// Peak resident memory in KiB.
     var peak = 0
@@ -27,7 +27,7 @@ struct FaultReport {
 
 /// A copy of a fixture's folder, in which the command runs.
 final class FaultFolder {
-    /// How a run ended.
+    /// The ending of a run.
     struct Run {
         let code: Int32
         let output: String
@@ -41,8 +41,8 @@ final class FaultFolder {
         .appendingPathComponent("libFaultInjector.so").path
     /// `STAGECOACH_COMMAND` names another command, as one built for release.
     static let command = ProcessInfo.processInfo.environment["STAGECOACH_COMMAND"] ?? CommandBinary.path
-    /// Whether the command goes on with a run that did not end: then it keeps the work directory of one that failed, and
-    /// ends well where one was killed after it had published.
+    /// True if the command can resume an interrupted run. It then keeps the work directory of a failed run, and ends well if a
+    /// run was killed after it had published.
     static let resumes: Bool = {
         guard let outcome = try? CommandBinary.run(["migrate", "--help"]) else { return false }
         return outcome.output.contains("--restart")
@@ -84,7 +84,7 @@ final class FaultFolder {
         environment["LD_PRELOAD"] = Self.injector
         environment["TMPDIR"] = path("tmp")
         if Instrumentation.isSanitized {
-            // What is preloaded would be preloaded into the program that names the places of leaks.
+            // A preloaded library would be preloaded into the program that names the places of leaks too.
             let asked = ProcessInfo.processInfo.environment["ASAN_OPTIONS"].map { $0 + ":" } ?? ""
             environment["ASAN_OPTIONS"] = asked + "detect_leaks=0"
         }

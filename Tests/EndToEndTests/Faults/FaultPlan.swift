@@ -1,6 +1,6 @@
 import TestSupport
 
-/// What goes wrong in a trial, in a line of text that a failure prints and `STAGECOACH_FAULT` takes.
+/// The fault of one trial, as a line of text that a failure prints and `STAGECOACH_FAULT` takes.
 ///
 ///     append kill all 120,77     the run is killed at its 120th call on a file, the next one at its 77th
 ///     append torn write 9        killed halfway through the 9th write
@@ -14,7 +14,7 @@ struct FaultPlan: CustomStringConvertible, Sendable {
     let kinds: String
     /// Numbers of calls: one a run. 0: none.
     let at: [Int]
-    /// Whether all calls from there on fail.
+    /// True if all later calls fail too.
     let lasts: Bool
 
     init(deed: String, seed: UInt64 = 0, kinds: String, at: [Int], lasts: Bool = false) {
@@ -25,7 +25,7 @@ struct FaultPlan: CustomStringConvertible, Sendable {
         self.lasts = lasts
     }
 
-    /// Reads the text without the fixture's name; nil where it is none.
+    /// Reads the text without the fixture's name; nil if it is none.
     init?(_ words: [Substring]) {
         guard words.count == 3 else { return nil }
         let deed = words[0].split(separator: "/")
@@ -41,9 +41,9 @@ struct FaultPlan: CustomStringConvertible, Sendable {
         return "\(name) \(kinds) \(at.map(String.init).joined(separator: ","))\(lasts ? "+" : "")"
     }
 
-    /// Whether the process dies of it.
+    /// True if the process dies of the fault.
     var kills: Bool { ["kill", "torn", "power"].contains(deed) }
-    /// Whether a careful program does not even notice.
+    /// True if a careful program does not notice the fault.
     var isHarmless: Bool {
         deed == "short" || deed == "EINTR" && ["open", "read", "write", "truncate"].contains(kinds)
     }
@@ -58,7 +58,7 @@ struct FaultPlan: CustomStringConvertible, Sendable {
 }
 
 extension FaultPlan {
-    /// Which calls fail in which ways.
+    /// The errors that each kind of call may return.
     private static let errors: [(kinds: String, deeds: [String])] = [
         ("read", ["EIO", "EINTR", "short"]), ("write", ["EIO", "ENOSPC", "EDQUOT", "EINTR", "short"]),
         ("open", ["EIO", "EINTR"]), ("create", ["ENOSPC", "EDQUOT", "EIO"]),

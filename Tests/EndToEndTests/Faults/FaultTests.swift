@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The built command is killed, starved and cut off from its disk, and everything that DESIGN promises must hold:
+/// The built command is killed, starved and cut off from its disk, and all promises of Guarantees.md must hold:
 /// the destination is the old one or the whole new one, the source is untouched, the error is named, nothing is left but
 /// the work directory, and the same command then succeeds.
 ///
@@ -74,7 +74,7 @@ struct FaultTests {
                 + "\(Int(Date().timeIntervalSince(start))) s")
     }
 
-    /// What was appended is published before the run cleans up; a run that is killed there must not append it again.
+    /// An append is published before the run cleans up. If the run is killed there, it must not be appended again.
     @Test(
         "An append that dies at any of its last calls is appended once",
         .enabled(if: environment["STAGECOACH_FAULT"] == nil && asked == nil), arguments: ["kill", "power"])
@@ -88,7 +88,7 @@ struct FaultTests {
         }
     }
 
-    /// What was made in the destination's folder before the journal named it stayed there.
+    /// Files that were made in the destination's folder before the journal named them used to stay there.
     @Test(
         "A journal of external data that cannot be written leaves nothing beside the destination",
         .enabled(if: environment["STAGECOACH_FAULT"] == nil && asked == nil), arguments: ["EIO", "ENOSPC"])
@@ -101,7 +101,7 @@ struct FaultTests {
         }
     }
 
-    /// What was published of it could not be taken back where it was unknown which name it has.
+    /// Published external data could not be taken back if it was unknown which name it had.
     @Test(
         "External data is taken back where nothing can be looked up any more",
         .enabled(if: environment["STAGECOACH_FAULT"] == nil && asked == nil))
@@ -115,8 +115,8 @@ struct FaultTests {
         }
     }
 
-    /// What was published of it stayed where its journal could not be opened again, and an append whose folder could not be
-    /// synced lost the store that it was to be gone on from.
+    /// Published external data stayed if its journal could not be opened again, and an append whose folder could not be synced
+    /// lost the store from which it was to be resumed.
     @Test(
         "What was published is taken back where no file can be opened, or no folder synced, any more",
         .enabled(if: environment["STAGECOACH_FAULT"] == nil && asked == nil),

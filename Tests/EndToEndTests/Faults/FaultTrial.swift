@@ -7,15 +7,15 @@ struct FaultTrial {
     let fixture: FaultFixture
     let plan: FaultPlan
 
-    /// What came of it.
+    /// The result of a trial.
     struct Outcome {
-        /// What is not as promised; nothing where all is well.
+        /// The broken promises; empty if all hold.
         var problems: [String] = []
         /// Processes that died.
         var kills = 0
         /// Calls that failed.
         var faults = 0
-        /// Whether the command ended well although a call failed.
+        /// True if the command ended well although a call failed.
         var isSurvived = false
     }
 
@@ -35,12 +35,12 @@ struct FaultTrial {
             try checkUntouched(folder, inputs, into: &outcome.problems)
             // A run that ended well is not run again, nor one that was killed when nothing was left to do.
             if state.isDone || run.code == 0 { return outcome }
-            // Who does not know of the run before finds its results in the way.
+            // A command that does not know of the previous run finds its results in the way.
             if !FaultFolder.resumes, state.isNew || !state.isOld { return outcome }
         }
         let run = try folder.run(plan: FaultPlan(deed: "EIO", kinds: "all", at: [0]))
         let state = try State(folder, fixture)
-        // After the journal is gone a run is over: the same command finds a destination that stands, and clears the rest.
+        // Once the journal is gone, the run is over: the same command finds an existing destination, and clears the rest.
         let isOver = run.code == 73 && state.isDone && run.messages.contains(" exists already")
         if run.code != 0, !isOver { outcome.problems.append("the same command again: \(run.code) \(run.messages)") }
         if !state.isDone {
@@ -50,7 +50,7 @@ struct FaultTrial {
         return outcome
     }
 
-    /// What a run left in the folder of results.
+    /// The folder of results after a run.
     private struct State {
         let result: FaultResult
         let isOld: Bool
@@ -76,7 +76,7 @@ struct FaultTrial {
             }
             let files = try FaultResult.files(in: out)
             let hasLog = fixture.before.keys.contains { $0.hasSuffix("-wal") }
-            // What a store's own -wal holds may have been brought into its main file.
+            // The contents of a store's own -wal may have been brought into its main file.
             isOld =
                 hasLog
                 ? result.store == fixture.rowsBefore && result.files.allSatisfy { Self.isLog($0.key) }
@@ -114,7 +114,7 @@ struct FaultTrial {
         }
         if run.code == 0 {
             if !state.isNew { problem("success without the result") }
-            // What cannot be removed stays.
+            // Files that cannot be removed stay.
             if !state.unfinished.isEmpty, !cannotRemove { problem("success leaves \(state.unfinished)") }
             return
         }
@@ -123,7 +123,7 @@ struct FaultTrial {
         checkMessage(run, folder, problem)
     }
 
-    /// Whether files stay because they cannot be removed.
+    /// True if files stay because they cannot be removed.
     private var cannotRemove: Bool { plan.kinds == "unlink" || plan.kinds == "disk" || plan.kinds == "all" }
 
     /// Exit codes that a failed call may end in.

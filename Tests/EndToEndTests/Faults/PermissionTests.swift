@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What a run makes can be read by nobody who may not read its source: destinations, external data, work files, rejects, id maps,
-/// reports.
+/// Files that a run makes can be read only by users who may read its source: destinations, external data, work files, rejects,
+/// id maps, reports.
 @Suite(
     "Permissions: private stays private",
     .enabled(
@@ -58,7 +58,7 @@ struct PermissionTests {
         }
     }
 
-    @Test("Work files of a killed run, and what it makes when it goes on", arguments: names)
+    @Test("Work files of a killed run, and the results of the resumed one", arguments: names)
     func work(name: String) throws {
         let fixture = try #require(try FaultFixture.makers.first { $0.name == name }?.make())
         let all = try #require(fixture.calls["all"])

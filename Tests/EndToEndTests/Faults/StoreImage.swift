@@ -1,7 +1,7 @@
 import CSQLite
 import CoreDataStore
 
-/// What a store says, whatever its pages: its schema's statements and every table's rows.
+/// The contents of a store, whatever its pages: its schema's statements and every table's rows.
 struct StoreImage: Equatable, Sendable {
     /// Statements by name.
     let schema: [String: String]

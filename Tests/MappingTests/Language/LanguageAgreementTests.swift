@@ -16,7 +16,7 @@ import Testing
 struct LanguageAgreementTests {
     struct Generator {
         var random: SeededGenerator
-        /// What key paths begin with.
+        /// The beginning of key paths.
         var root = "$source."
         var allowsNil = true
 
@@ -244,7 +244,7 @@ struct LanguageAgreementTests {
         #expect(passed > 500)
     }
 
-    @Test("agree on random filters over rows with nil where the evaluator follows SQL, too")
+    @Test("agree on random filters over rows with nil if the evaluator follows SQL, too")
     func filtersWithNil() throws {
         let environment = ProcessInfo.processInfo.environment
         let seed = RandomSeeds.first

@@ -26,7 +26,7 @@ enum LanguageFixture {
         let key: String
     }
 
-    /// What `$manager` and `$entityPolicy` are.
+    /// The value of `$manager` and of `$entityPolicy`.
     final class Functions: NSObject, ExpressionFunctions {
         struct Refusal: Error, Equatable {}
 
@@ -46,7 +46,7 @@ enum LanguageFixture {
         }
     }
 
-    /// What `$manager.sourceContext` is.
+    /// The value of `$manager.sourceContext`.
     final class Context: NSObject, ExpressionFetching {
         func fetchForExpression(request: Any?, countOnly: Bool) throws -> Any? {
             countOnly ? 2 : ["fetched", "\(request ?? "nil")"]

@@ -40,7 +40,7 @@ struct LanguageCase: Sendable, CustomTestStringConvertible {
         return lines
     }
 
-    /// What the text is as a predicate, in each of the forms that a predicate is evaluated in.
+    /// Returns the text's value as a predicate, in each of the forms in which a predicate is evaluated.
     private func predicateValues() throws -> [(form: String, value: Bool)] {
         let source = LanguageFixture.employee()
         let variables = LanguageFixture.variables(source)

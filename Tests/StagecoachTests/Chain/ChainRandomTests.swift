@@ -25,7 +25,7 @@ struct ChainRandomTests {
         #expect(try differences(try RandomChain(seed: seed, hasMappings: true)) == [])
     }
 
-    /// What differs between a fused chain's result and that of its steps one by one.
+    /// Returns the differences between a fused chain's result and that of its steps one by one.
     private func differences(_ chain: RandomChain) throws -> [String] {
         var steps: [MigrationStep] = []
         for (index, explicit) in chain.mappings.enumerated() {

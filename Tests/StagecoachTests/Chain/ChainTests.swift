@@ -165,7 +165,7 @@ struct ChainTests {
         #expect(try rows(folder.file("new.sqlite"), "SELECT count(*) FROM ZA") == ["0"])
     }
 
-    @Test("A destination that stands is refused before the first step")
+    @Test("An existing destination is refused before the first step")
     func standing() throws {
         let versions = try Self.versions()
         let folder = try TemporaryFolder()

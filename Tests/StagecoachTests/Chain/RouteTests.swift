@@ -51,7 +51,7 @@ struct RouteTests {
         }
     }
 
-    @Test("One step where it can be inferred, mapping models in any order, inference between, versions by --via")
+    @Test("One step if it can be inferred, mapping models in any order, inference between, versions by --via")
     func ways() throws {
         let fixture = try Fixture(ChainTests.versions())
         #expect(try names(fixture.route(1, 4)) == ["4"])
@@ -128,7 +128,7 @@ struct RouteTests {
         #expect(elsewhere.code == "chain.mappingElsewhere", "\(elsewhere)")
     }
 
-    @Test("What the hint for a mapping model of several pairs says can be followed")
+    @Test("The hint for a mapping model of several pairs can be followed")
     func hint() throws {
         let fixture = try Fixture(ChainTests.versions())
         let path = fixture.folder.file("vague.json")

@@ -76,7 +76,7 @@ struct StagedMigrationManagerTests {
                 == ["new.sqlite", "old.sqlite"])
     }
 
-    @Test("What the last handler changes is checked by the model's rules, and a handler's error ends the run as it is")
+    @Test("The last handler's changes are checked by the model's rules, and a handler's error ends the run unchanged")
     func lastHandler() throws {
         let fixture = try Fixture()
         let custom = NSCustomMigrationStage(

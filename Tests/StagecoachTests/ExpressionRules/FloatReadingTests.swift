@@ -84,7 +84,7 @@ struct FloatReadingTests {
         #expect(try trial.verify().isEqual)
     }
 
-    @Test("Numbers that are one Float count once where equal values do")
+    @Test("Numbers that are one Float count once if equal values do")
     func distinctValues() throws {
         let trial = try ExpressionTrial(
             old: [], new: [attribute("compiled", .integer64), attribute("evaluated", .integer64)], rows: [[:]],

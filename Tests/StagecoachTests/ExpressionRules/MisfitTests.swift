@@ -127,7 +127,7 @@ struct MisfitTests {
         }
     }
 
-    @Test("Names are wrong whoever evaluates them")
+    @Test("Wrong names are refused, even if there are no rows")
     func names() throws {
         for expression in ["$source.nope", "$nope", "CAST($source.s, 'Nope')", "$source.kids.n == 1"] {
             let trial = try Self.trial(rows: [], ["s": expression])

@@ -5,7 +5,7 @@ import Stagecoach
 import TestSupport
 import Testing
 
-@Suite("What is left behind where policies run")
+@Suite("Data left behind on the policy path")
 struct LeftBehindPolicyTests {
     private func words(_ manager: MigrationManager) -> [String] {
         (manager.report?.leftBehind?.lines ?? []).map(\.sentence)

@@ -123,7 +123,7 @@ struct LeftBehindRandomTests {
             let count = (line.values ?? 0) + (line.links ?? 0)
             if count > 0 { counted[line.name, default: 0] += count }
         }
-        // What is read, and what is in the account, is all that there is.
+        // The values that are read and those in the account add up to all that the source has.
         #expect(counted == expected.filter { $0.key != "" && $0.value > 0 }, comment)
         #expect((left?.values ?? 0) + (left?.links ?? 0) == counted.values.reduce(0, +), comment)
     }

@@ -8,7 +8,7 @@ import Stagecoach
 import TestSupport
 import Testing
 
-@Suite("What is left behind is named and counted")
+@Suite("Data left behind is named and counted")
 struct LeftBehindTests {
     /// A source model, a destination model, a source, and where it goes.
     private struct Fixture {

@@ -71,7 +71,7 @@ struct FunctionTests {
         #expect(throws: FunctionStop.anonymous) { try policy.call(selector: "shout:", arguments: ["Anon"]) }
     }
 
-    @Test("Superclasses' functions are inherited, whatever order they were registered in")
+    @Test("Superclasses' functions are inherited in any order of registration")
     func inheritance() throws {
         let registry = PolicyRegistry()
         registry.register(InheritingPolicy.self)

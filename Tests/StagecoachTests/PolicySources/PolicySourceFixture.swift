@@ -92,7 +92,7 @@ struct PolicySourceFixture {
 
     /// Migrates with a policy of the books.
     ///
-    /// - Parameter registering: false where the test has registered the class with functions.
+    /// - Parameter registering: false if the test has registered the class with functions.
     func run(_ policy: NSEntityMigrationPolicy.Type?, registering: Bool = true) throws -> ReferenceStore {
         books?.entityMigrationPolicyClassName = policy.map { "Library.\($0)" }
         if let policy, registering { manager.policies.register(policy) }

@@ -26,7 +26,7 @@ import Testing
 // objectID, uriRepresentation, persistentStoreCoordinator                 identity
 // object(with:), existingObject(with:), sourceContext                     identity
 // @objc functions of expressions                                          functions
-@Suite("What real policies use, written as people write it")
+@Suite("Real policies' calls, written as people write them")
 struct PolicySourceTests {
     @Test("Calling super and changing what it made")
     func superclass() throws {

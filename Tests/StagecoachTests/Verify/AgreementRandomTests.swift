@@ -84,7 +84,7 @@ private final class AgreementFixture: CustomStringConvertible {
         try migration.otherStore().write(path: second)
     }
 
-    /// The mapping model as its JSON file reads; nil where it is refused there.
+    /// The mapping model as its JSON file reads; nil if it is refused there.
     private static func written(_ mapping: MappingModel, _ migration: RandomMigration) -> MappingModel? {
         guard let text = try? mapping.json() else { return nil }
         return try? MappingModel.reading(
@@ -107,7 +107,7 @@ private final class AgreementFixture: CustomStringConvertible {
 
     /// Makes the store that is appended to.
     ///
-    /// - Returns: false where it cannot be made.
+    /// - Returns: false if it cannot be made.
     func makeBase() throws -> Bool {
         do { try migration(first, appends: false).run() } catch is MigrationError { return false }
         guard !hasCache else { return true }
@@ -117,7 +117,7 @@ private final class AgreementFixture: CustomStringConvertible {
         return true
     }
 
-    /// What does not agree, a line each.
+    /// Returns the disagreements, one line each.
     func differences(_ source: String, appends: Bool) throws -> [String] {
         let migration = migration(source, appends: appends)
         let expected = ReferenceMigrator(

@@ -8,7 +8,7 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// What a verification claims: nothing wrong where nothing is, and no more than it compared.
+/// The claims of a verification: no error if there is none, and no more than it compared.
 @Suite("Claims of a verification") struct VerificationClaimTests {
     private static func options(_ change: (inout MigrationOptions) -> Void = { _ in }) -> MigrationOptions {
         var options = MigrationOptions()
@@ -195,7 +195,7 @@ import Testing
             #expect(report.compared.recomputed == 24 && report.compared.passedOver == 44)
             #expect(report.isComplete == isTold)
         }
-        // What is wrong of the new objects is found all the same.
+        // Errors of the new objects are found all the same.
         let connection = try Connection(path: fixture.destinationPath, flags: SQLITE_OPEN_READWRITE)
         try connection.execute("UPDATE ZBOOK SET ZHEADING = 'wrong' WHERE Z_PK = 70")
         try connection.close()

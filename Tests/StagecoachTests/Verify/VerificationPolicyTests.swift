@@ -8,7 +8,7 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// What a verification says of objects that policies make, and what it finds where the policies run again.
+/// Verification of objects that policies make, without and with a second run of the policies.
 @Suite("Verification of what policies make") struct VerificationPolicyTests {
     /// Splits a name, gives each person a badge, and links the two.
     private final class PersonPolicy: EntityMigrationPolicy {
@@ -150,7 +150,7 @@ import Testing
         ),
     ]
 
-    @Test("Damage of what a policy made is found where the policies run again", arguments: damages)
+    @Test("Damage to a policy's results is found if the policies run again", arguments: damages)
     func damaged(sql: String, expected: String) throws {
         let fixture = try Fixture()
         try fixture.change(sql)

@@ -17,7 +17,7 @@ import Testing
         "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < \(rows)) SELECT count(*) FROM c"
     }
 
-    @Test("It has a total before it compares, and ends with all of it")
+    @Test("The progress has a total before the comparison, and reaches it at the end")
     func total() throws {
         let store = try VerificationStore()
         let migration = store.migration(to: store.destinationPath, store.options)
@@ -72,7 +72,7 @@ import Testing
         #expect(throws: Wish.self) { try progress.part(10) { try connection.integer(count(.max)) } }
     }
 
-    @Test("What goes wrong without a wish to stop stays what it is")
+    @Test("An error without a wish to stop is thrown unchanged")
     func otherErrors() throws {
         let progress = VerificationProgress(ProgressCounter(), cancellation: CancellationFlag())
         progress.begin(rows: 1)

@@ -5,14 +5,14 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// What migrate makes is equal: random migrations, by one mapping model and several, with rejects, and real stores.
-@Suite("Verification finds nothing where nothing is wrong")
+/// Verification finds migrated stores equal: random ones, by one mapping model and several, with rejects, and real stores.
+@Suite("Verification of correct migrations finds no difference")
 struct VerificationRandomTests {
     static let seeds = RandomSeeds.seeds(25)
 
     /// Migrates and verifies.
     ///
-    /// - Returns: the differences; empty where the migration is refused.
+    /// - Returns: the differences; empty if the migration is refused.
     private static func differences(_ migration: Migration) throws -> [String] {
         do { try migration.run() } catch let error as MigrationError where error.category != .internal { return [] }
         let report = try StoreVerification(migration).run()

@@ -124,7 +124,7 @@ struct VerificationTests {
             kind: .schema),
     ]
 
-    @Test("What migrate made is equal, with kept and with new keys", arguments: [KeyChoice.auto, .sequential])
+    @Test("A migrated store is equal, with kept and with new keys", arguments: [KeyChoice.auto, .sequential])
     func clean(keys: KeyChoice) throws {
         let store = try VerificationStore(keys: keys)
         var options = store.options
@@ -202,7 +202,7 @@ struct VerificationTests {
         }
     }
 
-    @Test("A property's checksums differ where one of its values does, and nowhere else")
+    @Test("A property's checksums differ only if one of its values does")
     func checksums() throws {
         let store = try VerificationStore()
         let report = try store.verify(try store.copy(changedBy: "UPDATE ZBOOK SET ZTITLE = 'x' WHERE Z_PK IN (3, 4)"))

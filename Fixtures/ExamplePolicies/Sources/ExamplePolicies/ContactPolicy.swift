@@ -4,7 +4,7 @@ import Stagecoach
 final class ContactPolicy: NSEntityMigrationPolicy, ResumablePolicy {
     /// Company objects by name: each company is made once.
     private var companies: [String: NSManagedObject] = [:]
-    /// Those that a run made which was killed, until they are asked for.
+    /// The company objects of a killed run, until they are asked for.
     private var earlier: [String: URL] = [:]
 
     override func createDestinationInstances(

@@ -10,7 +10,7 @@ extension ExpressionCheck {
             let found = try kind(of: value)
             if !found.mayBeNumber {
                 try mistyped(
-                    "\(found.label) stands where a predicate is expected", at: Self.text(value),
+                    "\(found.label) is used where a predicate is expected", at: Self.text(value),
                     remedy: "Compare it with something")
             }
         case .comparison(let modifier, let left, let sign, let right, let options):

@@ -25,7 +25,7 @@ extension ExpressionEvaluator {
             if value.isNull { return false }
             guard value.isNumber else {
                 throw ProgramFault.type(
-                    "a value of type \(value.label) stands where a predicate is expected",
+                    "a value of type \(value.label) is used where a predicate is expected",
                     remedy: "Compare it with something")
             }
             return value.real != 0

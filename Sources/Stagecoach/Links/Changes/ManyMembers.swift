@@ -4,8 +4,8 @@ import SpillStorage
 /// The members that a lookup finds for one owner, sorted out of core because there are too many to hold in memory
 /// (``MigrationOptions/heldMembers``).
 ///
-/// The result equals that of a list in memory. Each member occurs once, where it was found first. The order is that of their
-/// copied places or that in which they were found; if the argument has no order, it is that of their keys.
+/// The result equals that of a list in memory. Each member occurs once, at the place of its first find. The order is that of
+/// their copied places or that in which they were found; if the argument has no order, it is that of their keys.
 final class ManyMembers {
     /// The words of a record: member, the number of its finding, its Z_ENT, the two words of its place.
     private let byKey: RecordSorter
