@@ -28,17 +28,6 @@ public typealias NSAttributeType = AttributeType
 /// Core Data's name of ``DeleteRule``.
 public typealias NSDeleteRule = DeleteRule
 
-/// Core Data's name of ``StagedMigrationManager``.
-public typealias NSStagedMigrationManager = StagedMigrationManager
-/// Core Data's name of ``MigrationStage``.
-public typealias NSMigrationStage = MigrationStage
-/// Core Data's name of ``LightweightMigrationStage``.
-public typealias NSLightweightMigrationStage = LightweightMigrationStage
-/// Core Data's name of ``CustomMigrationStage``.
-public typealias NSCustomMigrationStage = CustomMigrationStage
-/// Core Data's name of ``ManagedObjectModelReference``.
-public typealias NSManagedObjectModelReference = ManagedObjectModelReference
-
 /// Core Data's name of ``EntityMigrationPolicy``.
 public typealias NSEntityMigrationPolicy = EntityMigrationPolicy
 /// Core Data's name of ``MigrationManager``.

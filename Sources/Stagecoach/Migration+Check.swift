@@ -152,21 +152,22 @@ extension Migration {
         let archive = archive ?? AssociationArchive(directory: area.spills)
         let known = archive.mark
         defer { archive.goBack(to: known) }
-        let session = session(prepared, existing, area, archive)
-        session.external = try externalFiles(session, existing, area, carries: false)
-        session.earlierObjects = try link?.idMap.map { path throws(MigrationError) in try PreviousStepIDMap(path: path)
-        }
+        let run = migrationRun(prepared, existing, area)
+        let external = try externalFiles(run, existing, area, carries: false)
         progress.expect(rows: try prepared.expectedRows())
         let count = CheckCount(source: sourcePath)
         count.report.repairs = prepared.plan.repairs
         count.report.unevaluated = prepared.plan.unevaluated.isEmpty ? nil : prepared.plan.unevaluated
         count.report.ranPolicies = prepared.mappings.contains { $0.hasPolicy && $0.mapping.hasPolicy }
-        _ = try load(session, prepared: prepared, existing: existing, area: area, mode: .check(count))
+        _ = try StoreLoad(
+            self, prepared, PreviousModels(run, archive: archive, existing: existing), external, existing: existing,
+            area: area, checkpoints: nil, earlierObjects: try previousStepIDs(), mode: .check(count)
+        ).load()
         count.report.sourceObjects = prepared.census.total
         count.report.leftBehind = try leftBehind(prepared)
         try prepared.source.checkUnchanged()
         progress.begin(.done)
-        count.add(session.counts)
+        count.add(run.tally.counts)
         return count.sorted
     }
 
@@ -191,16 +192,16 @@ final class CheckCount {
     init(source: String) { report = CheckReport(source: source) }
 
     /// Adds the findings of one mapping model's load.
-    func add(_ load: OptimisticLoad, _ session: MigrationSession, _ mappings: [PlannedMapping]) throws {
+    func add(_ load: OptimisticLoad, _ modelRun: ModelRun, _ mappings: [PlannedMapping]) throws {
         report.objects += load.made
         report.rejectedObjects += load.rejectedObjects
-        if session.validation.brokeRuleOfSource { report.excuse = report.excuse ?? session.validation.excuse }
-        if session.validation.brokenEarlier != nil { report.hasInvalidEarlierObjects = true }
-        for (line, found) in session.validation.tally?.lines ?? [:] {
+        if modelRun.validation.brokeRuleOfSource { report.excuse = report.excuse ?? modelRun.validation.excuse }
+        if modelRun.validation.brokenEarlier != nil { report.hasInvalidEarlierObjects = true }
+        for (line, found) in modelRun.validation.tally?.lines ?? [:] {
             let samples = try found.first.map { broken in
-                let origin = try session.validation.origins?.origin(broken)
+                let origin = try modelRun.validation.origins?.origin(broken)
                 return CheckReport.Sample(
-                    id: broken.objectID, sourceID: try session.chainSources(of: origin).first, value: broken.value,
+                    id: broken.objectID, sourceID: try origin?.chainSources(modelRun.earlierObjects).first, value: broken.value,
                     mapping: origin?.mappingName)
             }
             let counted = CheckReport.Line(
@@ -208,7 +209,7 @@ final class CheckCount {
             CheckCount.add(counted, to: line.isWarning ? \.warnings : \.violations, of: &report)
         }
         let own = mappings.filter { !$0.belongsToPreviousModel }
-        for line in try DanglingReferences(session: session, mappings: own).lines() {
+        for line in try DanglingReferences(run: modelRun.run, keys: modelRun.sourceKeys, mappings: own).lines() {
             let isKnown = report.danglingReferences.contains {
                 $0.entity == line.entity && $0.property == line.property
             }

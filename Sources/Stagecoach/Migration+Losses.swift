@@ -22,21 +22,13 @@ extension Migration {
         account.isAllowed = options.onLoss == .allow
         // A route through other versions does not help a caller who gives the mapping models.
         let isInferred = mappingModels.allSatisfy { $0.path == nil && $0.rulesOfTheSource == .warn }
-        nameSteps(in: &account)
+        if let losingStep {
+            for index in account.lines.indices { account.lines[index].step = losingStep(account.lines[index]) }
+        }
         LossSuggestions(
             mappings: mappingModels.flatMap { $0.entityMappings ?? [] }, source: sourceModel,
-            destination: destinationModel, detours: isInferred ? detours : nil
+            destination: destinationModel, detour: { isInferred ? self.detour?($0) : nil }
         ).add(to: &account)
         return account
-    }
-
-    /// Names the step of each line, if several steps run as this migration.
-    private func nameSteps(in account: inout LeftBehind) {
-        guard !steps.isEmpty else { return }
-        let trace = PropertyTrace(steps: steps.map(\.mappingModels))
-        for index in account.lines.indices {
-            guard let end = account.lines[index].end(in: trace, steps[0].source.model) else { continue }
-            account.lines[index].step = steps[end].label
-        }
     }
 }

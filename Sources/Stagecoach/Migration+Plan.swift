@@ -165,7 +165,7 @@ extension Migration {
             mappings += own
             let work = try Planner(
                 mappings: mappings, source: layout, destination: schema, keys: options.keys,
-                cut: options.cut(turn: number), rowCounts: census.rows, hasRows: hasRows, firstOwn: earlier
+                cut: PassCut(options, turn: number), rowCounts: census.rows, hasRows: hasRows, firstOwn: earlier
             ).work()
             var rowBytes: [Int: Double] = [:]
             for mapping in own { rowBytes[mapping.index] = try sizes.bytes(of: mapping) }
@@ -194,7 +194,7 @@ extension Migration {
         var models = descriptions.map { $0.model() }
         for index in models.indices {
             let resume = ResumeNote(
-                self, turns[index], isStaged: models[index].isStaged, appends: appends, of: turns.count)
+                turns[index].mappings, turns[index].policies, manager, isStaged: models[index].isStaged, appends: appends, of: turns.count)
             models[index].resume = resume.sentence
             for (number, obstacle) in resume.obstacles where models[index].entityMappings.indices.contains(number) {
                 models[index].entityMappings[number].obstacle = obstacle
@@ -246,7 +246,7 @@ extension Migration {
     ) -> Planner {
         Planner(
             mappings: mappings, source: prepared.layout, destination: schema, keys: options.keys,
-            cut: options.cut(turn: turn), rowCounts: prepared.census.rows, hasRows: hasRows, firstOwn: firstOwn,
+            cut: PassCut(options, turn: turn), rowCounts: prepared.census.rows, hasRows: hasRows, firstOwn: firstOwn,
             isDuringRun: true)
     }
 

@@ -42,11 +42,11 @@ public final class Migration {
     var newUUID: String?
     /// A closure called once the destination is published, before the work directory is removed.
     var didPublish: ((MigrationReport) throws -> Void)?
-    /// Other routes between the two versions, suggested for data that this migration leaves behind; nil: none is
-    /// searched.
-    var detours: VersionDetours?
-    /// The steps of a chain that run as this migration; empty if it is not part of a chain.
-    var steps: [MigrationStep] = []
+    /// Returns the versions of another route that keeps the data of a line; nil: none is searched.
+    var detour: ((LeftBehind.Line) -> [String]?)?
+    /// Returns the label of the step that leaves a line's data behind; nil unless several steps of a chain run as this
+    /// migration.
+    var losingStep: ((LeftBehind.Line) -> String?)?
     /// The migration's place in a chain of versions; nil if it is not part of a chain.
     var link: ChainPosition?
 
@@ -174,7 +174,7 @@ public final class Migration {
                 try place.checkFresh()
             } catch {
                 if seen?.hasLostPublication(to: place) ?? true {
-                    WorkArea.removeLeftover(beside: place, spills: options.workDirectory)
+                    InterruptedWork.removeLeftover(beside: place, spills: options.workDirectory)
                 }
                 throw error
             }
@@ -182,20 +182,20 @@ public final class Migration {
         try ExternalPublication.check(place.path)
         // The interrupted run has already written its files, so the room for them is not needed again.
         if seen?.states.isEmpty ?? true { try DiskSpace.check(prepared.plan.disk, in: place.folder) }
-        let area = try WorkArea(
-            beside: place, spills: options.workDirectory, restarts: options.restarts || passed.isAll,
-            states: passed.statesRead)
+        let area = try WorkArea(beside: place, spills: options.workDirectory)
+        let left = try InterruptedWork(
+            in: area, of: place, restarts: options.restarts || passed.isAll, states: passed.statesRead)
         var keeps = false
         defer { if keeps { area.keep() } else { area.close() } }
         return try area.naming(destinationPath, real: place.path) {
             let resumption: Resumption
             do {
-                resumption = try Resumption(self, prepared, area, appends: appends, passing: passed)
+                resumption = try self.resumption(prepared, area, left, appends: appends, passing: passed)
             } catch let error as MigrationError where error.code == "resume.changed" {
                 // The interrupted run can still be resumed.
                 keeps = true
                 throw error
-            } catch let error as MigrationError where area.earlier != nil && area.isDamage(error) {
+            } catch let error as MigrationError where left.run != nil && area.isDamage(error) {
                 keeps = true
                 throw DamagedWork(passed: PassedOver(isAll: true, reason: passed.reason ?? error.message))
             }
@@ -249,17 +249,14 @@ public final class Migration {
         }
         let archive = archive ?? AssociationArchive(directory: area.spills)
         let known = archive.mark
-        let session = session(prepared, existing, area, archive)
-        let external = try externalFiles(session, existing, area, carries: !options.isDryRun)
-        session.external = external
+        let run = migrationRun(prepared, existing, area)
+        let previous = PreviousModels(run, archive: archive, existing: existing)
+        let external = try externalFiles(run, existing, area, carries: !options.isDryRun)
         external.notesFiles = checkpoints.isResumable
-        session.checkpoints = checkpoints
-        checkpoints.attach(session)
+        checkpoints.attach(previous, external)
         if let state {
             try external.resume(noted: state.stagedFiles)
             progress.resume(at: state.progress.rows)
-        }
-        session.earlierObjects = try link?.idMap.map { path throws(MigrationError) in try PreviousStepIDMap(path: path)
         }
         let publication = ExternalPublication(files: external, area: area)
         if appends { try publication.noteExisting(area.storePath, resumes: state != nil) }
@@ -276,46 +273,48 @@ public final class Migration {
         // If objects may be rejected, all rows may be loaded twice.
         progress.expect(rows: try prepared.expectedRows() * (options.onInvalid == .reject ? 2 : 1))
         // Mapping models that have run say nothing of links any more.
-        let oneSided = try OneSidedLinks.count(
+        let oneSided = try OneSidedLinkCount.lines(
             in: prepared.source, prepared.layout, turns: prepared.turns.map { Array($0.mappings[$0.earlier...]) })
         do {
-            let done = try load(
-                session, prepared: prepared, existing: existing, area: area, mode: .publish(rejectFile))
+            let done = try StoreLoad(
+                self, prepared, previous, external, existing: existing, area: area, checkpoints: checkpoints,
+                earlierObjects: try previousStepIDs(), mode: .publish(rejectFile)
+            ).load()
             try rejectFile?.finish()
-            session.begin(.publish)
+            run.services.begin(.publish)
             let left = try leftBehind(prepared)
             try LossRefusal.check(
-                made: session.counts.made, of: prepared.census.total,
+                made: run.tally.counts.made, of: prepared.census.total,
                 hasPolicies: prepared.mappings.contains { $0.mapping.hasPolicy }, options)
             try prepared.source.checkUnchanged()
-            session.counts.mappings.removeFirst(known.count)
+            run.tally.counts.mappings.removeFirst(known.count)
             // A mapping may have a negative count if a later call deleted objects of an earlier one: that is no created
             // object.
-            session.counts.created = session.counts.created.filter { $0.value > 0 }
-            try session.counts.checkBalance()
-            session.counts.links = session.linksWritten.reduce(0, +)
-            session.counts.oneSidedLinks = oneSided.isEmpty ? nil : oneSided
-            try PublicationCheck(session: session, isAppended: appends).run(area.storePath)
+            run.tally.counts.created = run.tally.counts.created.filter { $0.value > 0 }
+            try run.tally.counts.checkBalance()
+            run.tally.counts.links = run.tally.linksWritten.reduce(0, +)
+            run.tally.counts.oneSidedLinks = oneSided.isEmpty ? nil : oneSided
+            try PublicationCheck(run: run, isAppended: appends).run(area.storePath)
             let bytes = try FileSize.bytes(of: area.storePath)
             progress.complete(bytes: bytes)
             if let error = cancellation.error { throw error }
-            try idMap?.write(session, firstMapping: known.count, storePath: area.storePath)
+            try idMap?.write(run, archive, firstMapping: known.count, storePath: area.storePath)
             var rejects = done.rejects
             rejects?.file = rejectFile?.path
             let report = MigrationReport(
                 source: sourcePath, destination: destinationPath, mappingModels: mappingModels.count,
-                isAppended: appends, counts: session.counts, rejects: rejects, passes: done.passes,
+                isAppended: appends, counts: run.tally.counts, rejects: rejects, passes: done.passes,
                 isStaged: done.isStaged, keys: done.keys, seconds: clock.seconds,
                 processorSeconds: clock.processorSeconds, peakMemory: ProcessMemory.peakResident() ?? 0,
                 memoryLimit: prepared.limit, spilledBytes: area.spills.bytesWritten, destinationBytes: bytes,
                 isDryRun: options.isDryRun,
                 notes: RunNotes.notes(
-                    counts: session.counts, tables: done.tables, schema: session.destinationSchema, options: options,
-                    source: session.source, foreign: try session.source.foreignTables(beside: session.layout),
+                    counts: run.tally.counts, tables: done.tables, schema: run.inputs.destinationSchema, options: options,
+                    source: run.inputs.source, foreign: try run.inputs.source.foreignTables(beside: run.inputs.layout),
                     existing: existing, missing: external.missing,
                     history: done.historyNote,
                     mirroring: MirroredSource.note(
-                        session.source, tables: prepared.mirroringTables, isAppended: existing != nil),
+                        run.inputs.source, tables: prepared.mirroringTables, isAppended: existing != nil),
                     repairs: prepared.plan.repairs ?? [], unmapped: prepared.plan.unmapped,
                     layout: (prepared.plan.layout ?? []) + done.missing,
                     unknownHashes: appends ? [] : unknownHashes(prepared))
@@ -352,12 +351,12 @@ public final class Migration {
                 throw error
             }
             progress.begin(.done)
-            session.profile?.end()
+            run.services.profile?.end()
             var finished = report
             finished.seconds = clock.seconds
             finished.processorSeconds = clock.processorSeconds
             finished.peakMemory = ProcessMemory.peakResident() ?? 0
-            finished.profile = session.profile?.lines
+            finished.profile = run.services.profile?.lines
             return finished
         } catch {
             archive.goBack(to: known)
@@ -377,226 +376,50 @@ public final class Migration {
         return path
     }
 
-    /// Returns the session that all stages of the run share.
+    /// Returns the map from this step's source objects to the objects of the chain's source; nil if no step ran before.
+    func previousStepIDs() throws(MigrationError) -> PreviousStepIDMap? {
+        try link?.idMap.map { path throws(MigrationError) in try PreviousStepIDMap(path: path) }
+    }
+
+    /// Decides about an interrupted run to the same destination.
+    private func resumption(
+        _ prepared: Prepared, _ area: WorkArea, _ left: InterruptedWork, appends: Bool, passing passed: PassedOver
+    ) throws -> Resumption {
+        let started = EvaluationScope.time
+        let uuid = left.run?.header.uuid ?? UUID().uuidString
+        if options.newUUID { newUUID = uuid }
+        return try Resumption(
+            area, left, to: destinationPath, appends: appends, options: options, cancellation: cancellation,
+            isResumable: archive == nil && !options.isDryRun, passing: passed
+        ) { () throws(MigrationError) in try self.journalHeader(prepared, started: started, uuid: uuid) }
+    }
+
+    /// Begins the run that all stages share.
     ///
-    /// - Parameters:
-    ///   - existing: the store that is appended to; nil for a fresh one.
-    ///   - archive: the associations of previous mapping models and calls.
-    func session(
-        _ prepared: Prepared, _ existing: ExistingStore?, _ area: WorkArea, _ archive: AssociationArchive
-    ) -> MigrationSession {
-        let session = MigrationSession(
-            source: prepared.source, layout: prepared.layout,
-            destinationSchema: existing?.schema ?? prepared.schema, work: area.spills, budget: prepared.budget,
-            options: options, progress: progress, cancellation: cancellation, associations: archive,
-            mappingCount: prepared.mappings.count, existing: existing)
-        session.destinationPath = destinationPath
-        if options.profiles { session.profile = RunProfile { [work = area.spills] in work.bytesWritten } }
-        session.counts = prepared.census.counts(for: prepared.mappings, reads: prepared.left.reads)
+    /// - Parameter existing: the store that is appended to; nil for a fresh one.
+    func migrationRun(_ prepared: Prepared, _ existing: ExistingStore?, _ area: WorkArea) -> MigrationRun {
+        let run = MigrationRun(
+            RunInputs(
+                source: prepared.source, layout: prepared.layout,
+                destinationSchema: existing?.schema ?? prepared.schema, work: area.spills, budget: prepared.budget,
+                options: options, mappingCount: prepared.mappings.count, destinationPath: destinationPath,
+                existing: existing), progress: progress, cancellation: cancellation)
+        run.tally.counts = prepared.census.counts(for: prepared.mappings, reads: prepared.left.reads)
         prepared.source.countValues(in: prepared.left.columns)
-        return session
+        return run
     }
 
     /// Returns the external binary values of a run.
     ///
     /// - Parameter carries: false if nothing will be published.
     func externalFiles(
-        _ session: MigrationSession, _ existing: ExistingStore?, _ area: WorkArea, carries: Bool
+        _ run: MigrationRun, _ existing: ExistingStore?, _ area: WorkArea, carries: Bool
     ) throws(MigrationError) -> ExternalFiles {
         try ExternalFiles(
-            source: session.source, given: sourcePath,
+            source: run.inputs.source, given: sourcePath,
             destination: existing == nil ? destinationPath : DestinationPath(path: destinationPath).resolved.path,
-            schema: session.destinationSchema, staging: area.externalPath, threshold: options.externalThreshold,
-            storeUUID: existing?.metadata.uuid ?? session.source.metadata.uuid, carries: carries,
-            checkCancelled: { [weak session] in try session?.checkCancelled() })
-    }
-
-    /// The result of a load.
-    struct Loaded {
-        var passes = 0
-        var isStaged = false
-        /// The keys of each root entity; `sequential` if any mapping model numbered its objects.
-        var keys: [String: String] = [:]
-        var tables: [PlannedTable] = []
-        /// A note on the source's persistent history; nil if it has none.
-        var historyNote: String?
-        /// The rejected objects; nil if the first invalid object would have ended the run.
-        var rejects: RejectReport?
-        /// A sentence for each object of the schema that could not be made.
-        var missing: [String] = []
-
-        /// Adds the work of one mapping model.
-        mutating func add(_ work: PlannedWork, isStaged: Bool, _ schema: StoreSchema, _ model: ManagedObjectModel) {
-            passes += work.passes.count
-            self.isStaged = self.isStaged || isStaged
-            tables += work.tables
-            for table in work.tables where !table.mappings.isEmpty {
-                let root = model.entity(at: schema.tables[table.table].root).definition.name
-                if keys[root] != KeyMode.sequential.rawValue { keys[root] = table.keys.rawValue }
-            }
-        }
-    }
-
-    /// The purpose of a load.
-    enum LoadMode {
-        case publish(RejectFile?)
-        case check(CheckCount)
-    }
-
-    /// Fills the private store in the work area.
-    func load(
-        _ session: MigrationSession, prepared: Prepared, existing: ExistingStore?, area: WorkArea, mode: LoadMode
-    ) throws -> Loaded {
-        let schema = session.destinationSchema
-        let resumed = session.checkpoints?.resumed
-        let store = try PrivateStore(in: area, session: session, isAppended: existing != nil, resuming: resumed)
-        session.checkpoints?.fill(store.destination)
-        if existing == nil {
-            store.destination.carriedIndexes = prepared.carriedIndexes
-            store.destination.carried = prepared.carried
-        }
-        store.destination.derived = DerivedSelection(
-            anew: DerivedColumns.anew(mappingModels, source: sourceModel, destination: destinationModel),
-            now: EvaluationScope.current.now ?? Date().timeIntervalSinceReferenceDate)
-        // Stamp the copy: a load without rejects begins from a copy with this stamp.
-        if session.checkpoints?.isResumable ?? false, resumed == nil {
-            let first = store.destination.stamp
-            try store.destination.write(stamp: (0..<1 << 30).contains(first) ? first + 1 : 1)
-        }
-        let uuid = existing?.metadata.uuid ?? newUUID ?? session.source.metadata.uuid
-        if let existing {
-            if let appended = resumed?.appended {
-                session.countExisting((appended.rows, appended.links))
-            } else {
-                session.countExisting(try store.destination.rowCounts())
-                try session.checkpoints?.begin(on: existing)
-            }
-        }
-        let done = resumed?.turns.done ?? 0
-        var loaded = Loaded()
-        loaded.rejects = resumed?.turns.rejects
-        for (number, turn) in prepared.turns.enumerated() {
-            manager.begin(turn.model)
-            let isLast = number == prepared.turns.count - 1
-            session.hasLaterModels = !isLast
-            store.destination.defersEmptyIndexes = !isLast
-            // Later mapping models read and change rows through SQLite while they write, so only the first may write
-            // pages.
-            store.destination.writesPages = options.writer == .pages && number == 0 && !session.hasRows.contains(true)
-            if let resumed, number == done { try resume(session, from: resumed, prepared) }
-            let hasRows = number < done ? resumed?.turns.hasRows[number] ?? [] : session.hasRows
-            store.destination.indexSorts = IndexSorts(directory: area.spills, memory: session.budget.destinationCache)
-            // The tables filled by previous mapping models are known only now.
-            let work =
-                hasRows == turn.hasRows
-                ? turn.work
-                : try planner(number, turn.mappings, firstOwn: turn.earlier, prepared, schema, hasRows).work()
-            if number < done {
-                // A killed run completed this mapping model.
-                loaded.add(work, isStaged: resumed?.turns.isStaged[number] ?? false, schema, destinationModel)
-                continue
-            }
-            session.validation = try validation(session, area, turn: number, mode)
-            // A value copied unchanged under a rule that the source model has too gives only a warning, if the mapping
-            // model says so. Inferred mapping models do.
-            let excuses = turn.model.rulesOfTheSource == .warn && !options.strictValidation
-            session.validation.excuse = turn.model.excuse(options)
-            let lookups = PreviousModelLookups(mappings: turn.mappings, earlier: turn.earlier)
-            let isStaged = turn.isStaged || lookups.needObjects(in: session.associations)
-            let optimistic = OptimisticLoad(
-                session: session, mappings: turn.mappings, excuses: excuses, turn: number, store: store,
-                earlierRejects: loaded.rejects ?? RejectReport())
-            let purpose: OptimisticLoad.Purpose
-            switch mode {
-            case .publish(let file): purpose = .publish(file)
-            case .check: purpose = isLast ? .countLast : .count
-            }
-            func fill(_ filling: LoadRequest) throws -> [Int64] {
-                let highest = try optimistic.run(filling, for: purpose)
-                // The origins of objects are known only as long as the stages exist.
-                if case .check(let count) = mode { try count.add(optimistic, session, turn.mappings) }
-                return highest
-            }
-            var outcome: RowPath.Outcome
-            if isStaged {
-                outcome = try PolicyPath(
-                    session: session, mappings: turn.mappings, work: work, policies: turn.policies,
-                    manager: manager, excuses: excuses, storeUUID: uuid
-                ).run(into: store.destination, load: fill)
-            } else {
-                let path = RowPath(
-                    session: session, mappings: turn.mappings, work: work, excuses: excuses, manager: manager)
-                outcome = ([], [])
-                let highest = try fill(
-                    LoadRequest(
-                        fill: { destination in
-                            outcome = try path.run(into: destination)
-                            return outcome.highest
-                        }, release: {}, resume: { _, _ in }))
-                outcome.highest = highest
-            }
-            if session.validation.ledger != nil { loaded.rejects = optimistic.report }
-            session.endModel(highest: outcome.highest, outcome.associations)
-            loaded.add(work, isStaged: isStaged, schema, destinationModel)
-            guard !isLast, let checkpoints = session.checkpoints else { continue }
-            if checkpoints.isResumable, loaded.rejects != nil, case .publish(let file) = mode {
-                try file?.keep(at: area.rejectLinesPath(after: number + 1))
-            }
-            try checkpoints.endTurn(isStaged: isStaged, hasRowsBefore: hasRows, rejected: loaded.rejects)
-        }
-        if case .publish = mode {
-            try session.countUnmigrated(in: store.destination)
-            let history = try HistoryPlan(prepared, keys: loaded.keys, options: options, isAppended: existing != nil)
-            loaded.historyNote = history.note
-            if resumed?.isComplete ?? false {
-                try store.destination.closeComplete()
-            } else {
-                try Publication(
-                    session: session, uuid: uuid, isAppended: existing != nil, history: history.copy
-                ).finish(store.destination)
-            }
-            loaded.missing = store.destination.missing
-        }
-        return loaded
-    }
-
-    /// Restores the results of the mapping models that a killed run completed.
-    private func resume(_ session: MigrationSession, from state: JournalRecord.State, _ prepared: Prepared) throws {
-        if let models = state.models {
-            try FinishedModels.restore(models, state.turns, in: session, mappings: prepared.mappings)
-        }
-        // Other states claim their sort files when they read them.
-        if state.stages == nil, state.references == nil, !state.namesSorts { try session.work.removeUnclaimed() }
-        if state.turns.isAtBeginning {
-            session.checkpoints?.restore()
-        } else if let written = state.turns.written {
-            session.written = written
-        }
-    }
-
-    /// Returns the handling of broken rules for one mapping model.
-    private func validation(
-        _ session: MigrationSession, _ area: WorkArea, turn: Int, _ mode: LoadMode
-    ) throws -> Validation {
-        switch mode {
-        case .publish:
-            guard options.onInvalid == .reject else { return Validation() }
-            return Validation(ledger: try ledger(session, area, turn: turn))
-        case .check: return Validation(ledger: try ledger(session, area, turn: turn), tally: ViolationTally())
-        }
-    }
-
-    /// Returns an empty ledger of rejected objects.
-    private func ledger(_ session: MigrationSession, _ area: WorkArea, turn: Int) throws -> RejectLedger {
-        let keeps = session.checkpoints?.isResumable ?? false
-        let resumed = session.checkpoints?.resumed
-        let ledger = try RejectLedger(
-            path: keeps ? area.ledgerPath : area.spills.file(named: "rejects-\(turn)"),
-            schema: session.destinationSchema, cacheBytes: session.budget.sourceCache, vfs: area.vfsName, keeps: keeps,
-            resumes: resumed != nil)
-        if let resumed, resumed.rejects == nil { try ledger.forgetRounds() }
-        let cancellation = cancellation
-        ledger.connection.interrupt { cancellation.error != nil }
-        return ledger
+            schema: run.inputs.destinationSchema, staging: area.externalPath, threshold: options.externalThreshold,
+            storeUUID: existing?.metadata.uuid ?? run.inputs.source.metadata.uuid, carries: carries,
+            checkCancelled: { [services = run.services] in try services.checkCancelled() })
     }
 }

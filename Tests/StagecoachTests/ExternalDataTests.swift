@@ -181,6 +181,7 @@ struct ExternalDataTests {
             if !isPublished { try Data([1]).write(to: URL(fileURLWithPath: place.workDirectory + "/store.sqlite")) }
             // Another run takes the place and fails.
             let area = try WorkArea(beside: place, spills: nil)
+            _ = try InterruptedWork(in: area, of: place)
             area.close()
             #expect(try folder.holds(reference) == isPublished)
             #expect(try fixture.names().count == (isPublished ? 3 : 0))

@@ -1,3 +1,4 @@
+import Diagnostics
 import ManagedModel
 
 /// Counts of the objects by what happened to them, taken while the rows flow. Every source object is in exactly one of
@@ -33,6 +34,17 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
         public var created = 0
         /// Destination objects that were made without a source.
         public var createdByPolicy = 0
+
+        /// Corrects the counts at the end of the stages. Source objects that a policy associated late were counted as
+        /// unassociated before.
+        ///
+        /// - Parameter associated: the number of source objects with an association, including those of rejected objects.
+        mutating func settle(associated: Int) {
+            let without = max(0, sourceObjects - filtered - associated)
+            let later = max(0, associated - migrated - rejected)
+            unassociated = min(without, max(0, unassociated - later))
+            droppedByPolicy = without - unassociated
+        }
     }
 
     /// The counts of each mapping, in mapping order.
@@ -71,4 +83,26 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
 
     /// Destination objects by entity.
     public var created: [String: Int] = [:]
+}
+
+extension MigrationCounts {
+    /// The number of destination objects that were made, rejected ones included.
+    var made: Int {
+        max(created.values.reduce(0, +), mappings.reduce(0) { $0 + $1.created + $1.rejectedObjects })
+    }
+
+    /// Checks that every source object is accounted for: the counts of each line must add up.
+    ///
+    /// - Throws: `internal.balance` (70) with the mapping and the figures.
+    func checkBalance() throws(MigrationError) {
+        for line in mappings where line.sourceEntity != nil && line.destinationEntity != nil {
+            let dropped = line.droppedByPolicy + line.unassociated
+            guard line.sourceObjects == line.migrated + line.filtered + dropped + line.rejected else {
+                throw MigrationError(
+                    "internal.balance", .internal,
+                    "\(line.sourceObjects) source objects, but \(line.migrated) migrated, \(line.filtered) filtered, \(dropped) dropped and \(line.rejected) rejected",
+                    context: .init(entity: line.sourceEntity, entityMapping: line.name))
+            }
+        }
+    }
 }

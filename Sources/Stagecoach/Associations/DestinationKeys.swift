@@ -25,6 +25,13 @@ final class DestinationKeys {
         self.index = index
     }
 
+    /// Returns the error for a table in which no further key can be given.
+    static func exhausted(after key: Int64, _ entity: String?) -> MigrationError {
+        MigrationError(
+            "plan.exhausted", .data, "There are no keys left after \(key)",
+            remedy: "Run with --keys sequential", context: .init(entity: entity))
+    }
+
     /// Returns the destination key of a source row. Returns nil if the mapping does not migrate it.
     ///
     /// - Complexity: O(1) while the index is in memory; else at most one block read.

@@ -8,13 +8,28 @@ import SpillStorage
 /// The scan of keys before any rows: reads the keys of every source table once and fills the association tables of all mappings
 /// that need no user code, for the whole plan. A reference to a later pass is then an ordinary lookup.
 struct KeyScan {
-    let session: MigrationSession
+    /// The source tables whose keys are not looked up before all their rows are read.
+    struct Unasked {
+        /// The tables whose keys the load collects, each with the mapping whose load does it.
+        var noting: [Int: Int] = [:]
+        /// The tables in ``noting`` whose keys later steps look up.
+        var asked: Set<Int> = []
+        /// The tables whose keys are no longer needed.
+        var leftOut: Set<Int> = []
+    }
+
+    let run: MigrationRun
+    let archive: AssociationArchive
+    let keysBefore: KeysBefore
     let mappings: [PlannedMapping]
     let tables: [PlannedTable]
-    /// The value of `$manager` in filters.
-    let manager: MigrationManager
+    /// Fills an empty set with the keys of a source table that an interrupted run has noted, and returns false if it has
+    /// noted none.
+    let restoreKeys: (KeyIndex, Int) throws(MigrationError) -> Bool
+    /// Collects the keys of a mapping whose filter needs objects. The columns begin with all own columns of the table.
+    let collectByObjects: (DestinationKeys, SourceFilter, SourceColumns) throws -> Void
     /// The source tables whose keys need no scan.
-    var unasked = UnaskedKeys.Tables()
+    var unasked = Unasked()
     /// The source tables whose keys are collected while objects are made of their rows, each with the mapping that makes them;
     /// see ``PolicyPath``.
     var awaited: [Int: Int] = [:]
@@ -23,9 +38,9 @@ struct KeyScan {
     ///
     /// - Returns: the keys of every declarative mapping, by mapping index; the keys of every source table, by table; and the
     ///   still empty indices of the tables in ``awaited``.
-    /// - Complexity: one pass over the tables' keys, and one more for each mapping with a filter; memory is the session's share
+    /// - Complexity: one pass over the tables' keys, and one more for each mapping with a filter; memory is the run's share
     ///   for keys, whatever the number of rows.
-    func run() throws -> (byMapping: [Int: DestinationKeys], byTable: [Int: KeyIndex], waiting: [Int: KeyIndex]) {
+    func scan() throws -> (byMapping: [Int: DestinationKeys], byTable: [Int: KeyIndex], waiting: [Int: KeyIndex]) {
         var waiting: [Int: KeyIndex] = [:]
         var byMapping: [Int: DestinationKeys] = [:]
         var byTable: [Int: KeyIndex] = [:]
@@ -38,12 +53,12 @@ struct KeyScan {
         let allowances = allowances(of: scanned)
         for table in scanned.sorted() {
             // Cancellation is checked for tables without a scan too. Nothing has been written yet.
-            try session.checkCancelled()
+            try run.services.checkCancelled()
             let allowance = allowances[table] ?? KeyScan.leastAllowance
-            var all = KeyIndex(directory: session.work, name: "keys", memory: allowance)
+            var all = KeyIndex(directory: run.inputs.work, name: "keys", memory: allowance)
             if let mapping = awaited[table] {
                 waiting[table] = all
-                session.progress.advance(rows: session.counts.mappings[mapping].sourceObjects)
+                run.services.progress.advance(rows: run.tally.counts.mappings[mapping].sourceObjects)
                 continue
             }
             // Mappings that read all objects of one entity share an index.
@@ -52,7 +67,7 @@ struct KeyScan {
                 let entity = mapping.filter == nil ? mapping.source?.index : nil
                 let index =
                     entity.flatMap { plain[$0] }
-                    ?? KeyIndex(directory: session.associations.directory, name: "keys", memory: allowance)
+                    ?? KeyIndex(directory: archive.directory, name: "keys", memory: allowance)
                 let keys = DestinationKeys(
                     mapping: mapping, mode: modeByMapping[mapping.index] ?? .sequential, index: index)
                 keys.holdsEveryRow = entity != nil
@@ -63,7 +78,7 @@ struct KeyScan {
                 byMapping[first]?.isFilledByLoad = true
                 // The progress counts these rows here and not in the load, so that it is the same whether the scan or the load
                 // collects the keys.
-                session.progress.advance(rows: session.counts.mappings[first].sourceObjects)
+                run.services.progress.advance(rows: run.tally.counts.mappings[first].sourceObjects)
                 byTable[table] = only
                 continue
             }
@@ -73,9 +88,9 @@ struct KeyScan {
                 continue
             }
             if plain.count == 1, let only = plain.values.first,
-                try session.checkpoints?.restoreKeys(only, ofTable: table) ?? false
+                try restoreKeys(only, table)
             {
-                session.progress.advance(rows: only.count)
+                run.services.progress.advance(rows: only.count)
                 byTable[table] = only
                 continue
             }
@@ -89,16 +104,16 @@ struct KeyScan {
             try scan(keys, filter: filter)
         }
         for table in tables where table.keys == .sequential {
-            var base = session.highestKeys[table.table]
+            var base = keysBefore.highestKeys[table.table]
             for index in table.mappings {
                 guard let keys = byMapping[index] else { continue }
                 keys.base = base
                 let (next, overflow) = base.addingReportingOverflow(Int64(keys.index.count))
-                guard !overflow else { throw DestinationRows.keysExhausted(after: base, keys.mapping.context.entity) }
+                guard !overflow else { throw DestinationKeys.exhausted(after: base, keys.mapping.context.entity) }
                 base = next
             }
         }
-        for (index, keys) in session.associations.keys { byMapping[index] = keys }
+        for (index, keys) in archive.keys { byMapping[index] = keys }
         return (byMapping, byTable, waiting)
     }
 
@@ -139,18 +154,18 @@ struct KeyScan {
             own.flatMap(\.relationships).compactMap { planned -> Int? in
                 guard case .lookup(let argument, _)? = planned.value else { return nil }
                 if case .toMany(let steps, let relationship, let table) = argument, steps.isEmpty {
-                    guard case .join = session.layout.schema.storage(of: relationship) else { return nil }
+                    guard case .join = run.inputs.layout.schema.storage(of: relationship) else { return nil }
                     return table
                 }
                 return argument.table
             })
-        func need(_ table: Int) -> Int { session.keyBytes(ofTable: table) }
+        func need(_ table: Int) -> Int { run.inputs.keyBytes(ofTable: table) }
         let ordered = scanned.sorted {
             (referenced.contains($0) ? 0 : 1, need($0), $0) < (referenced.contains($1) ? 0 : 1, need($1), $1)
         }
         // Indices of mappings stay for the lookups of later mapping models, so each model has its share.
-        let indexCount = session.mappingCount + scanned.count
-        var room = session.budget.keys / max(1, indexCount) * (own.count + scanned.count)
+        let indexCount = run.inputs.mappingCount + scanned.count
+        var room = run.inputs.budget.keys / max(1, indexCount) * (own.count + scanned.count)
         var left = scanned.reduce(0) { $0 + indices(of: $1) }
         var allowances: [Int: Int] = [:]
         for table in ordered {
@@ -166,14 +181,14 @@ struct KeyScan {
     }
 
     private func scan(table: Int, all: KeyIndex, byEntity: [Int: KeyIndex]) throws {
-        let reader = try session.source.rows(
-            RowSelection(table: table, columns: [.own(EntityTable.entityColumn)]), in: session.layout)
-        var batch = session.sourceBatch(slots: 1)
+        let reader = try run.inputs.source.rows(
+            RowSelection(table: table, columns: [.own(EntityTable.entityColumn)]), in: run.inputs.layout)
+        var batch = run.inputs.sourceBatch(slots: 1)
         // Neighbouring rows are mostly of one entity, so the index is looked up only if the entity number changes.
         var number: Int64 = -1
         var index: KeyIndex?
         while try reader.next(into: &batch) {
-            try session.checkCancelled()
+            try run.services.checkCancelled()
             try all.append(contentsOf: batch.keys(0..<batch.count))
             var row = 0
             while row < batch.count {
@@ -182,13 +197,13 @@ struct KeyScan {
                 while end < batch.count, batch[end, 0].integerValue == current { end += 1 }
                 if current != number {
                     number = current
-                    let entity = session.layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: number))
+                    let entity = run.inputs.layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: number))
                     index = entity.flatMap { byEntity[$0] }
                 }
                 try index?.append(contentsOf: batch.keys(row..<end))
                 row = end
             }
-            session.progress.advance(rows: batch.count)
+            run.services.progress.advance(rows: batch.count)
         }
         try all.seal()
         for index in byEntity.values { try index.seal() }
@@ -197,53 +212,22 @@ struct KeyScan {
     private func scan(_ keys: DestinationKeys, filter: SourcePredicate) throws {
         let mapping = keys.mapping
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
-        let own = mapping.filterNeedsObjects ? session.layout.schema.tables[table].columns.count : 0
+        let own = mapping.filterNeedsObjects ? run.inputs.layout.schema.tables[table].columns.count : 0
         var slots = SourceColumns(
-            entity: entity, schema: session.layout.schema, columns: (0..<own).map { .own($0) })
+            entity: entity, schema: run.inputs.layout.schema, columns: (0..<own).map { .own($0) })
         let passing = try SourceFilter(filter, of: mapping, slots: &slots)
-        let reader = try SourceReader(session: session, slots: slots, table: table, entities: [entity.index])
-        guard passing.needsObjects else {
-            var batch = session.sourceBatch(slots: slots.columns.count)
-            while try reader.next(into: &batch) {
-                try session.checkCancelled()
-                for row in 0..<batch.count where try passing.passes(batch, row, object: { nil }, variables: [:]) {
-                    try keys.index.append(batch.key(row))
-                }
-            }
+        if passing.needsObjects {
+            try collectByObjects(keys, passing, slots)
             return try keys.index.seal()
         }
-        let objects = SourceObjects(session: session)
-        let failures = FailureRecord()
-        let context = PolicyRuntime.context(
-            of: objects, session: session, storeUUID: session.source.metadata.uuid, failures: failures)
-        objects.context = context
-        defer { context.close() }
-        objects.openWindow(session.sourceBatch(slots: slots.columns.count), table: table)
-        defer { objects.closeWindow() }
-        let variables: [String: Any?] = ["manager": manager, "entityMapping": mapping.mapping]
-        let before = manager.currentEntityMapping
-        manager.enter(mapping.mapping)
-        defer { manager.enter(before) }
-        while try reader.next(into: &objects.window) {
-            try session.checkCancelled()
-            for row in 0..<objects.window.count {
-                let key = objects.window.key(row)
-                let isWanted = try passing.passes(
-                    objects.window, row,
-                    object: { context.object(at: objects.place(entity: entity, table: table, key: key)) },
-                    variables: variables)
-                try failures.rethrow()
-                if isWanted { try keys.index.append(key) }
+        let reader = try SourceReader(run: run, slots: slots, table: table, entities: [entity.index])
+        var batch = run.inputs.sourceBatch(slots: slots.columns.count)
+        while try reader.next(into: &batch) {
+            try run.services.checkCancelled()
+            for row in 0..<batch.count where try passing.passes(batch, row, object: { nil }, variables: [:]) {
+                try keys.index.append(batch.key(row))
             }
         }
         try keys.index.seal()
-    }
-}
-
-extension MigrationSession {
-    /// Returns the maximum size in bytes of an index of all keys of a source table: a bit per key, and a little for their
-    /// ranks.
-    func keyBytes(ofTable table: Int) -> Int {
-        Int(clamping: layout.tables[table].maximumKey / 8) / 32 * 33 + (64 << 10)
     }
 }

@@ -11,13 +11,13 @@ final class MappingAssociations {
     /// True once stage 1 has reached the mapping. Before that, nothing is associated.
     var isCreated = false
     private let table: AssociationTable
-    /// The prepared rows. Rows that were taken from them are associated when the pairs are next read.
-    @exclusivity(unchecked) var prepared: PreparedRows?
+    /// Associates prepared rows that were taken for objects; called when the pairs are next read.
+    @exclusivity(unchecked) var putTaken: (() throws(MigrationError) -> Void)?
 
     /// The pairs that policies associated. A source's `entity` is its table, a destination's `entity` its entity index.
     var pairs: AssociationTable {
         get throws(MigrationError) {
-            if let prepared { try prepared.rows.putTaken() }
+            if let putTaken { try putTaken() }
             return table
         }
     }

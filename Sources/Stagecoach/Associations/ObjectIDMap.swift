@@ -48,11 +48,11 @@ final class ObjectIDMap {
     /// - Parameter storePath: the finished store, before it is published.
     /// - Throws: `output.io` (74), `store.full`, `store.io`.
     /// - Complexity: O(associations); if objects were deleted or rejected, one lookup in the store for each.
-    func write(_ session: MigrationSession, firstMapping: Int, storePath: String) throws {
+    func write(_ run: MigrationRun, _ archive: AssociationArchive, firstMapping: Int, storePath: String) throws {
         let reader = IDPairReader(
-            session: session,
-            rows: session.associations.hasDeletions ? try StoredKeys(path: storePath, session.destinationSchema) : nil)
-        let tables = session.associations.tables.dropFirst(firstMapping)
+            run: run,
+            rows: archive.hasDeletions ? try StoredKeys(path: storePath, run.inputs.destinationSchema) : nil)
+        let tables = archive.tables.dropFirst(firstMapping)
         switch form {
         case .csv:
             try file.append(line: "entityMapping,sourceEntity,sourceKey,destinationEntity,destinationKey")
@@ -177,14 +177,14 @@ final class PreviousStepIDMap {
 
 /// A reader of the associations of entity mappings.
 private struct IDPairReader {
-    let session: MigrationSession
+    let run: MigrationRun
     /// The keys of the finished store; nil if every associated object has a row.
     let rows: StoredKeys?
 
     /// Shows a mapping's associations: first its own rows by source key, then those that policies made.
     func forEach(_ table: MappingAssociations, _ body: (IDPair) throws -> Void) throws {
         let mapping = table.mapping
-        let model = session.destinationSchema.model
+        let model = run.inputs.destinationSchema.model
         if let keys = table.keys, table.isCreated, let from = mapping.source, let made = mapping.destination,
             let destinationTable = mapping.destinationTable
         {
@@ -202,7 +202,7 @@ private struct IDPairReader {
         let cursor = try table.pairs.pairs()
         while let pair = try cursor.next() {
             let entity = Int(pair.destination.entity)
-            let destinationTable = session.destinationSchema.tableByEntity[entity]
+            let destinationTable = run.inputs.destinationSchema.tableByEntity[entity]
             if let rows, try !rows.contains(pair.destination.key, table: destinationTable) { continue }
             if entity == mapping.destination?.index,
                 let own = try table.ownDestination(ofKey: pair.source.key, table: Int(pair.source.entity)),
@@ -220,14 +220,14 @@ private struct IDPairReader {
     /// Returns the entity of a source object. Associations of policies have only its table.
     private func sourceEntity(_ object: ObjectReference) throws -> String {
         let table = Int(object.entity)
-        let schema = session.layout.schema
+        let schema = run.inputs.layout.schema
         var index = schema.tables[table].root
         if schema.tables[table].entities.count > 1 {
-            var batch = session.sourceBatch(slots: 1)
-            if try session.source.row(
-                table: table, key: object.key, columns: [.own(EntityTable.entityColumn)], in: session.layout,
+            var batch = run.inputs.sourceBatch(slots: 1)
+            if try run.inputs.source.row(
+                table: table, key: object.key, columns: [.own(EntityTable.entityColumn)], in: run.inputs.layout,
                 into: &batch),
-                let found = session.layout.entity(
+                let found = run.inputs.layout.entity(
                     inTable: table, forFileNumber: Int(truncatingIfNeeded: batch[0, 0].integerValue))
             {
                 index = found

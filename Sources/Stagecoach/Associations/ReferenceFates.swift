@@ -3,16 +3,6 @@ import Diagnostics
 import ManagedModel
 import SpillStorage
 
-/// The reason that a reference to a source object finds no destination object.
-struct ReferenceFate: Hashable {
-    let cause: NilReferences.Cause
-    /// The entity or entity mapping to which the cause refers.
-    var name: String?
-
-    static let dangling = ReferenceFate(cause: .dangling)
-    static let rejected = ReferenceFate(cause: .rejected)
-}
-
 /// The causes for source objects that lookups find no object for.
 ///
 /// It is used at a miss only. Keys in memory answer most queries; the row itself is read if its entity decides.
@@ -29,7 +19,7 @@ final class ReferenceFates {
     private let destination: ManagedObjectModel
     private let mappings: [PlannedMapping]
     private let makers: Makers
-    private unowned let session: MigrationSession
+    private let tally: RunTally
     /// Tells whether objects that were made may have been deleted.
     private let hasDeletions: () -> Bool
     private var tables: [Int: Table] = [:]
@@ -44,17 +34,15 @@ final class ReferenceFates {
     }
 
     init(
-        session: MigrationSession, mappings: [PlannedMapping], makers: Makers,
-        hasDeletions: (() -> Bool)? = nil
+        run: MigrationRun, mappings: [PlannedMapping], makers: Makers, hasDeletions: @escaping () -> Bool
     ) {
-        self.session = session
-        source = session.source
-        layout = session.layout
-        destination = session.destinationSchema.model
+        tally = run.tally
+        source = run.inputs.source
+        layout = run.inputs.layout
+        destination = run.inputs.destinationSchema.model
         self.mappings = mappings
         self.makers = makers
-        let associations = session.associations
-        self.hasDeletions = hasDeletions ?? { associations.hasDeletions }
+        self.hasDeletions = hasDeletions
     }
 
     /// Returns the cause for an existing row for which a relationship's lookup found no object.
@@ -101,8 +89,8 @@ final class ReferenceFates {
     /// Returns the cause for an object that a mapping left out: the filter, the policy, or either of them. Left out objects are
     /// only counted, not named, so the counts decide.
     private func causeOfLeavingOut(_ mapping: PlannedMapping) -> NilReferences.Cause {
-        guard session.counts.mappings.indices.contains(mapping.index) else { return .filtered }
-        let counts = session.counts.mappings[mapping.index]
+        guard tally.counts.mappings.indices.contains(mapping.index) else { return .filtered }
+        let counts = tally.counts.mappings[mapping.index]
         guard counts.droppedByPolicy + counts.unassociated > 0 else { return .filtered }
         return counts.filtered > 0 ? .filteredOrDropped : .dropped
     }

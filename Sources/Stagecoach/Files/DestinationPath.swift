@@ -18,6 +18,14 @@ struct DestinationPath {
 
     /// The path of the work directory beside the destination.
     var workDirectory: String { "\(folder)/.\(name).stagecoach" }
+    /// The path of the journal of a run to the destination.
+    var journalPath: String { "\(workDirectory)/run.journal" }
+    /// The path of the second copy of the publication record. Without the copy, a damaged journal would let an append that
+    /// was already published be appended again.
+    var publicationPath: String { "\(workDirectory)/run.publication" }
+    /// The path to which the journal is moved once the store is published and the run is about to end. It lies beside the
+    /// work directory, which is removed first. Without the journal the same command would append once more.
+    var lastJournalPath: String { "\(workDirectory)-done" }
 
     /// Returns the path of the directory for spills: beside the destination, or in a given folder.
     func spillDirectory(in folder: String?) -> String {

@@ -29,11 +29,8 @@ final class WorkArea {
     let recentStatePath: String
     /// The path of the noted keys of source tables.
     let notedKeysPath: String
-    private let lastJournalPath: String
-    /// The interrupted run; nil if there was none or it is not to be resumed.
-    let earlier: InterruptedRun?
-    /// True if there is a journal that cannot be used.
-    let hasDamagedJournal: Bool
+    /// The path to which the journal is moved once the store is published and the run is about to end.
+    let lastJournalPath: String
     /// The work directory beside the destination.
     var path: String { beside.path }
     /// The VFS that keeps SQLite's temporary files in the work directory.
@@ -41,17 +38,12 @@ final class WorkArea {
     private let beside: WorkDirectory
     private let vfs: WorkVFS
 
-    /// Takes the destination: creates and locks the work directory.
+    /// Takes the destination: creates and locks the work directory. ``InterruptedWork`` looks at what another run left
+    /// there.
     ///
-    /// - Parameters:
-    ///   - restarts: true to discard the work of an interrupted run.
-    ///   - states: the maximum number of states of that run to read.
-    /// - Throws: `destination.busy` (75) if another run holds it, `work.cannotCreate` (73); `journal.io`, `external.io`,
-    ///   `destination.io` (74) if the files of an interrupted run cannot be read.
-    init(
-        beside place: DestinationPath, spills folder: String?, restarts: Bool = false,
-        states: Int = InterruptedRun.statesRead.first
-    ) throws(MigrationError) {
+    /// - Parameter folder: the folder for spills; nil: beside the destination.
+    /// - Throws: `destination.busy` (75) if another run holds it, `work.cannotCreate` (73).
+    init(beside place: DestinationPath, spills folder: String?) throws {
         beside = try WorkDirectory(path: place.workDirectory, keepsFiles: true)
         do {
             let path = place.spillDirectory(in: folder)
@@ -61,48 +53,17 @@ final class WorkArea {
             throw error
         }
         storePath = "\(place.workDirectory)/store.sqlite"
-        runJournalPath = InterruptedRun.journalPath(place)
-        publicationPath = InterruptedRun.publicationPath(place)
+        runJournalPath = place.journalPath
+        publicationPath = place.publicationPath
+        lastJournalPath = place.lastJournalPath
         recentStatePath = "\(place.workDirectory)/run.recent"
         notedKeysPath = "\(place.workDirectory)/run.keys"
-        lastJournalPath = InterruptedRun.lastJournalPath(place)
-        do throws(MigrationError) {
-            let found = try InterruptedRun.read(beside: place, last: states)
-            let isPublished = try found?.isPublished() ?? false
-            earlier = restarts ? nil : found
-            // The journal of a published run goes back to its usual path. Other files at its last path are removed below.
-            let hasJournal = try DestinationPath.status(runJournalPath) != nil
-            if !hasJournal, !restarts, isPublished {
-                rename(lastJournalPath, runJournalPath)
-            }
-            hasDamagedJournal = hasJournal && !restarts && earlier == nil
-            externalPath = "\(place.workDirectory)/external"
-            earlierFilesPath = "\(place.workDirectory)/external.sqlite"
-            journalPath = "\(place.workDirectory)/external.journal"
-            // A killed run's changes. The lock is ours, so no other run is making them.
-            try ExternalJournal(path: journalPath, folder: ExternalFolder(store: place.path))
-                .recover(
-                    built: storePath, destination: place.path, isPublished: isPublished, staging: externalPath)
-        } catch {
-            // The files are left for a run that can read them.
-            if spills !== beside { try? spills.remove(keepsFiles: true) }
-            try? beside.remove(keepsFiles: true)
-            throw error
-        }
-        unlink(lastJournalPath)
+        externalPath = "\(place.workDirectory)/external"
+        earlierFilesPath = "\(place.workDirectory)/external.sqlite"
+        journalPath = "\(place.workDirectory)/external.journal"
         ledgerPath = "\(place.workDirectory)/rejects.sqlite"
         vfs = WorkVFS(temporaryDirectory: spills.path)
         vfsName = vfs.name
-        if earlier == nil {
-            // The journal goes first, so that no remaining file is taken for the new run's.
-            unlink(runJournalPath)
-            unlink(publicationPath)
-            removeFiles()
-        }
-        // A recent state may name files that no state of the journal names.
-        if earlier?.namesFiles != true, try DestinationPath.status(recentStatePath) == nil {
-            try spills.removeSpillFiles()
-        }
     }
 
     /// Returns the path of the reject file's lines after a number of mapping models. Two paths alternate, so that the lines of
@@ -155,11 +116,14 @@ final class WorkArea {
         if isLast { unlink(lastJournalPath) }
     }
 
-    /// Removes the files of a run that was killed after its last act, the removal of its journal.
-    static func removeLeftover(beside place: DestinationPath, spills folder: String?) {
-        guard FileManager.default.fileExists(atPath: place.workDirectory),
-            let area = try? WorkArea(beside: place, spills: folder)
-        else { return }
-        area.close()
+    /// Tells whether an error may be caused by damaged files in the work area. Errors of a failing disk do not count: the disk
+    /// itself has to be reported.
+    func isDamage(_ error: MigrationError) -> Bool {
+        if error.category == .internal || ["journal.damaged", "spill.damaged"].contains(error.code) { return true }
+        if let cause = error.cause as? MigrationError, isDamage(cause) { return true }
+        guard let path = error.context.path, path.hasPrefix(self.path) || path.hasPrefix(spills.path) else {
+            return false
+        }
+        return [.data, .noInput, .temporary].contains(error.category) && error.code != "store.interrupted"
     }
 }

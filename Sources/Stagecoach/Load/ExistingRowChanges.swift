@@ -7,12 +7,12 @@ import SpillStorage
 /// The save of the changes that a mapping model made to existing rows: foreign keys, ordering keys, join rows, and Z_OPT of
 /// changed objects, raised by one. Attributes were changed at once.
 struct ExistingRowChanges {
-    let session: MigrationSession
+    let modelRun: ModelRun
     let destination: DestinationStore
     let links: LinkStores
     let touched: TouchedRows
 
-    private var schema: StoreSchema { session.destinationSchema }
+    private var schema: StoreSchema { modelRun.inputs.destinationSchema }
 
     /// Writes the changes.
     ///
@@ -36,15 +36,16 @@ struct ExistingRowChanges {
                 try writeJoin(store, table: table, ownerSide: side, earlier)
             }
         }
-        for table in schema.tables.indices where session.hasRows[table] {
+        for table in schema.tables.indices where modelRun.keysBefore.hasRows[table] {
             try ExistingRows(destination, table: table).raiseLocks(of: touched)
         }
     }
 
     /// Moves large values that policies set in existing rows to files, as in new rows.
     private func settleExternalValues() throws {
-        guard let external = session.external, external.isUsed else { return }
-        for (table, columns) in schema.externalColumns.enumerated() where !columns.isEmpty && session.hasRows[table] {
+        let external = modelRun.external
+        guard external.isUsed else { return }
+        for (table, columns) in schema.externalColumns.enumerated() where !columns.isEmpty && modelRun.keysBefore.hasRows[table] {
             let rows = ExistingRows(destination, table: table)
             let slots = schema.tables[table].columns.count
             var batch = RowBatch(slots: slots, rowCapacity: 1, byteTarget: 4096)
@@ -55,7 +56,7 @@ struct ExistingRowChanges {
                 guard !large.isEmpty else { return }
                 // The other values stay: their references name files of the destination itself.
                 for slot in 0..<slots where !large.contains(slot) { batch[0, slot] = .absent }
-                try session.settleExternalValues(&batch, table: table)
+                try modelRun.settleExternalValues(&batch, table: table)
                 try rows.update(key, from: batch, row: 0)
             }
         }
@@ -87,7 +88,7 @@ struct ExistingRowChanges {
                 let before = try earlier.view(of: key, to: link.partner.key, side: side)
                 let isLive =
                     try changes.isLive
-                    && session.validation.rejected?.contains(link.partner.key, table: partners) != true
+                    && modelRun.validation.rejected?.contains(link.partner.key, table: partners) != true
                 if isLive != (before != nil) {
                     isNoted = true
                     try touched.note(key, table: table, change)
@@ -144,10 +145,10 @@ struct ExistingRowChanges {
             let key = change.object.key
             guard key != last, earlier.isExisting(key, side: side) else { continue }
             last = key
-            try session.checkCancelled()
+            try modelRun.services.checkCancelled()
             var partner = try store.partners(of: key, side: side).first
             if let found = partner,
-                try session.validation.rejected?.removesReference(
+                try modelRun.validation.rejected?.removesReference(
                     to: found.partner.key, table: place.partners, of: place.relationship) == true
             {
                 partner = nil
@@ -178,7 +179,7 @@ struct ExistingRowChanges {
         while let change = try changes.next() {
             let (owner, member) = (change.object.key, change.partner.key)
             guard earlier.isExisting(owner, side: .first), earlier.isExisting(member, side: .second) else { continue }
-            try session.checkCancelled()
+            try modelRun.services.checkCancelled()
             if present?.owner != owner {
                 present = (owner, Set(try earlier.views(of: owner, side: .first).map(\.partner.key)))
             }
@@ -187,14 +188,14 @@ struct ExistingRowChanges {
             guard changes.isLive else {
                 if isThere {
                     try rows.remove(keys.0, keys.1)
-                    session.linksWritten[table] -= 1
+                    modelRun.tally.linksWritten[table] -= 1
                 }
                 continue
             }
             // The order column of a side gives the place of that column's object among the other object's members.
             let places = [ExistingRowChanges.key(change.orderOfObject), ExistingRowChanges.key(change.orderOfPartner)]
             try rows.set(keys.0, keys.1, orders: ownerSide == 0 ? places : places.reversed())
-            if !isThere { session.linksWritten[table] += 1 }
+            if !isThere { modelRun.tally.linksWritten[table] += 1 }
         }
     }
 

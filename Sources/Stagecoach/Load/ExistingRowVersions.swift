@@ -5,15 +5,15 @@ import ManagedModel
 /// The update of Z_OPT of objects that previous mapping models made, if new rows of the row path refer to them. An object whose
 /// relationship got a member from the other side has changed, and its save raises Z_OPT by one.
 struct ExistingRowVersions {
-    let session: MigrationSession
+    let modelRun: ModelRun
     let destination: DestinationStore
 
     /// Raises Z_OPT once all rows and links are loaded.
     ///
     /// - Complexity: O(new rows).
     func raise() throws(MigrationError) {
-        let schema = session.destinationSchema
-        for table in schema.tables.indices where session.hasRows[table] {
+        let schema = modelRun.inputs.destinationSchema
+        for table in schema.tables.indices where modelRun.keysBefore.hasRows[table] {
             var references: [NewReferences] = []
             for entity in schema.model.entities {
                 for relationship in entity.relationships
@@ -30,10 +30,10 @@ struct ExistingRowVersions {
                     }
                 }
             }
-            try destination.raiseLocks(table: table, through: session.highestKeys[table], referredToBy: references)
+            try destination.raiseLocks(table: table, through: modelRun.keysBefore.highestKeys[table], referredToBy: references)
         }
     }
 
     /// Returns the greatest key of the existing rows.
-    private func lastKey(_ table: Int) -> Int64 { session.hasRows[table] ? session.highestKeys[table] : .min }
+    private func lastKey(_ table: Int) -> Int64 { modelRun.keysBefore.hasRows[table] ? modelRun.keysBefore.highestKeys[table] : .min }
 }

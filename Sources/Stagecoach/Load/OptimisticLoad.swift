@@ -25,7 +25,8 @@ final class OptimisticLoad {
         case countLast
     }
 
-    private let session: MigrationSession
+    private let modelRun: ModelRun
+    private let checkpoints: CheckpointScheduler?
     private let mappings: [PlannedMapping]
     private let excuses: Bool
     /// The number of the mapping model in the run.
@@ -41,10 +42,11 @@ final class OptimisticLoad {
     private(set) var rejectedObjects = 0
 
     init(
-        session: MigrationSession, mappings: [PlannedMapping], excuses: Bool, turn: Int,
-        store: PrivateStore, earlierRejects: RejectReport
+        modelRun: ModelRun, checkpoints: CheckpointScheduler?, mappings: [PlannedMapping], excuses: Bool,
+        turn: Int, store: PrivateStore, earlierRejects: RejectReport
     ) {
-        self.session = session
+        self.modelRun = modelRun
+        self.checkpoints = checkpoints
         self.mappings = mappings
         self.excuses = excuses
         self.turn = turn
@@ -58,15 +60,15 @@ final class OptimisticLoad {
     /// - Returns: Z_MAX by destination table.
     /// - Throws: `validation.tooManyRejects` (65) above the limit; the errors of the filling.
     func run(_ filling: LoadRequest, for purpose: Purpose) throws -> [Int64] {
-        let ledger = session.validation.ledger
+        let ledger = modelRun.validation.ledger
         var isLast = false
-        if case .countLast = purpose { isLast = !session.hasRows.contains(true) }
-        let before = session.written
-        let checkpoint = ledger == nil || isLast ? nil : try store.checkpoint(session)
+        if case .countLast = purpose { isLast = !modelRun.keysBefore.hasRows.contains(true) }
+        let before = modelRun.tally.written
+        let checkpoint = ledger == nil || isLast ? nil : try store.checkpoint(modelRun.services, checkpoints)
         // A resumed run may need the copy, so it stays as long as the work directory.
-        defer { if !(session.checkpoints?.isResumable ?? false) { checkpoint?.remove() } }
-        session.external?.beginLoad(turn: turn)
-        if let ledger, let rejects = session.checkpoints?.resumed?.rejects {
+        defer { if !(checkpoints?.isResumable ?? false) { checkpoint?.remove() } }
+        modelRun.external.beginLoad(turn: turn)
+        if let ledger, let rejects = checkpoints?.resumed?.rejects {
             // The killed run was in the load without the rejected objects.
             made = rejects.made
             rejectedObjects = ledger.count
@@ -74,41 +76,41 @@ final class OptimisticLoad {
         }
         let highest = try filling.fill(store.destination)
         try validate()
-        made = zip(session.rowsWritten, before.rows).reduce(0) { $0 + $1.0 - $1.1 }
+        made = zip(modelRun.tally.rowsWritten, before.rows).reduce(0) { $0 + $1.0 - $1.1 }
         guard let ledger else { return highest }
         guard ledger.isDirty else {
-            if session.validation.tally == nil, let broken = session.validation.brokenEarlier {
+            if modelRun.validation.tally == nil, let broken = modelRun.validation.brokenEarlier {
                 throw broken.error(nil)
             }
             return highest
         }
-        let changesEarlier = !(session.touched?.isEmpty ?? true)
-        if let touched = session.touched {
+        let changesEarlier = !(modelRun.touched?.isEmpty ?? true)
+        if let touched = modelRun.touched {
             try ledger.keep(touched)
             touched.close()
-            session.touched = nil
+            modelRun.touched = nil
         }
         filling.release()
-        try session.checkpoints?.closeFilled()
+        try checkpoints?.closeFilled()
         try store.destination.closeUnfinished()
         let rounds = try reject(ledger)
         guard let checkpoint else { return highest }
         if case .publish(let file) = purpose { try checkLimit(ledger, rounds: rounds, file) }
-        session.written = before
-        try session.checkpoints?.loadAgain(.init(made: made, rounds: rounds), changesEarlier: changesEarlier)
+        modelRun.tally.written = before
+        try checkpoints?.loadAgain(.init(made: made, rounds: rounds), changesEarlier: changesEarlier)
         try store.goBack(to: checkpoint)
-        if let checkpoints = session.checkpoints {
+        if let checkpoints {
             checkpoints.fill(store.destination)
             // From here on, as before the first load, unfinished work can be rolled back.
             if checkpoints.isActive { try store.destination.commitStep() }
         }
-        if session.hasRows.contains(true) {
+        if modelRun.keysBefore.hasRows.contains(true) {
             let touched = TouchedRows(store.destination)
             try ledger.restore(touched)
-            session.touched = touched
+            modelRun.touched = touched
             try filling.resume(store.destination, touched)
         }
-        session.external?.beginLoad(turn: turn)
+        modelRun.external.beginLoad(turn: turn)
         return try loadAgain(filling, purpose, ledger, rounds: rounds)
     }
 
@@ -116,18 +118,18 @@ final class OptimisticLoad {
     private func loadAgain(
         _ filling: LoadRequest, _ purpose: Purpose, _ ledger: RejectLedger, rounds: Int
     ) throws -> [Int64] {
-        let rejected = try RejectedKeys(ledger, session: session)
-        session.validation.rejected = rejected
+        let rejected = try RejectedKeys(ledger, run: modelRun.run)
+        modelRun.validation.rejected = rejected
         let highest = try filling.fill(store.destination)
         try validate()
-        guard ledger.count > 0, let origins = session.validation.origins else { return highest }
-        session.associations.hasDeletions = true
-        session.associations.rejectingTables.formUnion(try ledger.tables())
+        guard ledger.count > 0, let origins = modelRun.validation.origins else { return highest }
+        modelRun.archive.hasDeletions = true
+        modelRun.archive.rejectingTables.formUnion(try ledger.tables())
         var file: RejectFile?
         if case .publish(let asked) = purpose { file = asked }
-        session.checkpoints?.countsBeforeRejects = session.counts
+        checkpoints?.countsBeforeRejects = modelRun.tally.counts
         report = try RejectAccount(
-            session: session, mappings: mappings, ledger: ledger, rejected: rejected, origins: origins, rounds: rounds,
+            run: modelRun.run, earlierObjects: modelRun.earlierObjects, mappings: mappings, ledger: ledger, rejected: rejected, origins: origins, rounds: rounds,
             earlier: earlierRejects
         ).run(file: file)
         return highest
@@ -137,14 +139,15 @@ final class OptimisticLoad {
     ///
     /// - Returns: the number of rounds in which objects were rejected because of other rejects.
     private func reject(_ ledger: RejectLedger) throws -> Int {
-        let fixpoint = RejectFixpoint(session: session, ledger: ledger, firstKeys: session.firstKeys)
-        if let tally = session.validation.tally {
-            try ledger.forEachEntry(in: session.destinationSchema) { entry in
+        let fixpoint = RejectFixpoint(
+            run: modelRun.run, ledger: ledger, firstKeys: modelRun.keysBefore.firstKeys)
+        if let tally = modelRun.validation.tally {
+            try ledger.forEachEntry(in: modelRun.inputs.destinationSchema) { entry in
                 guard entry.rule == .value else { return }
                 tally.count(
                     BrokenRule(
                         table: entry.table, key: entry.key, entity: entry.entity,
-                        entityName: session.destinationSchema.model.entity(at: entry.entity).definition.name,
+                        entityName: modelRun.inputs.destinationSchema.model.entity(at: entry.entity).definition.name,
                         property: entry.property, rule: entry.rule, value: entry.value, bound: nil,
                         isRelationship: false),
                     isWarning: false)
@@ -157,25 +160,28 @@ final class OptimisticLoad {
     }
 
     private func validate() throws {
-        session.begin(.validate)
-        try CountRules(session: session, mappings: mappings, isExcused: excuses).check(store.destination)
+        modelRun.services.begin(.validate)
+        try CountRules(
+            run: modelRun.run, keysBefore: modelRun.keysBefore, validation: modelRun.validation,
+            touched: modelRun.touched, mappings: mappings, isExcused: excuses
+        ).check(store.destination)
     }
 
     /// Ends the run if too many objects are rejected. The reject file is written before, because it lists them.
     private func checkLimit(_ ledger: RejectLedger, rounds: Int, _ file: RejectFile?) throws {
         let count = earlierRejects.objects + ledger.count
-        guard let limit = session.options.maximumRejects, count > limit else { return }
+        guard let limit = modelRun.inputs.options.maximumRejects, count > limit else { return }
         var first: RejectLedger.Entry?
         var byRule = earlierRejects.byRule
-        try ledger.forEachEntry(in: session.destinationSchema) { entry in
+        try ledger.forEachEntry(in: modelRun.inputs.destinationSchema) { entry in
             if first == nil { first = entry }
             byRule[entry.rule.rawValue, default: 0] += 1
         }
         let rules = byRule.sorted { $0.key < $1.key }.map { "\($0.value) by \($0.key)" }.joined(separator: ", ")
         var context = MigrationError.Context()
         if let first {
-            let name = session.destinationSchema.model.entity(at: first.entity).definition.name
-            let origin = try session.validation.origins?.origin(
+            let name = modelRun.inputs.destinationSchema.model.entity(at: first.entity).definition.name
+            let origin = try modelRun.validation.origins?.origin(
                 table: first.table, key: first.key, entity: first.entity)
             context = .init(
                 entity: name, objectID: "\(name)/p\(first.key)", property: first.property,
@@ -183,8 +189,9 @@ final class OptimisticLoad {
             context.sourceObjectID = origin?.sources.first
         }
         var listed = "look at them with stagecoach check or name a --reject-file"
-        if let file, let origins = session.validation.origins {
-            let lines = RejectLines(session: session, ledger: ledger, origins: origins)
+        if let file, let origins = modelRun.validation.origins {
+            let lines = RejectLines(
+                run: modelRun.run, earlierObjects: modelRun.earlierObjects, ledger: ledger, origins: origins)
             try lines.show { object, _, _ in try file.append(object) }
             try file.finish()
             try file.place()
@@ -195,31 +202,5 @@ final class OptimisticLoad {
             "\(count) objects would be rejected (\(rules)), and \(limit) are allowed; the first is named; \(listed)",
             remedy: "Change the mapping model, or allow more with --max-rejects",
             context: context)
-    }
-}
-
-extension MigrationSession {
-    /// The counts, and the numbers of rows and links written.
-    struct Written {
-        let counts: MigrationCounts
-        let rows: [Int]
-        let links: [Int]
-    }
-
-    var written: Written {
-        get { Written(counts: counts, rows: rowsWritten, links: linksWritten) }
-        set {
-            counts = newValue.counts
-            rowsWritten = newValue.rows
-            linksWritten = newValue.links
-        }
-    }
-
-    /// The lowest key that an object of the current mapping model can have, by table.
-    var firstKeys: [Int64] {
-        hasRows.indices.map { table in
-            guard hasRows[table] else { return .min }
-            return highestKeys[table] == .max ? .max : highestKeys[table] + 1
-        }
     }
 }

@@ -7,7 +7,8 @@ import SpillStorage
 /// The save on the policy path: the runs of each table's rows are merged by key, links are merged in, rules are checked, and
 /// each row is written once.
 struct PolicyLoad {
-    let session: MigrationSession
+    let modelRun: ModelRun
+    let checkpoints: CheckpointScheduler?
     let mappings: [PlannedMapping]
     let work: PlannedWork
     let runtime: PolicyRuntime
@@ -15,27 +16,26 @@ struct PolicyLoad {
     /// The links if stages 2 and 3 run no user code; nil if the links are in the link stores.
     let relating: RelatingByKeys?
 
-    private var schema: StoreSchema { session.destinationSchema }
+    private var schema: StoreSchema { modelRun.inputs.destinationSchema }
 
     /// Loads all tables, pass by pass.
     ///
     /// - Returns: Z_MAX by destination table.
     func run(into destination: DestinationStore) throws -> [Int64] {
-        let checkpoints = session.checkpoints
         let resumed = checkpoints?.resumed
         if resumed == nil { try checkpoints?.beginLoad() }
         // A complete store already has these changes.
-        if let touched = session.touched, !(resumed?.isComplete ?? false) {
+        if let touched = modelRun.touched, !(resumed?.isComplete ?? false) {
             try ExistingRowChanges(
-                session: session, destination: destination, links: runtime.objects.links, touched: touched
+                modelRun: modelRun, destination: destination, links: runtime.objects.links, touched: touched
             ).write()
             try checkTouched(touched, in: destination)
         }
-        let links = try relating.map { try KeyedLinks(session: session, mappings: mappings, relating: $0) }
+        let links = try relating.map { try KeyedLinks(modelRun: modelRun, mappings: mappings, relating: $0, checkpoints: checkpoints) }
         var course = Course(
             highest: [Int64](repeating: 0, count: schema.tables.count), resumed: resumed, checkpoints: checkpoints)
         for (number, pass) in work.passes.enumerated() {
-            session.progress.enter(pass: number + 1, of: work.passes.count)
+            modelRun.services.progress.enter(pass: number + 1, of: work.passes.count)
             // The rows of an open table stay in their spills. The table is loaded when it closes.
             for step in pass.steps where step.isLast {
                 guard try course.enterUnit() else {
@@ -43,10 +43,10 @@ struct PolicyLoad {
                     continue
                 }
                 let names = work.tables[step.table].mappings.map { mappings[$0].name }
-                session.begin(.load, names)
+                modelRun.services.begin(.load, names)
                 try load(work.tables[step.table], links, into: destination, &course)
-                session.begin(.indexes, names)
-                try session.createIndexes(of: step.table, in: destination)
+                modelRun.services.begin(.indexes, names)
+                try modelRun.validation.createIndexes(of: step.table, in: destination)
                 try checkpoints?.endStep(course.unit, highest: course.highest)
             }
             for join in pass.joinTables where try course.enterUnit() {
@@ -91,7 +91,7 @@ struct PolicyLoad {
         }
 
         /// The position of the killed run in the current unit; nil at the unit's beginning.
-        var part: JournalRecord.LoadPosition? { unit == done ? resumed?.position : nil }
+        var part: LoadPosition? { unit == done ? resumed?.position : nil }
 
         /// Restores the counts of the killed run.
         mutating func restoreState() {
@@ -118,11 +118,10 @@ struct PolicyLoad {
     private func load(
         join: Int, _ links: KeyedLinks?, into destination: DestinationStore, _ course: inout Course
     ) throws {
-        session.begin(.load, [schema.joinTables[join].name])
+        modelRun.services.begin(.load, [schema.joinTables[join].name])
         let part = course.part
         if course.isResumed, part == nil { try destination.checkEmpty(schema.joinTables[join].name) }
         let writer = try destination.joinWriter(join, resumingFrom: part == nil ? nil : course.resumed?.fill)
-        let checkpoints = session.checkpoints
         let count: Int
         if let part, part.isDone {
             course.restoreState()
@@ -142,7 +141,7 @@ struct PolicyLoad {
                 count = try links.joinLinks(join, from: part, prepare: prepare).load(into: writer)
             } else {
                 count = try JoinLinks(
-                    session: session, mappings: mappings, keys: PlanKeys(byMapping: [:], byTable: [:]),
+                    modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, keys: PlanKeys(byMapping: [:], byTable: [:]),
                     joinTable: join, prepare: prepare, part: part
                 ).load(try joinRecords(join), into: writer)
             }
@@ -150,8 +149,8 @@ struct PolicyLoad {
         }
         checkpoints?.loaded = .init(isDone: true, links: count)
         try writer.finish()
-        session.linksWritten[join] += count
-        session.begin(.indexes, [schema.joinTables[join].name])
+        modelRun.tally.linksWritten[join] += count
+        modelRun.services.begin(.indexes, [schema.joinTables[join].name])
         try destination.createIndexes(joinTable: join)
         try checkpoints?.endStep(course.unit, highest: course.highest)
     }
@@ -165,37 +164,36 @@ struct PolicyLoad {
         let part = course.part
         let fill = part == nil ? nil : course.resumed?.fill
         // Kept keys do not advance `nextKey`, so there may be rows even if no key was given.
-        let made = max(1, rows.nextKey - 1 - session.highestKeys[table.table])
-        if part == nil { try session.prepare(table.table, expecting: Int(clamping: made), in: destination) }
+        let made = max(1, rows.nextKey - 1 - modelRun.keysBefore.highestKeys[table.table])
+        if part == nil { try modelRun.validation.prepare(table.table, expecting: Int(clamping: made), in: destination) }
         // Each run is read one block at a time, and so are its patches.
-        try rows.joinRuns(most: max(4, session.budget.spill / (256 << 10)))
+        try rows.joinRuns(most: max(4, modelRun.inputs.budget.spill / (256 << 10)))
         let patches =
             try links?.patches(
                 of: table.table, isLoaded: { $0 != table.table && isLoaded($0, before: course.done) },
                 written: part?.after) ?? columnPatches(table.table)
         let rules = try rowRules(table)
         course.restoreState()
-        let checkpoints = session.checkpoints
         if course.isResumed, part == nil { try destination.checkEmpty(schema.tables[table.table].name) }
         let writer = try destination.tableWriter(table.table, resumingFrom: fill)
         try checkpoints?.enter(unit: course.unit, highest: course.highest)
         var highest = part?.highest ?? 0
-        if let references = part?.references { session.add(references) }
+        if let references = part?.references { modelRun.tally.add(references) }
         func write(_ out: inout RowBatch) throws {
             guard !out.isEmpty else { return }
-            try session.checkCancelled()
+            try modelRun.services.checkCancelled()
             let last = out.key(out.count - 1)
             highest = max(highest, last)
             for patch in patches { try patch.apply(to: &out) }
-            try session.validation.rejected?.filter(&out, table: table.table)
-            try session.check(out, rules)
-            try session.settleExternalValues(&out, table: table.table)
+            try modelRun.validation.rejected?.filter(&out, table: table.table)
+            try modelRun.validation.check(out, rules, modelRun.tally)
+            try modelRun.settleExternalValues(&out, table: table.table)
             try writer.append(out)
-            session.rowsWritten[table.table] += out.count
-            session.progress.advance(rows: out.count)
+            modelRun.tally.rowsWritten[table.table] += out.count
+            modelRun.services.progress.advance(rows: out.count)
             out.removeAll()
             try checkpoints?.tick(writer) {
-                JournalRecord.LoadPosition(after: last, references: ReferenceCounts(of: patches), highest: highest)
+                LoadPosition(after: last, references: ColumnPatches.counts(of: patches), highest: highest)
             }
         }
         if part?.isDone != true { try forEachBatch(of: rows, after: part?.after, write) }
@@ -214,12 +212,12 @@ struct PolicyLoad {
         guard written != .max else { return }
         let first = written.map { $0 + 1 } ?? .min
         // If objects may be rejected, there may be a second load.
-        let isLast = session.validation.ledger == nil
+        let isLast = modelRun.validation.ledger == nil
         if try rows.forEachBatch(from: first, isLast: isLast, write) { return }
-        var out = session.destinationBatch(slots: rows.columns)
+        var out = modelRun.inputs.destinationBatch(slots: rows.columns)
         var last = Int64.min
         // Several runs are read ahead of the rows that are written, so rows that a state still needs would be given back.
-        let givesBack = isLast && session.checkpoints?.isResumable != true
+        let givesBack = isLast && checkpoints?.isResumable != true
         try rows.forEachRow(of: try rows.runs, from: first, isLast: givesBack) { row in
             if out.isFull { try write(&out) }
             assert(row.key > last, "rows come in order, each once")
@@ -245,7 +243,7 @@ struct PolicyLoad {
                 guard try rows.fetch(key, into: &batch),
                     let rules = rules[batch[0, EntityTable.entityColumn].integerValue]
                 else { return }
-                try rules.check(batch, row: 0) { broken, _ in try session.note(broken) }
+                try rules.check(batch, row: 0) { broken, _ in try modelRun.validation.noteOfAny(broken) }
             }
         }
     }
@@ -306,7 +304,7 @@ struct PolicyLoad {
 
     /// Returns the records of ``JoinLinks``, from the link store.
     private func joinRecords(_ join: Int) throws -> SortedRecords {
-        let sorter = session.sorter(width: JoinLinks.width)
+        let sorter = modelRun.services.sorter(width: JoinLinks.width)
         let side = schema.joinTables[join].sides[0].relationship
         if let relationship = schema.model.entity(at: side.entity).relationship(named: side.name),
             let (store, ownSide) = runtime.objects.links.store(of: relationship)

@@ -16,22 +16,20 @@ final class PrivateStore {
     ///
     /// - Parameters:
     ///   - isAppended: true if the file is a copy of a store that is appended to.
-    ///   - state: the state of the store that a killed run filled.
     init(
-        in area: WorkArea, session: MigrationSession, isAppended: Bool, resuming state: JournalRecord.State? = nil
+        in area: WorkArea, run: MigrationRun, checkpoints: CheckpointScheduler?, isAppended: Bool
     ) throws(MigrationError) {
         path = area.storePath
         checkpointPath = area.checkpointPath
-        cacheBytes = session.budget.destinationCache
+        cacheBytes = run.inputs.budget.destinationCache
         vfs = area.vfsName
-        cancellation = session.cancellation
-        let checkpoints = session.checkpoints
-        if let state {
+        cancellation = run.services.cancellation
+        if let state = checkpoints?.resumed {
             // A table that is being filled is checked when its load resumes. Pages that were written after the state are cut
             // off then.
             try FileSums.check(path, upTo: state.fill == nil ? .max : FileSums.block, copiedFrom: checkpoints?.original)
             destination = try DestinationStore(
-                resuming: path, schema: session.destinationSchema, knowledge: state.knowledge, stamp: state.stamp,
+                resuming: path, schema: run.inputs.destinationSchema, knowledge: state.knowledge, stamp: state.stamp,
                 cacheBytes: cacheBytes, vfs: vfs)
             interruptible()
             return
@@ -42,10 +40,10 @@ final class PrivateStore {
         destination =
             try isAppended
             ? DestinationStore(
-                appendingTo: path, schema: session.destinationSchema, cacheBytes: cacheBytes, vfs: vfs)
+                appendingTo: path, schema: run.inputs.destinationSchema, cacheBytes: cacheBytes, vfs: vfs)
             : DestinationStore(
-                creating: path, schema: session.destinationSchema, cacheBytes: cacheBytes,
-                permissions: FilePermissions(ofSource: session.source.path).work, vfs: vfs)
+                creating: path, schema: run.inputs.destinationSchema, cacheBytes: cacheBytes,
+                permissions: FilePermissions(ofSource: run.inputs.source.path).work, vfs: vfs)
         interruptible()
     }
 
@@ -59,8 +57,9 @@ final class PrivateStore {
     ///
     /// - Throws: `store.full`, `store.io`, `spill.io` (74); the cancellation.
     /// - Complexity: O(1) if the file system shares blocks, else O(bytes).
-    func checkpoint(_ session: MigrationSession) throws -> DestinationStore.Checkpoint {
-        let checkpoints = session.checkpoints
+    func checkpoint(
+        _ services: RunServices, _ checkpoints: CheckpointScheduler?
+    ) throws -> DestinationStore.Checkpoint {
         if checkpoints?.resumed != nil {
             guard let before = checkpoints?.before else { throw StateReader.damaged("the store before the load") }
             // If the load without rejected objects has begun, the run has already returned to the copy.
@@ -72,7 +71,7 @@ final class PrivateStore {
         // A killed run may have made a copy and then been resumed from an earlier state.
         try FileSystem.remove(checkpointPath)
         FileSums.remove(of: checkpointPath)
-        let checkpoint = try destination.checkpoint(to: checkpointPath) { try session.checkCancelled() }
+        let checkpoint = try destination.checkpoint(to: checkpointPath) { try services.checkCancelled() }
         // The copy keeps the previous stamp, which tells the two apart.
         if checkpoints?.isResumable ?? false { try destination.write(stamp: destination.stamp + 1) }
         checkpoints?.before = JournalRecord.Before(knowledge: checkpoint.knowledge, stamp: checkpoint.stamp)

@@ -8,7 +8,8 @@ import Rows
 /// relationships looked up, the model's rules checked, and the complete row written, in ascending key order. The table may be
 /// loaded in several steps, which ascend by key.
 struct TableLoad {
-    let session: MigrationSession
+    let modelRun: ModelRun
+    let checkpoints: CheckpointScheduler?
     let mappings: [PlannedMapping]
     let table: PlannedTable
     let keys: PlanKeys
@@ -54,7 +55,7 @@ struct TableLoad {
     /// - Returns: the highest key written, 0 if there was no row.
     /// - Complexity: O(rows); memory is two batches and the memory of the patches' sorts.
     func run(
-        _ step: PlannedStep, writer: any TableWriter, from start: JournalRecord.LoadPosition? = nil
+        _ step: PlannedStep, writer: any TableWriter, from start: LoadPosition? = nil
     ) throws -> Int64 {
         if let start, start.isDone { return start.highest }
         var highest = start?.highest ?? 0
@@ -71,14 +72,14 @@ struct TableLoad {
 
     private func load(
         _ indices: [Int], from sourceTable: Int, range: SourceKeyRange, writer: any TableWriter, scan: Int,
-        start: JournalRecord.LoadPosition?, highest: inout Int64
+        start: LoadPosition?, highest: inout Int64
     ) throws {
         var range = range
         if let after = start?.after { range.after = max(after, range.after ?? after) }
-        let model = session.layout.schema.model
-        let schemaTable = session.layout.schema.tables[sourceTable]
+        let model = modelRun.inputs.layout.schema.model
+        let schemaTable = modelRun.inputs.layout.schema.tables[sourceTable]
         var slots = SourceColumns(
-            entity: model.entity(at: schemaTable.root), schema: session.layout.schema,
+            entity: model.entity(at: schemaTable.root), schema: modelRun.inputs.layout.schema,
             columns: [.own(EntityTable.entityColumn), .own(EntityTable.lockColumn)])
         var byEntity: [Int: Compiled] = [:]
         for index in indices {
@@ -90,13 +91,13 @@ struct TableLoad {
             }
             byEntity[entity.index] = compiled
         }
-        let columns = session.destinationSchema.tables[table.table].columns.count
+        let columns = modelRun.inputs.destinationSchema.tables[table.table].columns.count
         let runs = writer is PageTableWriter ? copiedRuns(byEntity.values.map { $0 }, slots, schemaTable) : []
         for compiled in byEntity.values { compiled.attributes.copyTogether(runs.map(\.slots)) }
         let reader = try SourceReader(
-            session: session, slots: slots, table: sourceTable, entities: byEntity.keys.sorted(), range: range,
+            run: modelRun.run, slots: slots, table: sourceTable, entities: byEntity.keys.sorted(), range: range,
             streams: true, runs: runs)
-        let batch = session.nearBatch(slots: max(slots.columns.count, columns))
+        let batch = modelRun.inputs.nearBatch(slots: max(slots.columns.count, columns))
         var source = RowBatch(slots: slots.columns.count, rowCapacity: batch.rows, byteTarget: batch.bytes)
         // Each batch of rows is finished before the next is read, so values may stay in the pages.
         source.borrowsPages = true
@@ -117,7 +118,7 @@ struct TableLoad {
                 while end < source.count, source[end, 0].integerValue == entityNumber { end += 1 }
                 if entityNumber != number {
                     number = entityNumber
-                    current = session.layout.entity(
+                    current = modelRun.inputs.layout.entity(
                         inTable: sourceTable, forFileNumber: Int(truncatingIfNeeded: entityNumber)
                     )
                     .flatMap { byEntity[$0] }
@@ -133,11 +134,11 @@ struct TableLoad {
             }
             // The destination rows borrow their texts from the source batch, so they are written before it is refilled.
             try flush(&destination, rules, to: writer)
-            session.progress.advance(rows: source.count)
+            modelRun.services.progress.advance(rows: source.count)
             if source.count > 0 {
                 let last = source.key(source.count - 1)
-                try session.checkpoints?.tick(writer) {
-                    JournalRecord.LoadPosition(
+                try checkpoints?.tick(writer) {
+                    LoadPosition(
                         scan: scan, after: last,
                         mappings: Dictionary(
                             uniqueKeysWithValues: byEntity.values.map {
@@ -145,14 +146,14 @@ struct TableLoad {
                             }), references: references, highest: highest)
                 }
             }
-            try session.checkCancelled()
+            try modelRun.services.checkCancelled()
         }
-        session.add(references)
+        modelRun.tally.add(references)
         for compiled in byEntity.values {
             if compiled.keys.isFilledByLoad { try compiled.keys.index.seal() }
-            session.counts.mappings[compiled.mapping.index].created += compiled.made
+            modelRun.tally.counts.mappings[compiled.mapping.index].created += compiled.made
             guard let entity = compiled.mapping.destination else { continue }
-            session.counts.created[entity.definition.name, default: 0] += compiled.made
+            modelRun.tally.counts.created[entity.definition.name, default: 0] += compiled.made
         }
     }
 
@@ -160,14 +161,14 @@ struct TableLoad {
     /// appended to, because its columns may differ.
     private func copiedRuns(_ programs: [Compiled], _ slots: SourceColumns, _ source: EntityTable) -> [RowSelection.Run]
     {
-        guard !programs.isEmpty, !session.options.appendsToExisting, !session.hasRows.contains(true) else { return [] }
+        guard !programs.isEmpty, !modelRun.inputs.options.appendsToExisting, !modelRun.keysBefore.hasRows.contains(true) else { return [] }
         let patched = patches.flatMap { [$0.column, $0.entityColumn, $0.orderColumn].compactMap { $0 } }
-        let external = session.destinationSchema.externalColumns[table.table].map(\.column)
+        let external = modelRun.inputs.destinationSchema.externalColumns[table.table].map(\.column)
         return CopiedColumns(
             copies: programs.map { program in
                 let checked = program.rules.columns
                 return program.attributes.plainCopies.filter { !checked.contains($0.value.column) }
-            }, slots: slots, source: source, destination: session.destinationSchema.tables[table.table],
+            }, slots: slots, source: source, destination: modelRun.inputs.destinationSchema.tables[table.table],
             watched: Set(patched + external)
         ).find()
     }
@@ -274,7 +275,7 @@ struct TableLoad {
             do throws(MigrationError) {
                 try attributes.run(source, row: row, into: &destination, destinationRow: target, borrows: true)
             } catch {
-                try session.validation.note(
+                try modelRun.validation.note(
                     error, table: table.table, key: key, entity: compiled.entity.index,
                     entityName: compiled.entity.definition.name)
             }
@@ -296,54 +297,30 @@ struct TableLoad {
         // Key paths are resolved from the mapping's own entity; the slots are shared by all mappings of the scan.
         var mine = slots.seen(from: source)
         let attributes = try AttributeProgram(
-            mapping: mapping, slots: &mine, indexed: session.indexedColumns(of: mapping), external: session.external,
+            mapping: mapping, slots: &mine, indexed: modelRun.inputs.indexedColumns(of: mapping), external: modelRun.external,
             streams: true)
         let references = ReferenceProgram(
-            mapping: mapping, direct: links.direct[mapping.index] ?? [], keys: keys, session: session, slots: &mine)
+            mapping: mapping, direct: links.direct[mapping.index] ?? [], keys: keys,
+            missing: modelRun.missing, in: modelRun.inputs.destinationSchema, slots: &mine)
         slots = mine.seen(from: slots.entity)
         let rules = try RowRules(
-            entity: entity, schema: session.destinationSchema, mapping: mapping, copied: attributes.copiedAttributes,
+            entity: entity, schema: modelRun.inputs.destinationSchema, mapping: mapping, copied: attributes.copiedAttributes,
             typed: attributes.copiedColumns, excuses: excuses)
         return Compiled(
             mapping: mapping, attributes: attributes, references: references, rules: rules, keys: own,
-            entity: entity, entityNumber: Int64(session.destinationSchema.number(of: entity)),
-            columns: session.destinationSchema.tables[table.table].columns.count)
+            entity: entity, entityNumber: Int64(modelRun.inputs.destinationSchema.number(of: entity)),
+            columns: modelRun.inputs.destinationSchema.tables[table.table].columns.count)
     }
 
     /// Merges the patches, removes rejected rows, checks the rules, and writes the rows.
     private func flush(_ batch: inout RowBatch, _ rules: [Int64: RowRules], to writer: any TableWriter) throws {
         guard !batch.isEmpty else { return }
         for patch in patches { try patch.apply(to: &batch) }
-        try session.validation.rejected?.filter(&batch, table: table.table)
-        try session.check(batch, rules)
-        try session.settleExternalValues(&batch, table: table.table)
+        try modelRun.validation.rejected?.filter(&batch, table: table.table)
+        try modelRun.validation.check(batch, rules, modelRun.tally)
+        try modelRun.settleExternalValues(&batch, table: table.table)
         try writer.append(batch)
-        session.rowsWritten[table.table] += batch.count
+        modelRun.tally.rowsWritten[table.table] += batch.count
         batch.removeAll()
-    }
-}
-
-extension MigrationSession {
-    /// Returns the size of batches that pass directly from the reader to the writer. Both batches together fit a processor
-    /// core's cache, except for rows of many kibibytes.
-    ///
-    /// - Parameter slots: the cells per row of the wider batch.
-    fileprivate func nearBatch(slots: Int) -> (rows: Int, bytes: Int) {
-        (min(rowCapacity(slots: slots), max(64, (96 << 10) / (16 * max(1, slots)))), budget.batch)
-    }
-
-    /// Returns the columns of a mapping's destination table that an index covers or that the condition of an index names. Their
-    /// values are needed as a whole.
-    func indexedColumns(of mapping: PlannedMapping) -> Set<Int> {
-        guard let table = mapping.destinationTable else { return [] }
-        let indexes = destinationSchema.indexes[table]
-        let conditions = indexes.compactMap(\.condition)
-        var columns = Set(indexes.flatMap { $0.terms.map(\.column) }).subtracting([StoreIndex.Term.key])
-        for tree in destinationSchema.trees where tree.table == table { columns.formUnion(tree.columns) }
-        for (column, description) in destinationSchema.tables[table].columns.enumerated()
-        where conditions.contains(where: { $0.contains(description.name) }) {
-            columns.insert(column)
-        }
-        return columns
     }
 }

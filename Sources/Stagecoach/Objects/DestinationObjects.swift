@@ -7,7 +7,7 @@ import SpillStorage
 
 /// The destination's objects: faults over open rows and spills. Their links are kept in ``LinkStore``s.
 final class DestinationObjects: ManagedObjectContext.Backing {
-    let session: MigrationSession
+    let modelRun: ModelRun
     let schema: StoreSchema
     let rows: [DestinationRows]
     let links: LinkStores
@@ -34,14 +34,14 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     /// Stored defaults by entity index: column and value.
     private var defaults: [Int: [(column: Int, value: ColumnValue)]] = [:]
 
-    init(session: MigrationSession, rows: [DestinationRows], links: LinkStores) {
-        self.session = session
-        schema = session.destinationSchema
+    init(modelRun: ModelRun, rows: [DestinationRows], links: LinkStores) {
+        self.modelRun = modelRun
+        schema = modelRun.inputs.destinationSchema
         self.rows = rows
         self.links = links
-        hasDeletions = session.associations.hasDeletions
+        hasDeletions = modelRun.archive.hasDeletions
         properties = ObjectProperties(schema: schema, stores: links)
-        indexes = EqualityIndexes(directory: session.work, memory: session.budget.sorts / 4)
+        indexes = EqualityIndexes(directory: modelRun.inputs.work, memory: modelRun.inputs.budget.sorts / 4)
         createdByEntity = Array(repeating: 0, count: schema.model.entities.count)
         isAbstract = schema.model.entities.map(\.isAbstract)
     }
@@ -49,7 +49,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     /// Adds rows and links on top of those that the store has already.
     func begin(on destination: DestinationStore, touched: TouchedRows) throws(MigrationError) {
         for table in rows { table.begin(on: destination, touched: touched) }
-        try links.begin(on: destination, session: session)
+        try links.begin(on: destination, modelRun.keysBefore)
     }
 
     /// Releases the statements on the destination.
@@ -177,7 +177,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         hasDeletions = true
         try countDeletion(of: id)
         // An object from before the run was not counted as created.
-        if !session.isOlder(id.key, table: id.table) { createdByEntity[id.entity.index] -= 1 }
+        if !modelRun.inputs.isOlder(id.key, table: id.table) { createdByEntity[id.entity.index] -= 1 }
     }
 
     /// Notes that the existing objects linked to an object are changed by its deletion.
@@ -187,7 +187,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             let table = schema.tableIndex(of: partners.entity)
             for view in try earlier.views(of: id.key, side: side)
             where earlier.isExisting(view.partner.key, side: side.other) {
-                try session.touched?.note(view.partner.key, table: table, .values)
+                try modelRun.touched?.note(view.partner.key, table: table, .values)
             }
         }
     }
@@ -196,8 +196,8 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     private func countDeletion(of id: ObjectPlace) throws(MigrationError) {
         for table in associations where table.isCreated && table.mapping.destination == id.entity {
             guard let keys = table.keys, try keys.sourceKey(of: id.key) != nil else { continue }
-            session.counts.mappings[table.mapping.index].migrated -= 1
-            session.counts.mappings[table.mapping.index].droppedByPolicy += 1
+            modelRun.tally.counts.mappings[table.mapping.index].migrated -= 1
+            modelRun.tally.counts.mappings[table.mapping.index].droppedByPolicy += 1
         }
     }
 
@@ -224,7 +224,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     /// Tells whether an attribute or a link of an object of the store was changed.
     func isChanged(_ place: ObjectPlace) throws -> Bool {
         guard isStored(place) else { return false }
-        if try session.touched?.isChanged(place.key, table: place.table) == true { return true }
+        if try modelRun.touched?.isChanged(place.key, table: place.table) == true { return true }
         for relationship in place.entity.relationships {
             guard let (store, side) = links.store(of: relationship) else { continue }
             if try store.hasChanged(place.key, side: side) { return true }
@@ -234,11 +234,11 @@ final class DestinationObjects: ManagedObjectContext.Backing {
 
     /// True if an object of the store was changed or deleted.
     var hasStoredChanges: Bool {
-        session.touched?.isEmpty == false || rows.contains(where: \.hasDeletedStored)
+        modelRun.touched?.isEmpty == false || rows.contains(where: \.hasDeletedStored)
             || links.all.contains { $0.earlier != nil && $0.hasRecent }
     }
 
-    var fetchEngine: FetchEngine { FetchEngine(side: self, session: session) }
+    var fetchEngine: FetchEngine { FetchEngine(side: self, run: modelRun.run) }
     func insertedPlaces(table: Int, from key: Int64) throws -> [ObjectPlace] { try places(inTable: table, from: key) }
     var insertionLimits: [Int64] { rows.map(\.nextKey) }
 
@@ -263,9 +263,10 @@ final class DestinationObjects: ManagedObjectContext.Backing {
                         batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
                 } ?? nil
             guard let reference = value as? ExternalFileReference else { return value }
-            return try session.externalData(reference, of: object, property: name) { external throws(MigrationError) in
-                try external.destinationFile(reference)
-            }
+            let external = modelRun.external
+            return try external.data(
+                of: { () throws(MigrationError) in try external.destinationFile(reference) },
+                object.errorContext(property: name))
         }
         guard let (store, side) = property.links else { return nil }
         let partners = try store.partners(of: place.key, side: side)

@@ -34,7 +34,7 @@ final class DestinationRows {
 
     let table: Int
     let columns: Int
-    private let session: MigrationSession
+    private let modelRun: ModelRun
     private let memory: RowMemory
     /// The runs. The run for rows without a mapping of their own is last.
     @exclusivity(unchecked) private var allRuns: [Run] = []
@@ -57,11 +57,11 @@ final class DestinationRows {
     /// - Parameters:
     ///   - firstKey: the key of the first inserted object.
     ///   - memory: the memory that the rows of all tables share.
-    init(table: Int, firstKey: Int64, session: MigrationSession, memory: RowMemory) {
+    init(table: Int, firstKey: Int64, modelRun: ModelRun, memory: RowMemory) {
         self.table = table
-        self.session = session
+        self.modelRun = modelRun
         self.memory = memory
-        columns = session.destinationSchema.tables[table].columns.count
+        columns = modelRun.inputs.destinationSchema.tables[table].columns.count
         nextKey = firstKey
         scratch = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096)
         present = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096)
@@ -78,7 +78,7 @@ final class DestinationRows {
 
     /// Lays the table over its existing rows.
     func begin(on destination: DestinationStore, touched: TouchedRows) {
-        guard session.hasRows[table] else { return }
+        guard modelRun.keysBefore.hasRows[table] else { return }
         stored = ExistingRows(destination, table: table)
         self.touched = touched
     }
@@ -91,31 +91,31 @@ final class DestinationRows {
 
     /// Returns the store of existing rows if the row existed before the mapping model. Returns nil otherwise.
     private func earlier(_ key: Int64) -> ExistingRows? {
-        guard let stored, session.isExisting(key, table: table) else { return nil }
+        guard let stored, modelRun.keysBefore.isExisting(key, table: table) else { return nil }
         return stored
     }
 
     /// Tells whether a row existed before the mapping model.
-    func isStored(_ key: Int64) -> Bool { stored != nil && session.isExisting(key, table: table) }
+    func isStored(_ key: Int64) -> Bool { stored != nil && modelRun.keysBefore.isExisting(key, table: table) }
 
     /// Returns a scan of the existing rows from a key on. Returns nil if there are none.
     ///
     /// - Parameter columns: the columns to read.
     func storedScan(from key: Int64, columns: [Int]) throws(MigrationError) -> StoredRowScan? {
-        guard let stored, key <= session.highestKeys[table] else { return nil }
-        return try stored.scan(columns: columns, from: key, through: session.highestKeys[table])
+        guard let stored, key <= modelRun.keysBefore.highestKeys[table] else { return nil }
+        return try stored.scan(columns: columns, from: key, through: modelRun.keysBefore.highestKeys[table])
     }
 
     /// Returns the numbers of existing rows that are not deleted, by Z_ENT.
     ///
     /// - Complexity: O(rows).
     func storedCounts() throws(MigrationError) -> [Int64: Int] {
-        try stored?.counts(through: session.highestKeys[table]) ?? [:]
+        try stored?.counts(through: modelRun.keysBefore.highestKeys[table]) ?? [:]
     }
 
     private func makeRun(keys: [DestinationKeys]) -> Run {
         Run(
-            spill: RowSpill(directory: session.work, name: "rows-\(table)", slots: columns, memory: memory),
+            spill: RowSpill(directory: modelRun.inputs.work, name: "rows-\(table)", slots: columns, memory: memory),
             open: closedBatch(), keys: keys)
     }
 
@@ -143,7 +143,7 @@ final class DestinationRows {
 
     private func open(_ run: Run) {
         guard run.isSealed else { return }
-        run.open = session.destinationBatch(slots: columns)
+        run.open = modelRun.inputs.destinationBatch(slots: columns)
         run.isSealed = false
     }
 
@@ -154,16 +154,10 @@ final class DestinationRows {
         let base = nextKey - 1
         let (next, overflow) = nextKey.addingReportingOverflow(Int64(count))
         guard !overflow else {
-            throw DestinationRows.keysExhausted(after: nextKey, session.destinationSchema.tables[table].name)
+            throw DestinationKeys.exhausted(after: nextKey, modelRun.inputs.destinationSchema.tables[table].name)
         }
         nextKey = next
         return base
-    }
-
-    static func keysExhausted(after key: Int64, _ entity: String?) -> MigrationError {
-        MigrationError(
-            "plan.keysExhausted", .data, "There are no keys left after \(key)",
-            remedy: "Run with --keys sequential", context: .init(entity: entity))
     }
 
     /// Makes a row in the last run, lets a body fill it, and returns its key.
@@ -302,7 +296,7 @@ final class DestinationRows {
             // The first runs are merged first. The last run stays last.
             let number = min(most, allRuns.count - most + 1)
             let joined = makeRun(keys: allRuns[..<number].flatMap(\.keys))
-            var batch = session.destinationBatch(slots: columns)
+            var batch = modelRun.inputs.destinationBatch(slots: columns)
             // The merged runs are dropped: they are not read again.
             try forEachRow(of: Array(allRuns[..<number]), isLast: true) { row in
                 if batch.isFull {
@@ -335,8 +329,8 @@ final class DestinationRows {
             try RowHead(
                 run: run,
                 batch: RowBatch(
-                    slots: columns, rowCapacity: max(1, session.rowCapacity(slots: columns) / runs.count),
-                    byteTarget: max(4096, session.budget.batch / runs.count)), key: key, isLast: isLast)
+                    slots: columns, rowCapacity: max(1, modelRun.inputs.rowCapacity(slots: columns) / runs.count),
+                    byteTarget: max(4096, modelRun.inputs.budget.batch / runs.count)), key: key, isLast: isLast)
         }
         heads.removeAll { $0.isAtEnd }
         while var least = heads.indices.first {
@@ -364,7 +358,7 @@ final class DestinationRows {
         guard filled.count <= 1 else { return false }
         guard let run = filled.first else { return true }
         let reader = run.spill.makeReader(from: key, isLast: isLast)
-        var batch = session.destinationBatch(slots: columns)
+        var batch = modelRun.inputs.destinationBatch(slots: columns)
         while try reader.next(into: &batch) {
             try body(&batch)
             batch.removeAll()
@@ -510,7 +504,7 @@ final class DestinationRows {
             scratchKey = nil
             hasDeletedStored = true
             try earlier.delete(key)
-            session.rowsWritten[table] -= 1
+            modelRun.tally.rowsWritten[table] -= 1
             return
         }
         let run = try run(of: key)

@@ -25,6 +25,11 @@ open class ManagedObject: NSObject {
         detached = nil
     }
 
+    /// Returns the context of errors about one of the object's properties.
+    func errorContext(property: String) -> MigrationError.Context {
+        .init(entity: place.entity.definition.name, objectID: objectID.shortName, property: property)
+    }
+
     /// Creates an object of an entity and inserts it into a context, with the model's defaults.
     ///
     /// An abstract entity, an entity of another model, or the source's context is a failure that is recorded and ends

@@ -54,7 +54,7 @@ public final class ManagedObjectContext {
     /// The backing for the calling thread.
     var backing: (any Backing)? { ahead?.backing ?? side }
     private let sideFailures: FailureRecord
-    private var failures: FailureRecord { ahead?.lane.failures ?? sideFailures }
+    private var failures: FailureRecord { ahead?.turn.failures ?? sideFailures }
     let storeUUID: String
     let isDestination: Bool
     // Unchecked: one thread uses a context, and checks of exclusive access cost as much as the lookup.
@@ -103,12 +103,12 @@ public final class ManagedObjectContext {
 
     /// The second thread's view, if that thread is calling and works ahead; else nil.
     private var ahead: ConcurrentView? {
-        guard let lane, lane.lane.isAhead else { return nil }
+        guard let lane, lane.turn.isAhead else { return nil }
         return lane
     }
 
     /// Makes a thread that works ahead wait until all previous work is done, because the next request may depend on it.
-    func awaitTurn() { ahead?.lane.takeTurn() }
+    func awaitTurn() { ahead?.turn.take() }
 
     /// Releases rows and links at the end of the migration.
     func close() {

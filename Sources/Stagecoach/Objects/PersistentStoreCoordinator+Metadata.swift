@@ -4,8 +4,13 @@ import Diagnostics
 import Foundation
 
 extension PersistentStore {
-    /// The type of a store, under the name that newer sources use.
-    public typealias StoreType = MigrationManager.StoreType
+    /// The kind of a store. Only SQLite stores are migrated.
+    public struct StoreType: Sendable, Hashable {
+        /// Core Data's name for the type.
+        public let rawValue: String
+        /// SQLite stores, the only type that is read and written.
+        public static let sqlite = StoreType(rawValue: "SQLite")
+    }
 }
 
 extension PersistentStoreCoordinator {

@@ -6,7 +6,7 @@ import Rows
 
 /// The source's objects: faults over the current batch, or over single rows fetched by key. Read-only.
 final class SourceObjects: ManagedObjectContext.Backing {
-    let session: MigrationSession
+    let modelRun: ModelRun
     let schema: StoreSchema
     /// The context of these objects; set once, right after it is made.
     unowned(unsafe) var context: ManagedObjectContext?
@@ -35,13 +35,13 @@ final class SourceObjects: ManagedObjectContext.Backing {
         init(columns: Int) { batch = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096) }
     }
 
-    init(session: MigrationSession) {
-        self.session = session
-        schema = session.layout.schema
+    init(modelRun: ModelRun) {
+        self.modelRun = modelRun
+        schema = modelRun.inputs.layout.schema
         properties = ObjectProperties(schema: schema, stores: nil)
-        indexes = EqualityIndexes(directory: session.work, memory: session.budget.sorts / 8)
+        indexes = EqualityIndexes(directory: modelRun.inputs.work, memory: modelRun.inputs.budget.sorts / 8)
         window = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
-        relations = WindowRelations(session: session)
+        relations = WindowRelations(run: modelRun.run)
     }
 
     // MARK: - Identity
@@ -49,7 +49,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
     /// Returns the place of a row; nil if there is no such row, or if it belongs to no entity of the model.
     func place(table: Int, key: Int64) throws(MigrationError) -> ObjectPlace? {
         let entities = schema.tables[table].entities
-        if entities.count == 1, let keys = session.sourceKeys?.byTable[table] {
+        if entities.count == 1, let keys = modelRun.sourceKeys?.byTable[table] {
             // The keys are in memory, so the row need not be read to know that it exists.
             guard try keys.contains(key) else { return nil }
             return place(entity: schema.model.entity(at: entities[0]), table: table, key: key)
@@ -58,7 +58,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
             batch[row, EntityTable.entityColumn].integerValue
         }
         guard let number,
-            let index = session.layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: number))
+            let index = modelRun.inputs.layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: number))
         else { return nil }
         return place(entity: schema.model.entity(at: index), table: table, key: key)
     }
@@ -125,8 +125,8 @@ final class SourceObjects: ManagedObjectContext.Backing {
             if let known = readers[table] {
                 reader = known
             } else {
-                reader = try session.source.pointReader(
-                    table: table, columns: (0..<columns).map { .own($0) }, in: session.layout,
+                reader = try modelRun.inputs.source.pointReader(
+                    table: table, columns: (0..<columns).map { .own($0) }, in: modelRun.inputs.layout,
                     streamed: Set(0..<columns))
                 readers[table] = reader
             }
@@ -145,22 +145,22 @@ final class SourceObjects: ManagedObjectContext.Backing {
     ) throws {
         if let members = try groupedMembers(of: key, relationship) {
             for member in members {
-                try body(member.key, member.order, session.layout.entity(forFileNumber: member.fileNumber))
+                try body(member.key, member.order, modelRun.inputs.layout.entity(forFileNumber: member.fileNumber))
             }
             return
         }
         let cursor: MemberCursor
         switch schema.storage(of: relationship) {
         case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
-            cursor = try session.source.members(
+            cursor = try modelRun.inputs.source.members(
                 table: table, column: column, owner: key, orderColumn: relationship.isOrdered ? order : nil,
-                in: session.layout)
+                in: modelRun.inputs.layout)
         case .join(let table, let side):
-            cursor = try session.source.joined(joinTable: table, side: side, key: key, in: session.layout)
+            cursor = try modelRun.inputs.source.joined(joinTable: table, side: side, key: key, in: modelRun.inputs.layout)
         case .toOne, .none: return
         }
         while let member = try cursor.next() {
-            try body(member.key, member.order, session.layout.entity(forFileNumber: member.fileNumber))
+            try body(member.key, member.order, modelRun.inputs.layout.entity(forFileNumber: member.fileNumber))
         }
     }
 
@@ -179,11 +179,11 @@ final class SourceObjects: ManagedObjectContext.Backing {
             owners throws(MigrationError) in
             switch schema.storage(of: relationship) {
             case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
-                try session.source.members(
+                try modelRun.inputs.source.members(
                     table: table, column: column, owners: owners,
-                    orderColumn: relationship.isOrdered ? order : nil, in: session.layout)
+                    orderColumn: relationship.isOrdered ? order : nil, in: modelRun.inputs.layout)
             case .join(let table, let side):
-                try session.source.joined(joinTable: table, side: side, owners: owners, in: session.layout)
+                try modelRun.inputs.source.joined(joinTable: table, side: side, owners: owners, in: modelRun.inputs.layout)
             case .toOne, .none: nil
             }
         }
@@ -220,9 +220,10 @@ final class SourceObjects: ManagedObjectContext.Backing {
                         batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
                 } ?? nil
             guard let reference = value as? ExternalFileReference else { return value }
-            return try session.externalData(reference, of: object, property: name) { external throws(MigrationError) in
-                try external.sourceFile(reference)
-            }
+            let external = modelRun.external
+            return try external.data(
+                of: { () throws(MigrationError) in try external.sourceFile(reference) },
+                object.errorContext(property: name))
         }
         if let column = property.column {
             let reference = try read(table: place.table, key: place.key) { batch, row throws(MigrationError) in
@@ -282,7 +283,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
         try place(table: schema.tableIndex(of: entity), key: key)
     }
 
-    var fetchEngine: FetchEngine { FetchEngine(side: self, session: session) }
+    var fetchEngine: FetchEngine { FetchEngine(side: self, run: modelRun.run) }
     func insertedPlaces(table: Int, from key: Int64) throws -> [ObjectPlace] { [] }
     var insertionLimits: [Int64] { [] }
 }

@@ -33,7 +33,7 @@ extension WindowRelations {
     private func read(
         _ relationship: RelationshipDescription, _ owners: [Int64], memberTable: Int
     ) throws(MigrationError) -> Members? {
-        let schema = session.layout.schema
+        let schema = run.inputs.layout.schema
         let slots = SourceColumns(entity: relationship.entity, schema: schema)
         guard let path = slots.memberPath([relationship]) else { return nil }
         var columns: [SelectedColumn] = [.computed(0), .own(EntityTable.entityColumn)]
@@ -48,7 +48,7 @@ extension WindowRelations {
             }
             selection.columns = columns
         }
-        let reader = try session.source.membersByKey(selection, in: session.layout)
+        let reader = try run.inputs.source.membersByKey(selection, in: run.inputs.layout)
         reader.ask(for: owners[...])
         var batch = RowBatch(slots: columns.count, rowCapacity: 256, byteTarget: 32 << 10)
         var found: [(owner: Int64, member: Member)] = []

@@ -82,7 +82,7 @@ final class WindowRelations {
         }
     }
 
-    let session: MigrationSession
+    let run: MigrationRun
     /// The number of queries that read for several objects.
     var groupedReads = 0
     private var asks: [PropertyReference: Int] = [:]
@@ -94,10 +94,10 @@ final class WindowRelations {
     private var memberAsks: Set<Int> = []
     private var firstKey: Int64?
 
-    init(session: MigrationSession) { self.session = session }
+    init(run: MigrationRun) { self.run = run }
 
     /// The largest number of members kept for a relationship.
-    var memberLimit: Int { max(64, session.budget.batch / 64 / WindowRelations.most) }
+    var memberLimit: Int { max(64, run.inputs.budget.batch / 64 / WindowRelations.most) }
 
     /// Discards everything if the window has moved on.
     func enter(windowFrom key: Int64) {
@@ -197,7 +197,7 @@ final class WindowRelations {
     private func rowLimit(_ table: Int) -> Int {
         max(
             8,
-            session.rowCapacity(slots: session.layout.schema.tables[table].columns.count)
+            run.inputs.rowCapacity(slots: run.inputs.layout.schema.tables[table].columns.count)
                 / WindowRelations.most)
     }
 
@@ -210,14 +210,14 @@ final class WindowRelations {
 
     /// Reads rows; nil if not even one fits.
     private func read(_ wanted: Set<Int64>, table: Int) throws(MigrationError) -> Related? {
-        let columns = session.layout.schema.tables[table].columns.count
+        let columns = run.inputs.layout.schema.tables[table].columns.count
         let keys = wanted.sorted()
         var batch = RowBatch(
             slots: columns, rowCapacity: rowLimit(table),
-            byteTarget: max(4096, session.budget.batch / WindowRelations.most))
+            byteTarget: max(4096, run.inputs.budget.batch / WindowRelations.most))
         guard
-            let last = try session.source.rows(
-                ofKeys: keys, table: table, columns: (0..<columns).map { .own($0) }, in: session.layout,
+            let last = try run.inputs.source.rows(
+                ofKeys: keys, table: table, columns: (0..<columns).map { .own($0) }, in: run.inputs.layout,
                 streamed: Set(0..<columns), into: &batch)
         else { return nil }
         groupedReads += 1

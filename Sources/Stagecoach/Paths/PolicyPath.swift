@@ -12,7 +12,8 @@ import SpillStorage
 /// objects. Then the model's rules are checked, and every row is loaded once, its links merged in. A pass cuts the work
 /// within a stage, by table or key range; policies see the same objects however the work is cut.
 struct PolicyPath {
-    let session: MigrationSession
+    let modelRun: ModelRun
+    let checkpoints: CheckpointScheduler?
     let mappings: [PlannedMapping]
     let work: PlannedWork
     let policies: Policies
@@ -29,63 +30,66 @@ struct PolicyPath {
     func run(
         into destination: DestinationStore, load: (LoadRequest) throws -> [Int64]
     ) throws -> RowPath.Outcome {
-        session.beginReferences(mayBeSet: mappings.contains(where: \.hasPolicy))
-        session.begin(.keys)
+        modelRun.beginReferences(mayBeSet: mappings.contains(where: \.hasPolicy))
+        modelRun.services.begin(.keys)
         let awaited = awaitedKeys
         let scan = try KeyScan(
-            session: session, mappings: mappings, tables: work.tables, manager: manager, awaited: awaited
-        ).run()
+            run: modelRun.run, archive: modelRun.archive, keysBefore: modelRun.keysBefore, mappings: mappings,
+            tables: work.tables, restoreKeys: { [checkpoints] index, table throws(MigrationError) in
+                try checkpoints?.restoreKeys(index, ofTable: table) ?? false
+            }, collectByObjects: ObjectFilterScan(modelRun: modelRun, manager: manager).collect, awaited: awaited
+        ).scan()
         var keys = PlanKeys(byMapping: scan.byMapping, byTable: scan.byTable)
-        session.sourceKeys = keys
-        try AccountForSources.count(keys, mappings: mappings, in: session)
+        modelRun.sourceKeys = keys
+        keys.account(for: mappings, in: modelRun.tally)
         let runtime = makeRuntime(keys)
-        session.fates = ReferenceFates(
-            session: session, mappings: mappings, makers: .associations(runtime.associations),
+        modelRun.missing.fates = ReferenceFates(
+            run: modelRun.run, mappings: mappings, makers: .associations(runtime.associations),
             hasDeletions: { [unowned runtime] in runtime.objects.hasDeletions })
-        session.validation.origins = .associations(runtime)
-        if session.hasRows.contains(true) {
+        modelRun.validation.origins = .associations(runtime.origins)
+        if modelRun.keysBefore.hasRows.contains(true) {
             let touched = TouchedRows(destination)
-            session.touched = touched
+            modelRun.touched = touched
             try runtime.objects.begin(on: destination, touched: touched)
         }
-        session.concurrentSorts = 6 + (session.destinationSchema.tables.map { $0.columns.count }.max() ?? 0) / 4
+        modelRun.services.concurrentSorts = 6 + (modelRun.inputs.destinationSchema.tables.map { $0.columns.count }.max() ?? 0) / 4
         runtime.evaluate(with: manager, policies)
         manager.attach(runtime)
         defer {
             manager.detach()
-            session.validation.origins = nil
-            session.fates = nil
+            modelRun.validation.origins = nil
+            modelRun.missing.fates = nil
             runtime.close()
             runtime.objects.end()
         }
 
         let stages = PolicyCheckpoint(
-            session: session, mappings: mappings, runtime: runtime, keys: keys, policies: policies, manager: manager)
+            modelRun: modelRun, mappings: mappings, runtime: runtime, keys: keys, policies: policies, manager: manager)
         let start = try resume(stages)
-        session.checkpoints?.stages = stages
-        defer { session.checkpoints?.stages = nil }
+        checkpoints?.stages = stages
+        defer { checkpoints?.stages = nil }
 
         for mapping in mappings {
             guard let part = StagePosition.part(of: mapping.index, in: .create, from: start) else { continue }
-            session.begin(.create, [mapping.name])
+            modelRun.services.begin(.create, [mapping.name])
             let table = mapping.sourceTable.flatMap { awaited[$0] == mapping.index ? $0 : nil }
             let noted = table.flatMap { scan.waiting[$0] }
             try create(mapping, runtime, keys, stages, from: part, noting: noted)
             if let table, let noted {
                 try noted.seal()
                 keys.byTable[table] = noted
-                session.sourceKeys = keys
+                modelRun.sourceKeys = keys
             }
             // The next mapping fills a batch of its own; with many entities each must not keep one in memory.
             for rows in runtime.objects.rows { try rows.seal() }
             stages.position = StagePosition(phase: .create, mapping: mapping.index + 1)
-            try session.checkpoints?.tickStages()
+            try checkpoints?.tickStages()
         }
-        session.begin(.relate)
+        modelRun.services.begin(.relate)
         let relating: RelatingByKeys?
         if start.map({ $0.phase == .create || $0.phase == .load && stages.isRelatedByKeys }) ?? true {
             relating = try RelatingByKeys(
-                session: session, mappings: mappings, runtime: runtime, policies: policies, keys: keys)
+                modelRun: modelRun, mappings: mappings, runtime: runtime, policies: policies, keys: keys)
         } else {
             relating = nil
         }
@@ -93,13 +97,13 @@ struct PolicyPath {
             for mapping in mappings where mapping.hasPolicy { policies.release(mapping) }
         } else if let relating {
             for mapping in mappings where mapping.hasPolicy {
-                session.progress.advance(rows: relating.keys.byMapping[mapping.index]?.index.count ?? 0)
+                modelRun.services.progress.advance(rows: relating.keys.byMapping[mapping.index]?.index.count ?? 0)
                 policies.release(mapping)
             }
         } else {
             try relateAndValidate(runtime, stages, from: start)
         }
-        session.begin(.validate)
+        modelRun.services.begin(.validate)
         if start?.phase != .load {
             try account(runtime)
             stages.isRelatedByKeys = relating != nil
@@ -111,9 +115,9 @@ struct PolicyPath {
             for table in runtime.associations { try table.park() }
             try runtime.objects.links.park()
         }
-        let schema = session.destinationSchema
+        let schema = modelRun.inputs.destinationSchema
         if runtime.objects.hasDeletions, start?.phase != .load {
-            try session.validation.ledger?.forgetDeleted(
+            try modelRun.validation.ledger?.forgetDeleted(
                 exists: { entry in
                     try runtime.objects.exists(
                         runtime.objects.place(entity: schema.model.entity(at: entry.entity), key: entry.key))
@@ -121,26 +125,26 @@ struct PolicyPath {
         }
         // The load runs no code of policies, expressions and fetches. For a short run, releasing costs more than it
         // saves.
-        if session.checkpoints?.processorSeconds ?? 0 > 1 { session.releaseCode() }
+        if checkpoints?.processorSeconds ?? 0 > 1 { modelRun.services.releaseCode() }
         let loading = PolicyLoad(
-            session: session, mappings: mappings, work: work, runtime: runtime, excuses: excuses,
+            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, work: work, runtime: runtime, excuses: excuses,
             relating: relating)
         let highest = try load(
             LoadRequest(
                 fill: { try loading.run(into: $0) }, release: { runtime.objects.end() },
                 resume: { try runtime.objects.begin(on: $0, touched: $1) }))
-        if runtime.objects.hasDeletions { session.associations.hasDeletions = true }
-        return (highest, Array(runtime.associations.dropFirst(session.associations.tables.count)))
+        if runtime.objects.hasDeletions { modelRun.archive.hasDeletions = true }
+        return (highest, Array(runtime.associations.dropFirst(modelRun.archive.tables.count)))
     }
 
     /// Source tables whose keys need no scan of their own, each with the first mapping that makes objects of all its
     /// rows. Until that mapping has run, a lookup of such a key reads its row. A resumed run scans all tables.
     private var awaitedKeys: [Int: Int] {
-        guard session.checkpoints?.resumed == nil else { return [:] }
+        guard checkpoints?.resumed == nil else { return [:] }
         var awaited: [Int: Int] = [:]
         for table in Set(mappings.compactMap(\.sourceTable)) {
             let reading = mappings.filter { $0.sourceTable == table }
-            guard session.layout.schema.tables[table].entities.count == 1, let first = reading.first,
+            guard modelRun.inputs.layout.schema.tables[table].entities.count == 1, let first = reading.first,
                 reading.allSatisfy({ $0.hasPolicy && !$0.isDeclarative && !$0.belongsToPreviousModel }),
                 first.sourceExpression == nil, work.ranges(ofMapping: first.index) == [.all]
             else { continue }
@@ -153,14 +157,14 @@ struct PolicyPath {
     ///
     /// - Returns: the position where it stopped; nil if the stages begin anew.
     private func resume(_ stages: PolicyCheckpoint) throws -> StagePosition? {
-        guard let bytes = session.checkpoints?.resumed?.stages else { return nil }
+        guard let bytes = checkpoints?.resumed?.stages else { return nil }
         try stages.restore(from: bytes)
-        try session.work.removeUnclaimed()
+        try modelRun.inputs.work.removeUnclaimed()
         // The load restores counts of its own.
         if stages.position.phase < .load {
-            let counts = session.counts
-            session.checkpoints?.restore()
-            session.counts = counts
+            let counts = modelRun.tally.counts
+            checkpoints?.restore()
+            modelRun.tally.counts = counts
         }
         return stages.position
     }
@@ -172,7 +176,7 @@ struct PolicyPath {
         if start.map({ $0.phase == .create || $0.phase == .relate && $0.mapping == nil }) ?? true {
             stages.position = StagePosition(phase: .relate)
             // The links of mapping models exist before the first policy is called; changes by policies come on top.
-            let schema = session.destinationSchema
+            let schema = modelRun.inputs.destinationSchema
             try runtime.objects.links.beginDeclaredLinks { number in
                 schema.entityByNumber[Int(number)].map { schema.model.entity(at: $0) }
             }
@@ -184,52 +188,52 @@ struct PolicyPath {
         }
         for mapping in mappings {
             guard let part = StagePosition.part(of: mapping.index, in: .relate, from: start) else { continue }
-            session.begin(.relate, [mapping.name])
+            modelRun.services.begin(.relate, [mapping.name])
             stages.position = part
-            try session.checkpoints?.tickStages()
+            try checkpoints?.tickStages()
             try relate(mapping, runtime, stages, from: part)
         }
         for mapping in mappings {
-            session.begin(.validate, [mapping.name])
+            modelRun.services.begin(.validate, [mapping.name])
             guard let part = StagePosition.part(of: mapping.index, in: .validate, from: start) else {
                 policies.release(mapping)
                 continue
             }
             stages.position = part
-            try session.checkpoints?.tickStages()
+            try checkpoints?.tickStages()
             try validate(mapping, runtime)
         }
     }
 
     private func makeRuntime(_ keys: PlanKeys) -> PolicyRuntime {
-        let schema = session.destinationSchema
-        let rowMemory = RowMemory(bytes: session.budget.spill)
+        let schema = modelRun.inputs.destinationSchema
+        let rowMemory = RowMemory(bytes: modelRun.inputs.budget.spill)
         let rows = schema.tables.indices.map { index in
             DestinationRows(
-                table: index, firstKey: firstInsertedKey(index, keys), session: session, memory: rowMemory)
+                table: index, firstKey: firstInsertedKey(index, keys), modelRun: modelRun, memory: rowMemory)
         }
         // One mapping is filled at a time, so unordered pairs share one memory; sets of keys are small.
-        let logs = RecordMemory(bytes: session.budget.keys / 2)
-        let planned = Array(mappings.dropFirst(session.associations.tables.count))
+        let logs = RecordMemory(bytes: modelRun.inputs.budget.keys / 2)
+        let planned = Array(mappings.dropFirst(modelRun.archive.tables.count))
         // Only policies associate by hand. Each model has a share of its own, because its tables stay for later models.
-        let room = session.budget.keys / 2 / max(1, session.mappingCount) * planned.count
+        let room = modelRun.inputs.budget.keys / 2 / max(1, modelRun.inputs.mappingCount) * planned.count
         let allowances = KeyScan.shares(
-            of: room, needs: planned.map { $0.hasPolicy ? $0.sourceTable.map(session.keyBytes(ofTable:)) ?? 0 : 0 })
+            of: room, needs: planned.map { $0.hasPolicy ? $0.sourceTable.map(modelRun.inputs.keyBytes(ofTable:)) ?? 0 : 0 })
         let own = zip(planned, allowances).map { mapping, allowance in
             MappingAssociations(
-                mapping: mapping, keys: keys.byMapping[mapping.index], directory: session.associations.directory,
+                mapping: mapping, keys: keys.byMapping[mapping.index], directory: modelRun.archive.directory,
                 memory: allowance, logs: logs)
         }
-        let associations = session.associations.tables + own
+        let associations = modelRun.archive.tables + own
         return PolicyRuntime(
-            session: session, mappings: mappings, associations: associations, rows: rows,
-            links: LinkStores(session: session), storeUUID: storeUUID)
+            modelRun: modelRun, mappings: mappings, associations: associations, rows: rows,
+            links: LinkStores(modelRun.run, keysBefore: modelRun.keysBefore), storeUUID: storeUUID)
     }
 
     /// Returns the first key for objects without a source row of their own. Sequential tables continue from the highest
     /// key given. If keys are kept, such objects come after the greatest kept key.
     private func firstInsertedKey(_ table: Int, _ keys: PlanKeys) -> Int64 {
-        let highest = session.highestKeys[table]
+        let highest = modelRun.keysBefore.highestKeys[table]
         // There is no key beyond the greatest: using it is refused when it is first needed.
         func next(after key: Int64) -> Int64 { key == .max ? .max : key + 1 }
         let planned = work.tables[table]
@@ -237,7 +241,7 @@ struct PolicyPath {
         let greatest = planned.mappings.reduce(highest) { greatest, index in
             guard let source = mappings[index].sourceTable else { return greatest }
             let last = keys.byMapping[index].flatMap { $0.index.count > 0 ? $0.index.lastKey : nil } ?? 0
-            return max(greatest, last, session.layout.tables[source].maximumKey)
+            return max(greatest, last, modelRun.inputs.layout.tables[source].maximumKey)
         }
         return next(after: greatest)
     }
@@ -285,21 +289,21 @@ struct PolicyPath {
         }
         runtime.associations[mapping.index].isCreated = true
         if !mapping.dynamicAttributes.isEmpty {
-            return try DynamicRows(session: session, runtime: runtime, mapping: mapping, keys: own).create(
+            return try DynamicRows(modelRun: modelRun, runtime: runtime, mapping: mapping, keys: own).create(
                 in: rows, run)
         }
         var slots = SourceColumns(
-            entity: sourceEntity, schema: session.layout.schema, columns: [.own(EntityTable.lockColumn)])
+            entity: sourceEntity, schema: modelRun.inputs.layout.schema, columns: [.own(EntityTable.lockColumn)])
         let program = try AttributeProgram(
-            mapping: mapping, slots: &slots, indexed: session.indexedColumns(of: mapping), external: session.external)
-        let number = Int64(session.destinationSchema.number(of: entity))
-        var batch = session.sourceBatch(slots: slots.columns.count)
+            mapping: mapping, slots: &slots, indexed: modelRun.inputs.indexedColumns(of: mapping), external: modelRun.external)
+        let number = Int64(modelRun.inputs.destinationSchema.number(of: entity))
+        var batch = modelRun.inputs.sourceBatch(slots: slots.columns.count)
         for range in part.rest(of: work.ranges(ofMapping: mapping.index)) {
             let reader = try SourceReader(
-                session: session, slots: slots, table: source, entities: [sourceEntity.index], range: range,
+                run: modelRun.run, slots: slots, table: source, entities: [sourceEntity.index], range: range,
                 streams: true)
             while try reader.next(into: &batch) {
-                try session.checkCancelled()
+                try modelRun.services.checkCancelled()
                 var made = 0
                 for row in 0..<batch.count {
                     guard let key = try own.destinationKey(of: batch.key(row)) else { continue }
@@ -312,18 +316,18 @@ struct PolicyPath {
                     do throws(MigrationError) {
                         try program.run(batch, row: row, into: &run.open, destinationRow: target)
                     } catch {
-                        try session.validation.note(
+                        try modelRun.validation.note(
                             error, table: table, key: key, entity: entity.index, entityName: entity.definition.name)
                     }
                     made += 1
                 }
-                session.progress.advance(rows: batch.count)
-                session.counts.mappings[mapping.index].created += made
-                session.counts.created[entity.definition.name, default: 0] += made
+                modelRun.services.progress.advance(rows: batch.count)
+                modelRun.tally.counts.mappings[mapping.index].created += made
+                modelRun.tally.counts.created[entity.definition.name, default: 0] += made
                 if batch.count > 0 {
                     stages.position = StagePosition(
                         phase: .create, mapping: mapping.index, hasBegun: true, after: batch.key(batch.count - 1))
-                    try session.checkpoints?.tickStages()
+                    try checkpoints?.tickStages()
                 }
             }
         }
@@ -345,9 +349,9 @@ struct PolicyPath {
         ]
         let sources = runtime.sources
         let given = try mapping.sourceExpression.map { expression in
-            try FetchedSources(session: session, runtime: runtime, mapping: mapping).evaluate(expression, variables)
+            try FetchedSources(modelRun: modelRun, runtime: runtime, mapping: mapping).evaluate(expression, variables)
         }
-        sources.openWindow(session.sourceBatch(slots: slots.columns.count), table: table)
+        sources.openWindow(modelRun.inputs.sourceBatch(slots: slots.columns.count), table: table)
         runtime.scanning = program
         defer {
             runtime.scanning = nil
@@ -364,19 +368,19 @@ struct PolicyPath {
         try inScope(runtime) {
             if let given {
                 try given.forEachBatch(slots) { places in
-                    try session.checkCancelled()
+                    try modelRun.services.checkCancelled()
                     for place in places {
                         try creation.create(
                             place.entity, place.table, place.key, sources.rowInWindow(table: table, key: place.key))
                     }
-                    session.progress.advance(rows: places.count)
+                    modelRun.services.progress.advance(rows: places.count)
                 }
             } else {
                 let ranges = part.rest(of: work.ranges(ofMapping: mapping.index))
                 try createObjects(creation, ranges, slots, stages, noting: noting)
             }
         }
-        session.counts.mappings[mapping.index] = creation.line
+        modelRun.tally.counts.mappings[mapping.index] = creation.line
         try runtime.associations[mapping.index].pairs.prepareForLookups()
     }
 
@@ -389,24 +393,24 @@ struct PolicyPath {
         guard let table = mapping.sourceTable else { return }
         /// Notes that rows of the current batch are done.
         func advance(_ count: Int, last row: Int) throws {
-            session.progress.advance(rows: count)
-            session.counts.mappings[mapping.index] = creation.line
+            modelRun.services.progress.advance(rows: count)
+            modelRun.tally.counts.mappings[mapping.index] = creation.line
             stages.position = StagePosition(
                 phase: .create, mapping: mapping.index, hasBegun: true, after: sources.window.key(row))
-            try session.checkpoints?.tickStages()
+            try checkpoints?.tickStages()
         }
         var lane =
-            session.worksAhead && creation.mayWorkAhead ? ConcurrentCaller(creation: creation, table: table) : nil
+            modelRun.inputs.worksAhead && creation.mayWorkAhead ? ConcurrentCaller(creation: creation, table: table) : nil
         defer { lane?.end() }
         if lane == nil { creation.beginPreparing() }
         defer { creation.endPreparing() }
-        var rounds = lane.map { PolicyRounds(lane: $0, isForced: session.options.worksAhead == true) }
+        var rounds = lane.map { PolicyRounds(lane: $0, isForced: modelRun.inputs.options.worksAhead == true) }
         for range in ranges {
             let reader = try SourceReader(
-                session: session, slots: slots, table: table, entities: [creation.source.index], range: range,
+                run: modelRun.run, slots: slots, table: table, entities: [creation.source.index], range: range,
                 streams: true)
             while try reader.next(into: &sources.window) {
-                try session.checkCancelled()
+                try modelRun.services.checkCancelled()
                 let count = sources.window.count
                 try noting?.append(contentsOf: sources.window.keys(0..<count))
                 var row = 0
@@ -444,7 +448,7 @@ struct PolicyPath {
     private func relate(
         _ mapping: PlannedMapping, _ runtime: PolicyRuntime, _ stages: PolicyCheckpoint, from part: StagePosition
     ) throws {
-        try session.checkCancelled()
+        try modelRun.services.checkCancelled()
         guard let policy = policies[mapping] else { return }
         manager.enter(mapping.mapping)
         runtime.objects.creating = mapping.index
@@ -468,7 +472,7 @@ struct PolicyPath {
     ) throws {
         let associations = runtime.associations[mapping.index]
         let additions = associations.additions
-        let every = min(64, session.options.batchSize ?? 64)
+        let every = min(64, modelRun.inputs.options.batchSize ?? 64)
         var related = 0
         while related < start, try cursor.next() != nil { related += 1 }
         // Pairs mostly come entity by entity, so keep the last one.
@@ -480,12 +484,12 @@ struct PolicyPath {
             if related % every == every - 1, associations.additions == additions {
                 stages.position = StagePosition(
                     phase: .relate, mapping: mapping.index, hasBegun: true, related: related)
-                try session.checkpoints?.tickStages()
+                try checkpoints?.tickStages()
             }
             related += 1
             if last?.index != pair.destination.entity {
-                let entity = session.destinationSchema.model.entity(at: Int(pair.destination.entity))
-                last = (pair.destination.entity, entity, session.destinationSchema.tableIndex(of: entity))
+                let entity = modelRun.inputs.destinationSchema.model.entity(at: Int(pair.destination.entity))
+                last = (pair.destination.entity, entity, modelRun.inputs.destinationSchema.tableIndex(of: entity))
             }
             guard let (_, entity, table) = last else { continue }
             if runtime.objects.hasDeletions,
@@ -500,12 +504,12 @@ struct PolicyPath {
             try call(mapping, .createRelationships, runtime, object: object) {
                 try policy.createRelationships(forDestination: object, in: mapping.mapping, manager: manager)
             }
-            session.progress.advance(rows: 1)
+            modelRun.services.progress.advance(rows: 1)
         }
     }
 
     private func validate(_ mapping: PlannedMapping, _ runtime: PolicyRuntime) throws {
-        try session.checkCancelled()
+        try modelRun.services.checkCancelled()
         guard let policy = policies[mapping] else { return }
         manager.enter(mapping.mapping)
         runtime.objects.creating = mapping.index
@@ -520,13 +524,13 @@ struct PolicyPath {
     /// Counts the objects that policies created or dropped.
     private func account(_ runtime: PolicyRuntime) throws {
         for (index, made) in runtime.objects.createdByEntity.enumerated() where made != 0 {
-            let name = session.destinationSchema.model.entity(at: index).definition.name
-            session.counts.created[name, default: 0] += made
+            let name = modelRun.inputs.destinationSchema.model.entity(at: index).definition.name
+            modelRun.tally.counts.created[name, default: 0] += made
         }
         for (index, made) in runtime.objects.createdByMapping.enumerated() where made != 0 {
-            session.counts.mappings[index].created += made
+            modelRun.tally.counts.mappings[index].created += made
             let associated = try runtime.associations[index].countOfDestinations()
-            session.counts.mappings[index].createdByPolicy = max(0, made - associated)
+            modelRun.tally.counts.mappings[index].createdByPolicy = max(0, made - associated)
         }
         for mapping in mappings where mapping.hasPolicy && mapping.source != nil {
             guard runtime.objects.hasDeletions || runtime.associations[mapping.index].hasLatePairs else { continue }
@@ -537,8 +541,8 @@ struct PolicyPath {
     /// Counts the source objects that have a destination object in the end. Policies may associate later, and delete.
     private func recount(_ mapping: PlannedMapping, _ runtime: PolicyRuntime) throws {
         guard let table = mapping.sourceTable else { return }
-        let isShared = session.layout.schema.tables[table].entities.count > 1
-        let model = session.destinationSchema.model
+        let isShared = modelRun.inputs.layout.schema.tables[table].entities.count > 1
+        let model = modelRun.inputs.destinationSchema.model
         var migrated = 0
         func exists(_ reference: ObjectReference) throws -> Bool {
             guard runtime.objects.hasDeletions else { return true }
@@ -550,11 +554,11 @@ struct PolicyPath {
             migrated += 1
         }
         let fetched =
-            session.counts.mappings[mapping.index].sourceObjects
-            - session.counts.mappings[mapping.index].filtered
+            modelRun.tally.counts.mappings[mapping.index].sourceObjects
+            - modelRun.tally.counts.mappings[mapping.index].filtered
         migrated = min(migrated, fetched)
-        session.counts.mappings[mapping.index].settle(associated: migrated)
-        session.counts.mappings[mapping.index].migrated = migrated
+        modelRun.tally.counts.mappings[mapping.index].settle(associated: migrated)
+        modelRun.tally.counts.mappings[mapping.index].migrated = migrated
     }
 
     // MARK: - User code
@@ -571,7 +575,7 @@ struct PolicyPath {
         } catch {
             throw failure(error, mapping, method, object)
         }
-        if let error = session.cancellation.error { throw error }
+        if let error = modelRun.services.cancellation.error { throw error }
     }
 
     /// Returns the error that ends the run for an error of user code.

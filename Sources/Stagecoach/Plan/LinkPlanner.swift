@@ -40,6 +40,13 @@ struct LinkPlan {
     }
 }
 
+/// A reference that ``ReferenceProgram`` looks up row by row.
+struct DirectReference {
+    let planned: PlannedRelationship
+    /// The column of the source row whose ordering key is copied; nil if there is none.
+    let sourceOrderColumn: Int?
+}
+
 /// A planner that divides the destination's relationships into direct lookups and column tasks.
 struct LinkPlanner {
     let mappings: [PlannedMapping]

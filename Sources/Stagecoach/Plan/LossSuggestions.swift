@@ -8,7 +8,8 @@ struct LossSuggestions {
     let mappings: [EntityMapping]
     let source: ManagedObjectModel
     let destination: ManagedObjectModel
-    let detours: VersionDetours?
+    /// Returns the versions of a route that keeps the data of a line; nil if there is none.
+    let detour: (LeftBehind.Line) -> [String]?
 
     /// The largest number of suggestions for one line.
     private static let most = 2
@@ -22,13 +23,13 @@ struct LossSuggestions {
             // Data dropped by a step of a chain can only be kept in the mapping model of that step.
             guard line.step == nil else { continue }
             let found =
-                [detour(line)].compactMap { $0 } + (line.property.map { properties(line, $0) } ?? entities(line))
+                [suggestedDetour(line)].compactMap { $0 } + (line.property.map { properties(line, $0) } ?? entities(line))
             if !found.isEmpty { account.lines[index].suggestions = found }
         }
     }
 
-    private func detour(_ line: LeftBehind.Line) -> LeftBehind.Suggestion? {
-        guard let via = detours?.way(keeping: line) else { return nil }
+    private func suggestedDetour(_ line: LeftBehind.Line) -> LeftBehind.Suggestion? {
+        guard let via = detour(line) else { return nil }
         let words = via.map { "--via '\($0)'" }.joined(separator: " ")
         return .init(text: "\(words) keeps \(line.name)", via: via)
     }

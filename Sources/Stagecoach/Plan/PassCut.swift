@@ -9,15 +9,17 @@ enum PassCut {
     case named([[String]])
     /// The passes of a saved plan.
     case given(MigrationPlan.Model)
-}
 
-extension MigrationOptions {
-    /// Returns the cut of one of the mapping models.
+    /// Creates the cut of one of the mapping models that the options ask for.
     ///
     /// - Parameter turn: the number of the mapping model.
-    func cut(turn: Int) -> PassCut {
-        if let plan, plan.models.indices.contains(turn) { return .given(plan.models[turn]) }
-        if !passNames.isEmpty { return .named(passNames) }
-        return passes.map(PassCut.count) ?? .planned
+    init(_ options: MigrationOptions, turn: Int) {
+        if let plan = options.plan, plan.models.indices.contains(turn) {
+            self = .given(plan.models[turn])
+        } else if !options.passNames.isEmpty {
+            self = .named(options.passNames)
+        } else {
+            self = options.passes.map(PassCut.count) ?? .planned
+        }
     }
 }

@@ -80,6 +80,16 @@ final class PlannedMapping {
         expressions = PlannedMapping.expressions(of: mapping)
     }
 
+    /// Returns the expressions of a mapping's properties, by name.
+    static func expressions(of mapping: EntityMapping) -> [String: ValueExpression] {
+        let properties = (mapping.attributeMappings ?? []) + (mapping.relationshipMappings ?? [])
+        return Dictionary(
+            properties.compactMap { property in
+                guard let name = property.name, let expression = property.valueExpression else { return nil }
+                return (name, expression)
+            }, uniquingKeysWith: { first, _ in first })
+    }
+
     /// Attributes that only objects can evaluate.
     private(set) lazy var dynamicAttributes: [PlannedAttribute] = attributes.filter(\.needsObjects)
 

@@ -21,10 +21,12 @@ struct PreviousModelLookups {
 
     /// Tells whether a lookup finds objects that policies associated or deleted, as far as this shows only during the
     /// run.
-    func needObjects(in archive: AssociationArchive) -> Bool {
-        forEachReach { _, candidates in
-            archive.hasDeletions || candidates.contains { archive.tables[$0].hasPairs }
-        }
+    ///
+    /// - Parameters:
+    ///   - hasDeletions: true if an associated object may have been deleted.
+    ///   - hasPairs: tells whether policies associated objects for the mapping with an index.
+    func needObjects(hasDeletions: Bool, hasPairs: (Int) -> Bool) -> Bool {
+        forEachReach { _, candidates in hasDeletions || candidates.contains(where: hasPairs) }
     }
 
     /// Tells whether any lookup that reaches previous mappings passes a test.

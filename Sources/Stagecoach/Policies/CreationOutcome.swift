@@ -10,26 +10,13 @@ enum CreationOutcome {
     init(isAssociated: Bool, hasMade: Bool) {
         self = isAssociated ? .migrated : hasMade ? .unassociated : .dropped
     }
-}
 
-extension MigrationCounts.Mapping {
-    /// Counts a source object.
-    mutating func count(_ outcome: CreationOutcome) {
-        switch outcome {
-        case .migrated: migrated += 1
-        case .unassociated: unassociated += 1
-        case .dropped: droppedByPolicy += 1
+    /// Counts a source object with this outcome.
+    func count(in line: inout MigrationCounts.Mapping) {
+        switch self {
+        case .migrated: line.migrated += 1
+        case .unassociated: line.unassociated += 1
+        case .dropped: line.droppedByPolicy += 1
         }
-    }
-
-    /// Corrects the counts at the end of the stages. Source objects that a policy associated late were counted as unassociated
-    /// before.
-    ///
-    /// - Parameter associated: the number of source objects with an association, including those of rejected objects.
-    mutating func settle(associated: Int) {
-        let without = max(0, sourceObjects - filtered - associated)
-        let later = max(0, associated - migrated - rejected)
-        unassociated = min(without, max(0, unassociated - later))
-        droppedByPolicy = without - unassociated
     }
 }

@@ -6,7 +6,7 @@ import Rows
 /// Stage 1 of a mapping without a policy that has attributes with expressions over objects. Rows are made in batches, as for
 /// every mapping without a policy; the expressions are evaluated for each row once it is made.
 struct DynamicRows {
-    let session: MigrationSession
+    let modelRun: ModelRun
     let runtime: PolicyRuntime
     let mapping: PlannedMapping
     let keys: DestinationKeys
@@ -17,7 +17,7 @@ struct DynamicRows {
     func create(in rows: DestinationRows, _ run: DestinationRows.Run) throws {
         guard let entity = mapping.destination, let source = mapping.source else { return }
         let program = try runtime.program(of: mapping)
-        let number = Int64(session.destinationSchema.number(of: entity))
+        let number = Int64(modelRun.inputs.destinationSchema.number(of: entity))
         var made = 0
         runtime.scanning = program
         defer { runtime.scanning = nil }
@@ -30,7 +30,7 @@ struct DynamicRows {
             run.open[target, EntityTable.lockColumn] =
                 keys.mode == .kept && lock.kind == .integer ? lock : .integer(1)
             let subject = ValueSubject(table: rows.table, key: key, entity: entity)
-            try session.noting(subject) { () throws(MigrationError) in
+            try modelRun.validation.noting(subject) { () throws(MigrationError) in
                 try program.attributes.run(runtime.sources.window, row: row, into: &run.open, destinationRow: target)
             }
             made += 1
@@ -38,13 +38,13 @@ struct DynamicRows {
                 at: runtime.sources.place(entity: source, table: mapping.sourceTable ?? 0, key: sourceKey))
             let destination = runtime.destinationContext.object(
                 at: runtime.objects.place(entity: entity, key: key))
-            try session.notingAny(subject) {
+            try modelRun.validation.notingAny(subject) {
                 try runtime.dynamicValues?.setAttributes(
                     mapping.dynamicAttributes, in: mapping, source: object, destination: destination)
             }
         }
-        session.counts.mappings[mapping.index].created += made
-        session.counts.created[entity.definition.name, default: 0] += made
+        modelRun.tally.counts.mappings[mapping.index].created += made
+        modelRun.tally.counts.created[entity.definition.name, default: 0] += made
     }
 }
 
@@ -60,13 +60,13 @@ extension PolicyRuntime {
     ) throws {
         guard let source = mapping.source, let table = mapping.sourceTable else { return }
         let reader = try SourceReader(
-            session: session, slots: slots, table: table, entities: [source.index], streams: true)
-        sources.openWindow(session.sourceBatch(slots: slots.columns.count), table: table)
+            run: modelRun.run, slots: slots, table: table, entities: [source.index], streams: true)
+        sources.openWindow(modelRun.inputs.sourceBatch(slots: slots.columns.count), table: table)
         defer { sources.closeWindow() }
         while try reader.next(into: &sources.window) {
-            try session.checkCancelled()
+            try modelRun.services.checkCancelled()
             for row in 0..<sources.window.count { try body(sources.window.key(row), row) }
-            session.progress.advance(rows: sources.window.count)
+            modelRun.services.progress.advance(rows: sources.window.count)
         }
     }
 }

@@ -82,9 +82,9 @@ final class DynamicValues {
     /// Shows the keys of a mapping's source rows, with a window of them open.
     func forEachSource(of mapping: PlannedMapping, _ body: (Int64) throws -> Void) throws {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
-        let own = runtime.session.layout.schema.tables[table].columns.count
+        let own = runtime.modelRun.inputs.layout.schema.tables[table].columns.count
         let slots = SourceColumns(
-            entity: entity, schema: runtime.session.layout.schema, columns: (0..<own).map { .own($0) })
+            entity: entity, schema: runtime.modelRun.inputs.layout.schema, columns: (0..<own).map { .own($0) })
         try runtime.scan(mapping, slots) { key, _ in try body(key) }
     }
 

@@ -36,7 +36,7 @@ final class MappingEdits {
         let last = known[ObjectIdentifier(mapping)]
         if let last, last.version == version { return last.planned }
         let planned: PlannedMapping
-        if let same = [last?.planned, original].compactMap({ $0 }).first(where: { $0.saysTheSame(as: mapping) }) {
+        if let same = [last?.planned, original].compactMap({ $0 }).first(where: { $0.expressions == PlannedMapping.expressions(of: mapping) }) {
             planned = same
         } else {
             planned = try resolution.resolve(mapping, index: original.index)
@@ -45,22 +45,5 @@ final class MappingEdits {
         if known.count > mappings.count + 64 { known = [:] }
         known[ObjectIdentifier(mapping)] = Known(mapping: mapping, planned: planned, version: version)
         return planned
-    }
-}
-
-extension PlannedMapping {
-    /// Tells whether a mapping's expressions are those with which this plan was made.
-    fileprivate func saysTheSame(as mapping: EntityMapping) -> Bool {
-        expressions == PlannedMapping.expressions(of: mapping)
-    }
-
-    /// Returns the expressions of a mapping's properties, by name.
-    static func expressions(of mapping: EntityMapping) -> [String: ValueExpression] {
-        let properties = (mapping.attributeMappings ?? []) + (mapping.relationshipMappings ?? [])
-        return Dictionary(
-            properties.compactMap { property in
-                guard let name = property.name, let expression = property.valueExpression else { return nil }
-                return (name, expression)
-            }, uniquingKeysWith: { first, _ in first })
     }
 }

@@ -58,12 +58,7 @@ open class MigrationManager: NSObject {
     }
 
     /// The kind of a store. Only SQLite stores are migrated.
-    public struct StoreType: Sendable, Hashable {
-        /// Core Data's name for the type.
-        public let rawValue: String
-        /// SQLite stores, the only type that is read and written.
-        public static let sqlite = StoreType(rawValue: "SQLite")
-    }
+    public typealias StoreType = PersistentStore.StoreType
 
     /// Migrates a store. If a store exists at the destination already, the objects are appended to it.
     ///

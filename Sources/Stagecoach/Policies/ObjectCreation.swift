@@ -36,7 +36,7 @@ final class ObjectCreation {
         self.filter = filter
         self.variables = variables
         self.failure = failure
-        line = runtime.session.counts.mappings[mapping.index]
+        line = runtime.modelRun.tally.counts.mappings[mapping.index]
     }
 
     /// The table of the mapping's own objects; 0 if it makes none.
@@ -59,7 +59,8 @@ final class ObjectCreation {
             let entity = mapping.destination, !entity.isAbstract, let sourceTable = mapping.sourceTable
         else { return }
         let rows = PreparedRows(
-            mapping: mapping, entity: entity, sourceTable: sourceTable, program: program.attributes, runtime: runtime)
+            mapping: mapping, entity: entity, sourceTable: sourceTable, program: program.attributes,
+            objects: runtime.objects, sources: runtime.sources, associations: runtime.associations[mapping.index])
         prepared = rows
         runtime.prepare(rows, of: mapping)
     }
@@ -107,7 +108,7 @@ final class ObjectCreation {
         try runtime.failures.rethrow()
         runtime.beginCreating(mapping.index, from: object.key)
         try call(object) { try runtime.failures.rethrow() }
-        line.count(runtime.endCreating())
+        runtime.endCreating().count(in: &line)
     }
 
     /// Calls the policy for a source object.
@@ -120,6 +121,6 @@ final class ObjectCreation {
         } catch {
             throw failure(error, object)
         }
-        if let error = runtime.session.cancellation.error { throw error }
+        if let error = runtime.modelRun.services.cancellation.error { throw error }
     }
 }

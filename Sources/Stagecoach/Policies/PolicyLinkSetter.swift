@@ -9,7 +9,7 @@ import SpillStorage
 /// Mappings without a policy come first, all of them; their links follow the rules for inverse pairs. The relationships that a
 /// policy's default method sets count as policy code and are applied on top.
 final class PolicyLinkSetter {
-    private let session: MigrationSession
+    private let modelRun: ModelRun
     private let mappings: [PlannedMapping]
     private let associations: [MappingAssociations]
     private unowned let objects: DestinationObjects
@@ -26,10 +26,10 @@ final class PolicyLinkSetter {
     private var stream: (mapping: Int, reads: SourceStream)?
 
     init(
-        session: MigrationSession, mappings: [PlannedMapping], associations: [MappingAssociations],
+        modelRun: ModelRun, mappings: [PlannedMapping], associations: [MappingAssociations],
         objects: DestinationObjects, sources: SourceObjects
     ) {
-        self.session = session
+        self.modelRun = modelRun
         self.mappings = mappings
         self.associations = associations
         self.objects = objects
@@ -40,18 +40,18 @@ final class PolicyLinkSetter {
     func relateAll() throws {
         isShared = associations.contains { $0.keys != nil && $0.hasPairs }
         for mapping in mappings where mapping.isDeclarative {
-            try session.checkCancelled()
+            try modelRun.services.checkCancelled()
             let own = associations[mapping.index]
             if let keys = own.keys { try relateAll(mapping, keys: keys) }
             let cursor = try own.pairs.destinationsInOrderOfFirstAssociation()
             while let pair = try cursor.next() {
-                let entity = session.destinationSchema.model.entity(at: Int(pair.destination.entity))
+                let entity = modelRun.inputs.destinationSchema.model.entity(at: Int(pair.destination.entity))
                 let end = LinkEnd(
-                    key: pair.destination.key, entity: UInt32(session.destinationSchema.number(of: entity)))
+                    key: pair.destination.key, entity: UInt32(modelRun.inputs.destinationSchema.number(of: entity)))
                 try relate(end, source: pair.firstSource.key, in: mapping)
             }
         }
-        let placement = LinkPlacement(session: session)
+        let placement = LinkPlacement(run: modelRun.run)
         for store in objects.links.all { try placement.place(store) }
     }
 
@@ -100,8 +100,8 @@ final class PolicyLinkSetter {
                 try forEachMember(lookup, for: owner, of: source, in: mapping) { member, order, _ in
                     if let many { return try many.append(LinkMember(end: member, order: order)) }
                     members.append(LinkMember(end: member, order: order))
-                    if canSpill, members.count == session.options.heldMembers {
-                        many = try ManyMembers(members, session: session)
+                    if canSpill, members.count == modelRun.inputs.options.heldMembers {
+                        many = try ManyMembers(members, modelRun.services)
                         members.removeAll()
                     }
                 }
@@ -134,7 +134,7 @@ final class PolicyLinkSetter {
             lookup.column = columns.firstIndex(of: column) ?? columns.count
             if lookup.column == columns.count { columns.append(column) }
         }
-        let reads = try SourceStream(session: session, table: table, entity: entity, columns: columns)
+        let reads = try SourceStream(run: modelRun.run, table: table, entity: entity, columns: columns)
         for lookup in lookups {
             lookup.members = nil
             guard case .toMany(let steps, let relationship, _) = lookup.argument, steps.isEmpty else { continue }
@@ -236,7 +236,7 @@ final class PolicyLinkSetter {
     private func makers(_ candidates: [Int], for relationship: RelationshipDescription) -> Makers {
         let key = MakersKey(destination: relationship.destination.index, candidates: candidates)
         if let known = sharedMakers[key] { return known }
-        let schema = session.destinationSchema
+        let schema = modelRun.inputs.destinationSchema
         let numbers = relationship.entity.managedObjectModel.entities.map { entity in
             entity.isKindOf(entity: relationship.destination) ? UInt32(schema.number(of: entity)) : nil
         }
@@ -355,7 +355,7 @@ final class PolicyLinkSetter {
     /// are in the mapping, because the order of those links is the order of the objects.
     private func relateAll(_ mapping: PlannedMapping, keys: DestinationKeys) throws {
         guard let entity = mapping.destination else { return }
-        let number = UInt32(session.destinationSchema.number(of: entity))
+        let number = UInt32(modelRun.inputs.destinationSchema.number(of: entity))
         if hasInnerPair(mapping, entity) {
             try forEachOwner(mapping, keys) { source, key in
                 try relate(LinkEnd(key: key, entity: number), source: source, in: mapping)
@@ -387,9 +387,9 @@ final class PolicyLinkSetter {
         // sequence, member, its Z_ENT and candidate, the two words of its place.
         let lookup = Lookup(argument, candidates, relationship, makers(candidates, for: relationship))
         let isSorted = !relationship.isToMany || candidates.contains { associations[$0].hasPairs }
-        let sorter = isSorted ? session.sorter(width: 8) : nil
+        let sorter = isSorted ? modelRun.services.sorter(width: 8) : nil
         var sequence: UInt64 = 0
-        try SourcePairs(session: session).forEach(mapping, keys, argument) { source, key, order in
+        try SourcePairs(run: modelRun.run).forEach(mapping, keys.index, argument) { source, key, order in
             guard let owner = try keys.destinationKey(of: source) else { return }
             var isFound = false
             for (rank, maker) in lookup.makers.all.enumerated() {
@@ -421,7 +421,7 @@ final class PolicyLinkSetter {
         guard count > 0 else { return }
         var counts = ReferenceCounts()
         counts.add(further: count, of: counted(relationship))
-        session.add(counts)
+        modelRun.tally.add(counts)
     }
 
     private func counted(_ relationship: RelationshipDescription) -> CountedRelationship {
@@ -521,7 +521,7 @@ final class PolicyLinkSetter {
     private func maker(of end: LinkEnd) throws(MigrationError) -> Int? {
         for table in associations {
             guard table.isCreated, let keys = table.keys, let entity = table.mapping.destination,
-                session.destinationSchema.number(of: entity) == Int(end.entity),
+                modelRun.inputs.destinationSchema.number(of: entity) == Int(end.entity),
                 try keys.sourceKey(of: end.key) != nil
             else { continue }
             return table.mapping.index
@@ -597,7 +597,7 @@ final class PolicyLinkSetter {
             return nil
         }
         // A reference to a missing row is nil, even if other rows refer to the same missing row.
-        if case .toMany = lookup.argument, try session.sourceKeys?.byTable[end.table]?.contains(end.key) == false {
+        if case .toMany = lookup.argument, try modelRun.sourceKeys?.byTable[end.table]?.contains(end.key) == false {
             return nil
         }
         return end.key
@@ -641,7 +641,7 @@ final class PolicyLinkSetter {
             if seen.insert(start.key).inserted { try body(start.key) }
             return
         }
-        let schema = session.layout.schema
+        let schema = modelRun.inputs.layout.schema
         let table = schema.tableIndex(of: relationship.destination)
         let rest = Array(path.dropFirst())
         if case .toOne(_, let column, _, _) = schema.storage(of: relationship) {
@@ -675,7 +675,7 @@ final class PolicyLinkSetter {
     /// Tells whether a lookup's argument reads links from a join table.
     private func isJoined(_ argument: SourceArgument) -> Bool {
         guard case .toMany(_, let relationship, _) = argument,
-            case .join = session.layout.schema.storage(of: relationship)
+            case .join = modelRun.inputs.layout.schema.storage(of: relationship)
         else { return false }
         return true
     }
@@ -685,13 +685,13 @@ final class PolicyLinkSetter {
         _ argument: SourceArgument, _ key: Int64, _ relationship: RelationshipDescription, of owner: Int64
     ) throws(MigrationError) {
         let table = argument.table
-        guard try session.sourceKeys?.byTable[table]?.contains(key) ?? true else {
+        guard try modelRun.sourceKeys?.byTable[table]?.contains(key) ?? true else {
             return count(.dangling, relationship, owner)
         }
         // The member itself holds the link, so the link vanishes with the member. No reference of the owner became nil.
         guard !relationship.isToMany || isJoined(argument) else { return }
-        guard let unmigrated = session.unmigrated else {
-            guard let fates = session.fates else { return }
+        guard let unmigrated = modelRun.missing.unmigrated else {
+            guard let fates = modelRun.missing.fates else { return }
             return count(try fates.fate(of: key, table: table, for: relationship), relationship, owner)
         }
         try unmigrated.note(
@@ -701,7 +701,7 @@ final class PolicyLinkSetter {
     private func count(_ fate: ReferenceFate, _ relationship: RelationshipDescription, _ owner: Int64) {
         var counts = ReferenceCounts()
         counts.add(counted(relationship), fate, owner: owner)
-        session.add(counts)
+        modelRun.tally.add(counts)
     }
 
     /// Applies a constant nil: clears the relationship of an object.

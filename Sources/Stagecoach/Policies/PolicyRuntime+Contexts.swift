@@ -4,21 +4,21 @@ import ManagedModel
 extension PolicyRuntime {
     /// Makes the context of one side's objects, with their store.
     static func context(
-        of backing: any ManagedObjectContext.Backing, session: MigrationSession, storeUUID: String,
+        of backing: any ManagedObjectContext.Backing, _ inputs: RunInputs, storeUUID: String,
         failures: FailureRecord
     ) -> ManagedObjectContext {
         let isDestination = backing is DestinationObjects
         var metadata: [String: Any] = ["NSStoreType": "SQLite", "NSStoreUUID": storeUUID]
         if isDestination {
-            for (key, value) in session.source.metadata.applicationValues { metadata[key] = value.object }
+            for (key, value) in inputs.source.metadata.applicationValues { metadata[key] = value.object }
         } else {
-            for (key, value) in session.source.metadata.propertyList { metadata[key] = value.object }
+            for (key, value) in inputs.source.metadata.propertyList { metadata[key] = value.object }
         }
         let store = PersistentStore(
-            path: isDestination ? session.destinationPath : session.source.path, identifier: storeUUID,
+            path: isDestination ? inputs.destinationPath : inputs.source.path, identifier: storeUUID,
             metadata: metadata, isReadOnly: !isDestination)
         let coordinator = PersistentStoreCoordinator(
-            schema: isDestination ? session.destinationSchema : session.layout.schema, store: store,
+            schema: isDestination ? inputs.destinationSchema : inputs.layout.schema, store: store,
             isDestination: isDestination)
         let context = ManagedObjectContext(
             backing: backing, failures: failures, coordinator: coordinator, isDestination: isDestination)

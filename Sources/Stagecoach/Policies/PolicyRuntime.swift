@@ -8,7 +8,7 @@ import SpillStorage
 
 /// The objects and associations of a run with user code. The manager and the default policy methods work on them.
 final class PolicyRuntime {
-    let session: MigrationSession
+    let modelRun: ModelRun
     let mappings: [PlannedMapping]
     let associations: [MappingAssociations]
     let sources: SourceObjects
@@ -64,22 +64,22 @@ final class PolicyRuntime {
     }
 
     init(
-        session: MigrationSession, mappings: [PlannedMapping], associations: [MappingAssociations],
+        modelRun: ModelRun, mappings: [PlannedMapping], associations: [MappingAssociations],
         rows: [DestinationRows], links: LinkStores, storeUUID: String
     ) {
-        self.session = session
+        self.modelRun = modelRun
         self.mappings = mappings
         self.associations = associations
         edits = MappingEdits(
-            mappings: mappings, source: session.layout.schema, destination: session.destinationSchema)
-        sources = SourceObjects(session: session)
-        objects = DestinationObjects(session: session, rows: rows, links: links)
+            mappings: mappings, source: modelRun.inputs.layout.schema, destination: modelRun.inputs.destinationSchema)
+        sources = SourceObjects(modelRun: modelRun)
+        objects = DestinationObjects(modelRun: modelRun, rows: rows, links: links)
         sourceContext = PolicyRuntime.context(
-            of: sources, session: session, storeUUID: session.source.metadata.uuid, failures: failures)
+            of: sources, modelRun.inputs, storeUUID: modelRun.inputs.source.metadata.uuid, failures: failures)
         destinationContext = PolicyRuntime.context(
-            of: objects, session: session, storeUUID: storeUUID, failures: failures)
+            of: objects, modelRun.inputs, storeUUID: storeUUID, failures: failures)
         relating = PolicyLinkSetter(
-            session: session, mappings: mappings, associations: associations, objects: objects, sources: sources)
+            modelRun: modelRun, mappings: mappings, associations: associations, objects: objects, sources: sources)
         sources.context = sourceContext
         objects.context = destinationContext
         objects.associations = associations
@@ -89,6 +89,17 @@ final class PolicyRuntime {
     func close() {
         sourceContext.close()
         destinationContext.close()
+    }
+
+    /// The origins of objects, for reports of invalid ones.
+    var origins: PolicyOrigins {
+        PolicyOrigins(
+            associations: associations, sourceEntity: { [sources] in try sources.place(table: $0, key: $1)?.entity },
+            exists: { [objects] reference in
+                guard objects.hasDeletions else { return true }
+                let entity = objects.schema.model.entity(at: Int(reference.entity))
+                return try objects.exists(objects.place(entity: entity, key: reference.key))
+            })
     }
 
     /// Sets the values of `$manager` and `$entityPolicy`.
@@ -107,12 +118,12 @@ final class PolicyRuntime {
             throw MigrationError(
                 "mapping.noSource", .configuration, "The entity mapping has no source entity", context: mapping.context)
         }
-        var slots = SourceColumns(allColumnsOf: entity, schema: session.layout.schema)
+        var slots = SourceColumns(allColumnsOf: entity, schema: modelRun.inputs.layout.schema)
         let attributes = try AttributeProgram(
-            mapping: mapping, slots: &slots, indexed: session.indexedColumns(of: mapping), external: session.external)
+            mapping: mapping, slots: &slots, indexed: modelRun.inputs.indexedColumns(of: mapping), external: modelRun.external)
         let program = CreationProgram(
             mapping: mapping, attributes: attributes, slots: slots,
-            rows: try SourceRowReader(session: session, slots: slots, table: table))
+            rows: try SourceRowReader(run: modelRun.run, slots: slots, table: table))
         // Objects come mapping by mapping: a few programs are enough even with hundreds of mappings into a wide table.
         if programSlots > PolicyRuntime.mostProgramSlots { (programs, programSlots) = ([:], 0) }
         programs[ObjectIdentifier(mapping)] = program
@@ -187,7 +198,7 @@ final class PolicyRuntime {
         guard let entity = planned.destination else { return nil }
         let made = Creation(
             mapping: mapping, version: version, planned: planned, program: try program(of: planned), entity: entity,
-            table: session.destinationSchema.tableIndex(of: entity), associations: associations[planned.index])
+            table: modelRun.inputs.destinationSchema.tableIndex(of: entity), associations: associations[planned.index])
         lastCreation = made
         return made
     }
@@ -195,7 +206,12 @@ final class PolicyRuntime {
     /// Lets the default creation method use prepared rows. Nil: it computes its own.
     func prepare(_ rows: PreparedRows?, of mapping: PlannedMapping) {
         prepared = rows
-        associations[mapping.index].prepared = rows
+        guard let rows else {
+            associations[mapping.index].putTaken = nil
+            return
+        }
+        let table = rows.rows
+        associations[mapping.index].putTaken = { () throws(MigrationError) in try table.putTaken() }
     }
 
     /// Performs the default creation method: makes one object, computes its attributes and associates it.
@@ -226,7 +242,7 @@ final class PolicyRuntime {
         }
         if creation.hasDynamicAttributes {
             let (planned, entity, table) = (creation.planned, creation.entity, creation.table)
-            try session.notingAny(ValueSubject(table: table, key: key, entity: entity)) {
+            try modelRun.validation.notingAny(ValueSubject(table: table, key: key, entity: entity)) {
                 try dynamicValues?.setAttributes(
                     planned.dynamicAttributes, in: planned, source: source,
                     destination: destinationContext.object(at: ObjectPlace(entity: entity, key: key, table: table)))
@@ -246,7 +262,7 @@ final class PolicyRuntime {
             do throws(MigrationError) {
                 try attributes.run(rows, row: row, into: &batch, destinationRow: target)
             } catch {
-                try session.note(error, ValueSubject(table: creation.table, key: key, entity: creation.entity))
+                try modelRun.validation.note(error, ValueSubject(table: creation.table, key: key, entity: creation.entity))
             }
         }
     }
@@ -355,7 +371,7 @@ final class PolicyRuntime {
         var instances: [ManagedObject] = []
         instances.reserveCapacity(found.count)
         for reference in found {
-            let entity = session.destinationSchema.model.entity(at: Int(reference.entity))
+            let entity = modelRun.inputs.destinationSchema.model.entity(at: Int(reference.entity))
             let place = objects.place(entity: entity, key: reference.key)
             if objects.hasDeletions, try !objects.exists(place) { continue }
             instances.append(destinationContext.object(at: place))

@@ -18,13 +18,13 @@ struct RelatingByKeys {
     ///   - keys: the keys of mappings without a policy, and of all source tables.
     /// - Returns: nil if the difference could be observed, or if too many scans would be needed.
     init?(
-        session: MigrationSession, mappings: [PlannedMapping], runtime: PolicyRuntime, policies: Policies,
+        modelRun: ModelRun, mappings: [PlannedMapping], runtime: PolicyRuntime, policies: Policies,
         keys: PlanKeys
     ) throws(MigrationError) {
         var isCertain = false
         for mapping in mappings { mapping.isRelatedByKeys = false }
         defer { if !isCertain { for mapping in mappings { mapping.isRelatedByKeys = false } } }
-        guard !session.hasRows.contains(true), !runtime.objects.hasDeletions, runtime.objects.links.isUntouched,
+        guard !modelRun.keysBefore.hasRows.contains(true), !runtime.objects.hasDeletions, runtime.objects.links.isUntouched,
             mappings.allSatisfy({ !$0.belongsToPreviousModel && !$0.hasDynamicRelationships })
         else { return nil }
         var byMapping = keys.byMapping
@@ -48,7 +48,7 @@ struct RelatingByKeys {
         }
         for mapping in mappings where mapping.hasPolicy { mapping.isRelatedByKeys = true }
         let planner = LinkPlanner(
-            mappings: mappings, source: session.layout.schema, destination: session.destinationSchema)
+            mappings: mappings, source: modelRun.inputs.layout.schema, destination: modelRun.inputs.destinationSchema)
         guard OrderIndependence(mappings: mappings, planner: planner).isInvisible else { return nil }
         self.keys = PlanKeys(byMapping: byMapping, byTable: keys.byTable)
         links = planner.plan()
@@ -67,72 +67,5 @@ struct RelatingByKeys {
             scans[table, default: 0] += 1
         }
         return scans.values.allSatisfy { $0 <= RelatingByKeys.mostScans }
-    }
-}
-
-/// The links of a ``RelatingByKeys``, resolved for the rows of one load.
-final class KeyedLinks {
-    private let session: MigrationSession
-    private let mappings: [PlannedMapping]
-    private let relating: RelatingByKeys
-    private var tasks: [LinkPlan.ColumnTask]
-    private var pending: [Int: [ColumnPatches]] = [:]
-
-    /// - Complexity: one scan for each relationship whose references are only counted.
-    init(session: MigrationSession, mappings: [PlannedMapping], relating: RelatingByKeys) throws {
-        self.session = session
-        self.mappings = mappings
-        self.relating = relating
-        tasks = relating.links.columns
-        // No user code runs later, so references that find nothing now stay nil.
-        if session.checkpoints?.resumed == nil { session.beginReferences(mayBeSet: false) }
-        session.concurrentSorts = 6 + tasks.count
-        let stream = LinkStream(session: session, keys: relating.keys)
-        for (mapping, planned) in relating.links.counted {
-            try stream.forEach(mapping, planned, countsMissing: true) { _ in }
-        }
-    }
-
-    /// Returns the patches that set the foreign keys of a table's rows. Must be called once per table.
-    ///
-    /// - Parameters:
-    ///   - isLoaded: tells whether a table's rows have been written; tasks for such tables only are skipped.
-    ///   - written: the highest key of the rows that were written; nil if none were.
-    func patches(
-        of table: Int, isLoaded: (Int) -> Bool = { _ in false }, written: Int64? = nil
-    ) throws -> [any RowPatches] {
-        let schema = session.destinationSchema
-        // A one-to-one pair is resolved with the first of its tables. The patches of the other table wait on disk.
-        let due = tasks.filter { $0.tables(in: schema).contains(table) }
-        tasks.removeAll { $0.tables(in: schema).contains(table) }
-        for task in due where !task.tables(in: schema).allSatisfy(isLoaded) {
-            let resolution = DeclaredLinkSort(session: session, mappings: mappings, keys: relating.keys)
-            for (target, patches) in try resolution.resolve(task) { pending[target, default: []].append(patches) }
-        }
-        var patches: [any RowPatches] = pending.removeValue(forKey: table) ?? []
-        guard !isLoaded(table) else { return [] }
-        let own = mappings.filter { $0.destinationTable == table && relating.links.direct[$0.index] != nil }
-        for mapping in own {
-            guard let keys = relating.keys.byMapping[mapping.index], keys.index.count > 0,
-                let entity = mapping.source
-            else { continue }
-            patches.append(
-                ReferencePatches(
-                    session: session, mapping: mapping, of: entity, direct: relating.links.direct[mapping.index] ?? [],
-                    own: keys, keys: relating.keys, sharing: keys.mode == .kept ? own.count : 1, written: written))
-        }
-        return patches
-    }
-
-    /// Returns the rows of a join table.
-    ///
-    /// - Parameters:
-    ///   - part: the position of a killed run in the join table; nil if it had not begun.
-    ///   - prepare: called with the number of records, just before the first is written.
-    func joinLinks(
-        _ join: Int, from part: JournalRecord.LoadPosition?, prepare: @escaping (Int) throws -> Void
-    ) -> JoinLinks {
-        JoinLinks(
-            session: session, mappings: mappings, keys: relating.keys, joinTable: join, prepare: prepare, part: part)
     }
 }

@@ -14,36 +14,42 @@ struct HistoryPlan {
     /// A sentence for the report; nil if the source keeps no history.
     let note: String?
 
-    /// - Parameter keys: the kind of keys that the objects of each root entity got.
+    /// - Parameters:
+    ///   - mappings: the entity mappings of all mapping models.
+    ///   - models: the number of mapping models.
+    ///   - isMirrored: true if CloudKit mirrors the source.
+    ///   - keys: the kind of keys that the objects of each root entity got.
     init(
-        _ prepared: Migration.Prepared, keys: [String: String], options: MigrationOptions, isAppended: Bool
+        source: SourceStore, layout: StoreLayout, schema: StoreSchema, mappings: [PlannedMapping], models: Int,
+        isMirrored: Bool, keys: [String: String], options: MigrationOptions, isAppended: Bool
     ) throws(MigrationError) {
-        let count = try HistoryCopy.transactions(of: prepared.source)
+        let count = try HistoryCopy.transactions(of: source)
         let transactions = count == 1 ? "one transaction" : "\(count) transactions"
         var targets: [Int: HistoryCopy.Target] = [:]
         var moved: Set<String> = []
-        for mapping in prepared.mappings {
-            guard let source = mapping.source, let destination = mapping.destination else { continue }
+        for mapping in mappings {
+            guard let from = mapping.source, let destination = mapping.destination else { continue }
             let (old, new) = (
-                prepared.layout.fileNumber(ofEntity: source.index), prepared.schema.number(of: destination)
+                layout.fileNumber(ofEntity: from.index), schema.number(of: destination)
             )
             targets[old] = .init(
-                number: new, keepsColumns: Self.properties(source) == Self.properties(destination))
+                number: new, keepsColumns: Self.properties(from) == Self.properties(destination))
             if old != new { moved.insert(destination.definition.name) }
         }
         let refusal = Self.refusal(
-            prepared, renumbered: keys.filter { $0.value != KeyMode.kept.rawValue }.keys.sorted(),
+            models: models, isMirrored: isMirrored,
+            renumbered: keys.filter { $0.value != KeyMode.kept.rawValue }.keys.sorted(),
             moved: moved.sorted(),
             options: options, isAppended: isAppended)
         if let refusal {
-            copy = isAppended ? nil : HistoryCopy(tablesOf: prepared.source)
+            copy = isAppended ? nil : HistoryCopy(tablesOf: source)
             note =
                 count == 0
                 ? nil
                 : "The source's persistent history, \(transactions), was not carried over"
                     + (refusal.isEmpty ? "" : ": " + refusal)
         } else {
-            copy = HistoryCopy(of: prepared.source, targets: targets)
+            copy = HistoryCopy(of: source, targets: targets)
             note =
                 count == 0 || options.history == .keep
                 ? nil
@@ -54,12 +60,12 @@ struct HistoryPlan {
 
     /// Returns the reason why the history stays behind; empty if that was asked for, nil if it is carried over.
     private static func refusal(
-        _ prepared: Migration.Prepared, renumbered: [String], moved: [String], options: MigrationOptions,
+        models: Int, isMirrored: Bool, renumbered: [String], moved: [String], options: MigrationOptions,
         isAppended: Bool
     ) -> String? {
-        if options.history == .drop || options.cloudKit == .drop && prepared.mirroringTables > 0 { return "" }
+        if options.history == .drop || options.cloudKit == .drop && isMirrored { return "" }
         if isAppended { return "the destination has its own" }
-        if prepared.turns.count > 1 { return "several mapping models ran" }
+        if models > 1 { return "several mapping models ran" }
         if !renumbered.isEmpty { return "objects of \(renumbered.joined(separator: ", ")) have new keys" }
         guard options.history == .auto, !moved.isEmpty else { return nil }
         let names = moved.prefix(5).joined(separator: ", ") + (moved.count > 5 ? " and \(moved.count - 5) more" : "")

@@ -35,8 +35,12 @@ final class CheckpointScheduler {
     private let journalFailure: Int?
     private var writer: JournalWriter?
     private var last = ContinuousClock.now
-    private var anchor: MigrationSession.Anchor?
-    private var session: MigrationSession? { anchor?.session }
+    /// The run whose work is recorded, its external values, and the mapping models that it has finished.
+    private var run: MigrationRun?
+    private var external: ExternalFiles?
+    private var previous: PreviousModels?
+    /// The run of the mapping model at work; nil between two models.
+    var model: ModelRun?
     /// The stages of a mapping model with user code; nil while none of them runs.
     weak var stages: PolicyCheckpoint? {
         didSet { if stages != nil { isStaged = true } }
@@ -59,7 +63,7 @@ final class CheckpointScheduler {
     /// True after a write that no state covers, because no state could be taken.
     private var isStale = false
     /// The position of the current step once all its rows were appended.
-    var loaded = JournalRecord.LoadPosition()
+    var loaded = LoadPosition()
     // The contents of the next state.
     private var unit = 0
     private var highest: [Int64] = []
@@ -151,8 +155,12 @@ final class CheckpointScheduler {
         return state
     }
 
-    /// Sets the session whose work is recorded.
-    func attach(_ session: MigrationSession) { anchor = session.anchor }
+    /// Sets the run whose work is recorded.
+    func attach(_ previous: PreviousModels, _ external: ExternalFiles) {
+        run = previous.run
+        self.external = external
+        self.previous = previous
+    }
 
     /// Sets the store that is filled.
     func fill(_ destination: DestinationStore) {
@@ -163,19 +171,19 @@ final class CheckpointScheduler {
         if isActive { destination.keepJournal() }
     }
 
-    /// Restores the session's counts from the state to resume from, and clears that state.
+    /// Restores the run's counts from the state to resume from, and clears that state.
     func restore() {
-        guard let state = resumed, let session else { return }
-        session.counts = state.progress.counts
-        session.rowsWritten = state.progress.rowsWritten
-        session.linksWritten = state.progress.linksWritten
-        session.external?.restore(missing: state.progress.missing)
-        session.progress.go(to: state.progress.rows)
-        if let rejects = state.rejects, let rejected = session.validation.rejected {
+        guard let state = resumed, let run else { return }
+        run.tally.counts = state.progress.counts
+        run.tally.rowsWritten = state.progress.rowsWritten
+        run.tally.linksWritten = state.progress.linksWritten
+        external?.restore(missing: state.progress.missing)
+        run.services.progress.go(to: state.progress.rows)
+        if let rejects = state.rejects, let rejected = model?.validation.rejected {
             rejected.skippedRows = rejects.skippedRows
             rejected.removed = rejects.removed
         }
-        if state.hasDuplicates { session.validation.ledger?.hasDuplicates = true }
+        if state.hasDuplicates { model?.validation.ledger?.hasDuplicates = true }
         highest = state.progress.highest
         resumed = nil
     }
@@ -201,11 +209,11 @@ final class CheckpointScheduler {
 
     /// Marks the beginning of a step or a join table. Counts from now on belong to it.
     func beginUnit() throws {
-        guard isResumable, isActive, let session else {
+        guard isResumable, isActive, let run else {
             beginning = nil
             return
         }
-        beginning = (countsBeforeRejects ?? session.counts, try references())
+        beginning = (countsBeforeRejects ?? run.tally.counts, try references())
     }
 
     /// Records the state at a step's first row, after its links were resolved.
@@ -225,16 +233,16 @@ final class CheckpointScheduler {
         }
         // The stages write nothing to the store, but its file has to be complete.
         if !isActive { try destination.commitStep() }
-        try write(state, everything: session?.validation.ledger != nil)
+        try write(state, everything: model?.validation.ledger != nil)
     }
 
     /// Records that the stages are done and the store is about to be filled. Earlier states do not describe the file from here
     /// on.
     func beginLoad() throws {
-        guard isResumable, isActive, let session, let destination else { return }
+        guard isResumable, isActive, let run, let destination else { return }
         try writer?.drain()
         unit = 0
-        highest = Array(repeating: 0, count: session.destinationSchema.tables.count)
+        highest = Array(repeating: 0, count: run.inputs.destinationSchema.tables.count)
         guard var state = try savedState(nil, fill: nil) else { return try invalidate() }
         state.stamp = destination.stamp + 1
         try destination.write(stamp: state.stamp)
@@ -244,7 +252,7 @@ final class CheckpointScheduler {
 
     /// True if files beside the store are written too.
     private var everything: Bool {
-        session?.external?.isUsed ?? false || session?.validation.ledger != nil
+        external?.isUsed ?? false || model?.validation.ledger != nil
     }
 
     private var isDue: Bool {
@@ -272,7 +280,7 @@ final class CheckpointScheduler {
     }
 
     /// Takes a state if one is due. Called after a batch of a step was written.
-    func tick(_ writer: any TableWriter, _ position: () -> JournalRecord.LoadPosition) throws {
+    func tick(_ writer: any TableWriter, _ position: () -> LoadPosition) throws {
         guard isResumable else { return }
         guard isDue, !recents.isAwaited else { return try tickRecent(writer, position) }
         guard let pages = writer as? PageTableWriter else { return try commit(position()) }
@@ -287,12 +295,12 @@ final class CheckpointScheduler {
 
     /// True if a state of a table that is being filled consists of its pages and sorts alone: no other part uses files.
     private var isPlain: Bool {
-        stages == nil && !isStaged && turns.done == 0 && rejects == nil && appended == nil && session?.unmigrated == nil
+        stages == nil && !isStaged && turns.done == 0 && rejects == nil && appended == nil && model?.missing.unmigrated == nil
             && !everything
     }
 
     /// Takes a state without syncing, if one is due and it describes only pages that were filled.
-    private func tickRecent(_ writer: any TableWriter, _ position: () -> JournalRecord.LoadPosition) throws {
+    private func tickRecent(_ writer: any TableWriter, _ position: () -> LoadPosition) throws {
         guard isActive, let pages = writer as? PageTableWriter, let journal = self.writer else { return }
         recents.settle(journal.settled)
         guard recents.isDue(pages), isPlain, cancellation.error == nil,
@@ -321,7 +329,7 @@ final class CheckpointScheduler {
     private func passed(_ writer: PageTableWriter) throws(MigrationError) {
         if isResumable { try note(writer) }
         // Large indexes take seconds, so cancellation is checked here. The canceller's error is passed on unchanged.
-        if writer.isComplete { try Self.encoding { try session?.checkCancelled() } }
+        if writer.isComplete { try Self.encoding { try run?.services.checkCancelled() } }
     }
 
     private func note(_ writer: PageTableWriter) throws(MigrationError) {
@@ -330,7 +338,7 @@ final class CheckpointScheduler {
             if writer.isComplete {
                 try tick(writer) { loaded }
             } else if isActive, var state = base, let fill = try writer.checkpoint(sorts: .none) {
-                state.position = JournalRecord.LoadPosition()
+                state.position = LoadPosition()
                 state.fill = fill
                 state.ordinal = nextOrdinal
                 recents.note(state.ordinal, of: writer)
@@ -357,7 +365,7 @@ final class CheckpointScheduler {
         // (``passed(_:)``). If a ledger of rejects exists, the load may be repeated (``loadAgain(_:)``), and the stamp has to
         // tell the filled store from its copy.
         guard isActive, let destination, destination.writesPages, !destination.hasChanges,
-            session?.validation.ledger == nil
+            model?.validation.ledger == nil
         else { return try commit(nil) }
         isBetweenSteps = false
         guard isDue, isFree, let state = try savedState(nil, fill: nil) else { return }
@@ -370,7 +378,7 @@ final class CheckpointScheduler {
         guard isResumable, isActive, !isBetweenSteps else { return }
         // A resumed run starts at the beginning of the step, and counts the step again.
         try Self.encoding {
-            try session?.validation.ledger?.synchronize()
+            try model?.validation.ledger?.synchronize()
             var known = base
             if let beginning {
                 known?.progress.counts = beginning.counts
@@ -384,7 +392,7 @@ final class CheckpointScheduler {
     /// Ends the transaction with a state that describes the file at that moment, and begins another.
     ///
     /// - Parameter known: the state; nil for the state as it is now.
-    private func commit(_ position: JournalRecord.LoadPosition?, _ known: JournalRecord.State? = nil) throws {
+    private func commit(_ position: LoadPosition?, _ known: JournalRecord.State? = nil) throws {
         guard let destination else { return }
         try writer?.drain()
         last = .now
@@ -434,33 +442,33 @@ final class CheckpointScheduler {
 
     // MARK: - Several mapping models
 
-    /// Records that a mapping model has finished and that the session has taken over its results.
+    /// Records that a mapping model has finished and that ``PreviousModels`` has taken over its results.
     ///
     /// - Parameters:
     ///   - isStaged: true if the model ran in stages.
     ///   - rejected: the objects rejected so far; nil if none can be.
     func endTurn(isStaged: Bool, hasRowsBefore: [Bool], rejected: RejectReport?) throws {
-        guard isResumable, let session else { return }
+        guard isResumable, let run, let previous else { return }
         (self.isStaged, hasStages) = (false, false)
         (rejects, before, countsBeforeRejects) = (nil, nil, nil)
         if turns.hasRows.isEmpty { turns.hasRows = [hasRowsBefore] }
         turns.done += 1
         turns.isStaged.append(isStaged)
-        turns.hasRows.append(session.hasRows)
-        turns.highestKeys = session.highestKeys
-        turns.hasDeletions = session.associations.hasDeletions
-        turns.written = session.written
+        turns.hasRows.append(previous.keys.hasRows)
+        turns.highestKeys = previous.keys.highestKeys
+        turns.hasDeletions = previous.archive.hasDeletions
+        turns.written = run.tally.written
         turns.rejects = rejected
-        turns.rejectingTables = session.associations.rejectingTables.sorted()
+        turns.rejectingTables = previous.archive.rejectingTables.sorted()
         unit = 0
-        highest = Array(repeating: 0, count: session.destinationSchema.tables.count)
+        highest = Array(repeating: 0, count: run.inputs.destinationSchema.tables.count)
         guard isActive || isDue else {
             models = nil
             return
         }
         turns.isAtBeginning = true
         defer { turns.isAtBeginning = false }
-        models = try FinishedModels.bytes(session)
+        models = try FinishedModels.bytes(previous)
         try commit(nil)
     }
 
@@ -477,20 +485,20 @@ final class CheckpointScheduler {
 
     /// Records that the copy of the store that is appended to exists and that nothing was added to it yet.
     func begin(on existing: ExistingStore) throws {
-        guard isResumable, let session else { return }
+        guard isResumable, let run, let previous else { return }
         appended = JournalRecord.Appended(
             identity: identity, highestKeys: existing.highestKeys, hasRows: existing.hasRows,
-            rows: session.existingRows, links: session.existingLinks)
-        highest = Array(repeating: 0, count: session.destinationSchema.tables.count)
-        turns.hasRows = [session.hasRows]
-        turns.highestKeys = session.highestKeys
+            rows: run.tally.existingRows, links: run.tally.existingLinks)
+        highest = Array(repeating: 0, count: run.inputs.destinationSchema.tables.count)
+        turns.hasRows = [previous.keys.hasRows]
+        turns.highestKeys = previous.keys.highestKeys
         guard isDue else { return }
         turns.isAtBeginning = true
         defer { turns.isAtBeginning = false }
         try commit(nil)
     }
 
-    /// Records that the load starts again without the rejected objects, from the copy of the store. The session's counts have
+    /// Records that the load starts again without the rejected objects, from the copy of the store. The run's counts have
     /// been reset to their values at the copy.
     ///
     /// - Parameter changesEarlier: true if existing rows change. No state records which, so none is written.
@@ -499,8 +507,8 @@ final class CheckpointScheduler {
         self.rejects = rejects
         resumed = nil
         unit = 0
-        guard isActive, let session else { return }
-        let tables = session.destinationSchema.tables.count
+        guard isActive, let run else { return }
+        let tables = run.inputs.destinationSchema.tables.count
         highest = Array(repeating: 0, count: tables)
         guard !changesEarlier, let before, var state = try savedState(nil, fill: nil) else { return }
         state.stamp = before.stamp
@@ -562,8 +570,8 @@ final class CheckpointScheduler {
     }
 
     /// Returns the current state after syncing the ledger of rejects.
-    private func savedState(_ position: JournalRecord.LoadPosition?, fill: [UInt8]?) throws -> JournalRecord.State? {
-        try session?.validation.ledger?.synchronize()
+    private func savedState(_ position: LoadPosition?, fill: [UInt8]?) throws -> JournalRecord.State? {
+        try model?.validation.ledger?.synchronize()
         return try state(position, fill: fill)
     }
 
@@ -572,32 +580,32 @@ final class CheckpointScheduler {
         return ordinal
     }
 
-    private func state(_ position: JournalRecord.LoadPosition?, fill: [UInt8]?) throws -> JournalRecord.State? {
-        guard let session, let destination else { return nil }
+    private func state(_ position: LoadPosition?, fill: [UInt8]?) throws -> JournalRecord.State? {
+        guard let run, let previous, let destination else { return nil }
         let stagesBytes = try stages?.bytes()
         if stages != nil { hasStages = stagesBytes != nil }
         guard stages == nil || stagesBytes != nil else { return nil }
-        if let rejected = session.validation.rejected {
+        if let rejected = model?.validation.rejected {
             rejects?.skippedRows = rejected.skippedRows
             rejects?.removed = rejected.removed
         }
         // The models that finished before the first state was taken have not been encoded yet.
-        if turns.done > 0, models == nil { models = try FinishedModels.bytes(session) }
+        if turns.done > 0, models == nil { models = try FinishedModels.bytes(previous) }
         return JournalRecord.State(
             stamp: destination.stamp, unit: unit, position: position,
             progress: .init(
-                counts: countsBeforeRejects ?? session.counts, rowsWritten: session.rowsWritten,
-                linksWritten: session.linksWritten,
-                highest: highest, missing: session.external?.allMissing ?? [:], rows: session.progress.snapshot.rows),
+                counts: countsBeforeRejects ?? run.tally.counts, rowsWritten: run.tally.rowsWritten,
+                linksWritten: run.tally.linksWritten,
+                highest: highest, missing: external?.allMissing ?? [:], rows: run.services.progress.snapshot.rows),
             knowledge: destination.knowledge, rejects: rejects, before: before,
-            hasDuplicates: session.validation.ledger?.hasDuplicates ?? false, fill: fill, stages: stagesBytes,
+            hasDuplicates: model?.validation.ledger?.hasDuplicates ?? false, fill: fill, stages: stagesBytes,
             turns: turns, appended: appended, models: models, references: try references(),
-            stagedFiles: session.external?.noted ?? 0, ordinal: nextOrdinal)
+            stagedFiles: external?.noted ?? 0, ordinal: nextOrdinal)
     }
 
     /// Encodes the unmigrated references of a mapping model without user code.
     private func references() throws -> [UInt8]? {
-        guard stages == nil, let unmigrated = session?.unmigrated else { return nil }
+        guard stages == nil, let unmigrated = model?.missing.unmigrated else { return nil }
         var writer = StateWriter()
         try unmigrated.save(to: &writer)
         return writer.bytes

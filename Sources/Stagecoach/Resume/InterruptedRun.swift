@@ -57,7 +57,7 @@ struct InterruptedRun {
     /// Tells whether the run reached publication, but its record of it can no longer be read. A store at the destination is
     /// then this run's result.
     func hasLostPublication(to place: DestinationPath) -> Bool {
-        publication == nil && FileManager.default.fileExists(atPath: Self.publicationPath(place))
+        publication == nil && FileManager.default.fileExists(atPath: place.publicationPath)
     }
 
     /// True if a state names spill files.
@@ -72,17 +72,6 @@ struct InterruptedRun {
         states.last { $0.stamp == stamp && $0.ordinal < bound }
     }
 
-    /// Returns the path of the journal of a run to a destination.
-    static func journalPath(_ place: DestinationPath) -> String { "\(place.workDirectory)/run.journal" }
-
-    /// Returns the path of the second copy of the publication record. Without the copy, a damaged journal would let an append
-    /// that was already published be appended again.
-    static func publicationPath(_ place: DestinationPath) -> String { "\(place.workDirectory)/run.publication" }
-
-    /// Returns the path to which the journal is moved once the store is published and the run is about to end. It lies beside
-    /// the work directory, which is removed first. Without the journal the same command would append once more.
-    static func lastJournalPath(_ place: DestinationPath) -> String { "\(place.workDirectory)-done" }
-
     /// Reads the interrupted run to a destination. Returns nil if there is none.
     ///
     /// - Parameter most: the maximum number of states to read.
@@ -90,9 +79,9 @@ struct InterruptedRun {
     static func read(
         beside place: DestinationPath, last most: Int = statesRead.first
     ) throws(MigrationError) -> InterruptedRun? {
-        let run = try read(journalPath(place), last: most)
+        let run = try read(place.journalPath, last: most)
         if let run, try run.isPublished() { return run }
-        for path in [publicationPath(place), lastJournalPath(place)] {
+        for path in [place.publicationPath, place.lastJournalPath] {
             for published in [try readCopy(path), try read(path)] {
                 if let published, try published.isPublished() { return published }
             }

@@ -6,7 +6,7 @@ import SpillStorage
 
 extension JournalRecord.Header {
     func write(to writer: inout StateWriter) {
-        inputs.write(to: &writer)
+        writer.write(inputs)
         writer.write(texts: options)
         writer.write(texts: policies)
         writer.write(policyCode != nil)
@@ -27,7 +27,7 @@ extension JournalRecord.Header {
 
     /// - Throws: `journal.damaged`.
     init(from reader: inout StateReader) throws(MigrationError) {
-        inputs = try MigrationPlan.Inputs(from: &reader)
+        inputs = try reader.planInputs()
         options = try reader.textsByName()
         policies = try reader.textsByName()
         let hasCode = try reader.flag()
@@ -51,54 +51,55 @@ extension JournalRecord.Header {
     }
 }
 
-extension MigrationPlan.Inputs {
-    fileprivate func write(to writer: inout StateWriter) {
-        for store in [source, destination] {
-            writer.write(store != nil)
-            store?.write(to: &writer)
+extension StateWriter {
+    fileprivate mutating func write(_ inputs: MigrationPlan.Inputs) {
+        for store in [inputs.source, inputs.destination] {
+            write(store != nil)
+            if let store { write(store) }
         }
-        for texts in [sourceModel, destinationModel] { writer.write(texts: texts) }
-        writer.write(list: mappingModels) { digests, writer in
+        for texts in [inputs.sourceModel, inputs.destinationModel] { write(texts: texts) }
+        write(list: inputs.mappingModels) { digests, writer in
             writer.write(list: digests) {
                 $1.write($0.name)
                 $1.write($0.digest)
             }
         }
-        writer.write(texts: options)
+        write(texts: inputs.options)
     }
 
-    fileprivate init(from reader: inout StateReader) throws(MigrationError) {
-        source = try reader.flag() ? try MigrationPlan.Store(from: &reader) : nil
-        destination = try reader.flag() ? try MigrationPlan.Store(from: &reader) : nil
-        sourceModel = try reader.textsByName()
-        destinationModel = try reader.textsByName()
-        mappingModels = try reader.list { reader throws(MigrationError) in
+    private mutating func write(_ store: MigrationPlan.Store) {
+        write(store.uuid)
+        write(store.size)
+        write(store.changeCounter)
+        write(store.schemaCookie)
+        write(store.logSize)
+        write(store.logFrame)
+        write(store.logHash)
+    }
+}
+
+extension StateReader {
+    fileprivate mutating func planInputs() throws(MigrationError) -> MigrationPlan.Inputs {
+        let source = try flag() ? try store() : nil
+        let destination = try flag() ? try store() : nil
+        let (sourceModel, destinationModel) = (try textsByName(), try textsByName())
+        let mappingModels = try list { reader throws(MigrationError) in
             try reader.list { reader throws(MigrationError) in
                 MigrationPlan.MappingDigest(name: try reader.text(), digest: try reader.text())
             }
         }
-        options = try reader.textsByName()
-    }
-}
-
-extension MigrationPlan.Store {
-    fileprivate func write(to writer: inout StateWriter) {
-        writer.write(uuid)
-        writer.write(size)
-        writer.write(changeCounter)
-        writer.write(schemaCookie)
-        writer.write(logSize)
-        writer.write(logFrame)
-        writer.write(logHash)
+        return MigrationPlan.Inputs(
+            source: source, destination: destination, sourceModel: sourceModel, destinationModel: destinationModel,
+            mappingModels: mappingModels, options: try textsByName())
     }
 
-    fileprivate init(from reader: inout StateReader) throws(MigrationError) {
-        let uuid = try reader.text()
-        let size = try reader.integer()
-        let (counter, cookie) = (try reader.page(), try reader.page())
-        let (logSize, logFrame) = (try reader.optionalInteger(), try reader.integer())
-        self.init(
+    private mutating func store() throws(MigrationError) -> MigrationPlan.Store {
+        let uuid = try text()
+        let size = try integer()
+        let (counter, cookie) = (try page(), try page())
+        let (logSize, logFrame) = (try optionalInteger(), try integer())
+        return MigrationPlan.Store(
             uuid: uuid, size: size, changeCounter: counter, schemaCookie: cookie, logSize: logSize, logFrame: logFrame,
-            logHash: try reader.text())
+            logHash: try text())
     }
 }

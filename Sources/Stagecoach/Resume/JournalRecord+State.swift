@@ -5,7 +5,7 @@ import SpillStorage
 // The fields of a state are written as plain numbers and texts in sequence. A state is written some thirty times a second, and
 // JSON would take a tenth of a millisecond for each.
 
-extension JournalRecord.LoadPosition {
+extension LoadPosition {
     func write(to writer: inout StateWriter) {
         writer.write(isDone)
         writer.write(scan)
@@ -39,9 +39,9 @@ extension JournalRecord.LoadPosition {
     }
 }
 
-extension MigrationCounts {
-    func write(to writer: inout StateWriter) {
-        writer.write(list: mappings) { mapping, writer in
+extension StateWriter {
+    mutating func write(_ counts: MigrationCounts) {
+        write(list: counts.mappings) { mapping, writer in
             writer.write(mapping.name)
             writer.write(mapping.sourceEntity)
             writer.write(mapping.destinationEntity)
@@ -51,18 +51,23 @@ extension MigrationCounts {
             ])
             writer.write(numbers: mapping.rejectedByRule)
         }
-        writer.write(integers: [
-            strays, danglingReferences, unmigratedReferences, surplusToOne, links, externalValues, externalFilesCreated,
-            missingExternalFiles,
+        write(integers: [
+            counts.strays, counts.danglingReferences, counts.unmigratedReferences, counts.surplusToOne, counts.links,
+            counts.externalValues, counts.externalFilesCreated, counts.missingExternalFiles,
         ])
-        ReferenceCounts(missing: nilReferences ?? [], further: furtherObjects ?? []).write(to: &writer)
-        for numbers in [withoutMapping, removed, warnings, created] { writer.write(numbers: numbers) }
+        ReferenceCounts(missing: counts.nilReferences ?? [], further: counts.furtherObjects ?? []).write(to: &self)
+        for numbers in [counts.withoutMapping, counts.removed, counts.warnings, counts.created] {
+            write(numbers: numbers)
+        }
     }
+}
 
-    init(from reader: inout StateReader) throws(MigrationError) {
-        self.init()
-        mappings = try reader.list { reader throws(MigrationError) in
-            var mapping = Mapping(name: try reader.text())
+extension StateReader {
+    /// - Throws: `journal.damaged`, as the other functions here.
+    mutating func migrationCounts() throws(MigrationError) -> MigrationCounts {
+        var counts = MigrationCounts()
+        counts.mappings = try list { reader throws(MigrationError) in
+            var mapping = MigrationCounts.Mapping(name: try reader.text())
             mapping.sourceEntity = try reader.optionalText()
             mapping.destinationEntity = try reader.optionalText()
             let counts = try reader.signedList()
@@ -73,24 +78,25 @@ extension MigrationCounts {
             mapping.rejectedByRule = try reader.numbers()
             return mapping
         }
-        let counts = try reader.signedList()
-        guard counts.count == 8 else { throw StateReader.damaged("the counts") }
-        (strays, danglingReferences, unmigratedReferences) = (counts[0], counts[1], counts[2])
-        (surplusToOne, links, externalValues) = (counts[3], counts[4], counts[5])
-        (externalFilesCreated, missingExternalFiles) = (counts[6], counts[7])
-        let references = try ReferenceCounts(from: &reader)
-        nilReferences = references.missing.isEmpty ? nil : references.missing
-        furtherObjects = references.further.isEmpty ? nil : references.further
-        withoutMapping = try reader.numbers()
-        removed = try reader.numbers()
-        warnings = try reader.numbers()
-        created = try reader.numbers()
+        let numbers = try signedList()
+        guard numbers.count == 8 else { throw StateReader.damaged("the counts") }
+        (counts.strays, counts.danglingReferences, counts.unmigratedReferences) = (numbers[0], numbers[1], numbers[2])
+        (counts.surplusToOne, counts.links, counts.externalValues) = (numbers[3], numbers[4], numbers[5])
+        (counts.externalFilesCreated, counts.missingExternalFiles) = (numbers[6], numbers[7])
+        let references = try ReferenceCounts(from: &self)
+        counts.nilReferences = references.missing.isEmpty ? nil : references.missing
+        counts.furtherObjects = references.further.isEmpty ? nil : references.further
+        counts.withoutMapping = try self.numbers()
+        counts.removed = try self.numbers()
+        counts.warnings = try self.numbers()
+        counts.created = try self.numbers()
+        return counts
     }
 }
 
 extension JournalRecord.Progress {
     func write(to writer: inout StateWriter) {
-        counts.write(to: &writer)
+        writer.write(counts)
         writer.write(integers: rowsWritten)
         writer.write(integers: linksWritten)
         writer.write(keys: highest)
@@ -107,7 +113,7 @@ extension JournalRecord.Progress {
     }
 
     init(from reader: inout StateReader) throws(MigrationError) {
-        counts = try MigrationCounts(from: &reader)
+        counts = try reader.migrationCounts()
         rowsWritten = try reader.signedList()
         linksWritten = try reader.signedList()
         highest = try reader.keys()
@@ -152,12 +158,12 @@ extension JournalRecord.Turns {
         writer.write(isAtBeginning)
         writer.write(written != nil)
         if let written {
-            written.counts.write(to: &writer)
+            writer.write(written.counts)
             writer.write(integers: written.rows)
             writer.write(integers: written.links)
         }
         writer.write(rejects != nil)
-        rejects?.write(to: &writer)
+        if let rejects { writer.write(rejects) }
         writer.write(integers: rejectingTables)
     }
 
@@ -169,20 +175,20 @@ extension JournalRecord.Turns {
         hasDeletions = try reader.flag()
         isAtBeginning = try reader.flag()
         written = try reader.optional { reader throws(MigrationError) in
-            MigrationSession.Written(
-                counts: try MigrationCounts(from: &reader), rows: try reader.signedList(),
+            RunTally.Written(
+                counts: try reader.migrationCounts(), rows: try reader.signedList(),
                 links: try reader.signedList())
         }
-        rejects = try reader.optional { reader throws(MigrationError) in try RejectReport(from: &reader) }
+        rejects = try reader.optional { reader throws(MigrationError) in try reader.rejectReport() }
         rejectingTables = try reader.signedList()
     }
 }
 
-extension RejectReport {
-    func write(to writer: inout StateWriter) {
-        writer.write(integers: [objects, removedReferences, rounds])
-        for numbers in [byRule, byEntity] { writer.write(numbers: numbers) }
-        writer.write(list: sample) { object, writer in
+extension StateWriter {
+    mutating func write(_ report: RejectReport) {
+        write(integers: [report.objects, report.removedReferences, report.rounds])
+        for numbers in [report.byRule, report.byEntity] { write(numbers: numbers) }
+        write(list: report.sample) { object, writer in
             writer.write(object.entity)
             writer.write(object.id)
             writer.write(object.sourceID)
@@ -193,18 +199,19 @@ extension RejectReport {
             writer.write(object.value)
             writer.write(object.mapping)
         }
-        writer.write(file)
+        write(report.file)
     }
+}
 
-    /// - Throws: `journal.damaged`, as the other initialisers here.
-    init(from reader: inout StateReader) throws(MigrationError) {
-        self.init()
-        let counts = try reader.signedList()
+extension StateReader {
+    mutating func rejectReport() throws(MigrationError) -> RejectReport {
+        var report = RejectReport()
+        let counts = try signedList()
         guard counts.count == 3 else { throw StateReader.damaged("the counts of rejects") }
-        (objects, removedReferences, rounds) = (counts[0], counts[1], counts[2])
-        byRule = try reader.numbers()
-        byEntity = try reader.numbers()
-        sample = try reader.list { reader throws(MigrationError) in
+        (report.objects, report.removedReferences, report.rounds) = (counts[0], counts[1], counts[2])
+        report.byRule = try numbers()
+        report.byEntity = try numbers()
+        report.sample = try list { reader throws(MigrationError) in
             let (entity, id, sourceID) = (try reader.text(), try reader.text(), try reader.optionalText())
             let hasOthers = try reader.flag()
             let others = try reader.list { reader throws(MigrationError) in try reader.text() }
@@ -214,7 +221,8 @@ extension RejectReport {
                 entity: entity, id: id, sourceID: sourceID, otherSourceIDs: hasOthers ? others : nil,
                 property: property, rule: rule, value: try reader.optionalText(), mapping: try reader.optionalText())
         }
-        file = try reader.optionalText()
+        report.file = try optionalText()
+        return report
     }
 }
 

@@ -36,16 +36,3 @@ extension Resumption {
         return next
     }
 }
-
-extension WorkArea {
-    /// Tells whether an error may be caused by damaged files in the work area. Errors of a failing disk do not count: the disk
-    /// itself has to be reported.
-    func isDamage(_ error: MigrationError) -> Bool {
-        if error.category == .internal || ["journal.damaged", "spill.damaged"].contains(error.code) { return true }
-        if let cause = error.cause as? MigrationError, isDamage(cause) { return true }
-        guard let path = error.context.path, path.hasPrefix(self.path) || path.hasPrefix(spills.path) else {
-            return false
-        }
-        return [.data, .noInput, .temporary].contains(error.category) && error.code != "store.interrupted"
-    }
-}

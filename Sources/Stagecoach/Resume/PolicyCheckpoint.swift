@@ -9,7 +9,7 @@ import SpillStorage
 /// ``ResumablePolicy``, and `userInfo` fits a property list. Otherwise no state is taken before the load, in which no user code
 /// runs.
 final class PolicyCheckpoint {
-    private let session: MigrationSession
+    private let modelRun: ModelRun
     private let mappings: [PlannedMapping]
     private let runtime: PolicyRuntime
     private let keys: PlanKeys
@@ -38,10 +38,10 @@ final class PolicyCheckpoint {
     }
 
     init(
-        session: MigrationSession, mappings: [PlannedMapping], runtime: PolicyRuntime, keys: PlanKeys,
+        modelRun: ModelRun, mappings: [PlannedMapping], runtime: PolicyRuntime, keys: PlanKeys,
         policies: Policies, manager: MigrationManager
     ) {
-        self.session = session
+        self.modelRun = modelRun
         self.mappings = mappings
         self.runtime = runtime
         self.keys = keys
@@ -68,14 +68,14 @@ final class PolicyCheckpoint {
     /// Records that the load begins. No user code runs from here on.
     func beginLoad() {
         position = StagePosition(phase: .load)
-        countsBeforeLoad = session.counts
+        countsBeforeLoad = modelRun.tally.counts
     }
 
     /// Encodes the stages. Flushes their in-memory parts to their files. Returns nil if the stages cannot be saved.
     ///
     /// - Throws: the error of a policy's `checkpoint()`; `spill.…`.
     func bytes() throws -> [UInt8]? {
-        guard session.touched?.isEmpty ?? true, !runtime.objects.rows.contains(where: \.hasDeletedStored),
+        guard modelRun.touched?.isEmpty ?? true, !runtime.objects.rows.contains(where: \.hasDeletedStored),
             runtime.objects.rows.allSatisfy(\.canBeSaved)
         else { return nil }
         var held: [Int: Data] = [:]
@@ -93,13 +93,13 @@ final class PolicyCheckpoint {
             }
         }
         let outline = Outline(
-            position: position, isRelatedByKeys: isRelatedByKeys, counts: countsBeforeLoad ?? session.counts,
+            position: position, isRelatedByKeys: isRelatedByKeys, counts: countsBeforeLoad ?? modelRun.tally.counts,
             policies: held, userInfo: userInfo.map { Data($0) })
         var state = StateWriter(capacity: lastSize + lastSize / 16)
         state.write(bytes: Array(try JSONEncoder().encode(outline)))
         try runtime.objects.save(to: &state)
         for table in ownAssociations { try table.save(to: &state) }
-        try state.write(optional: session.unmigrated) { references, state throws(MigrationError) in
+        try state.write(optional: modelRun.missing.unmigrated) { references, state throws(MigrationError) in
             try references.save(to: &state)
         }
         lastSize = state.bytes.count
@@ -108,7 +108,7 @@ final class PolicyCheckpoint {
 
     /// The associations of the current mapping model.
     private var ownAssociations: ArraySlice<MappingAssociations> {
-        runtime.associations.dropFirst(session.associations.tables.count)
+        runtime.associations.dropFirst(modelRun.archive.tables.count)
     }
 
     /// Tells whether a mapping's policy has been called.
@@ -130,13 +130,13 @@ final class PolicyCheckpoint {
         }
         position = outline.position
         isRelatedByKeys = outline.isRelatedByKeys
-        session.counts = outline.counts
+        modelRun.tally.counts = outline.counts
         if position.phase == .load { countsBeforeLoad = outline.counts }
         try runtime.objects.restore(from: &state, keys: keys.byMapping)
         for table in ownAssociations { try table.restore(from: &state) }
         if try state.flag() {
-            guard let unmigrated = session.unmigrated else { throw StateReader.damaged("unmigrated references") }
-            try unmigrated.restore(from: &state, model: session.destinationSchema.model)
+            guard let unmigrated = modelRun.missing.unmigrated else { throw StateReader.damaged("unmigrated references") }
+            try unmigrated.restore(from: &state, model: modelRun.inputs.destinationSchema.model)
         }
         try state.finish()
         if let info = outline.userInfo { manager.userInfo = try UserInfoArchive.info(Array(info)) }

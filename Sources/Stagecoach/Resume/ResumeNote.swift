@@ -5,23 +5,27 @@ struct ResumeNote {
     /// The reasons that prevent resuming inside an entity, by the entity mapping's number in its model.
     private(set) var obstacles: [Int: String] = [:]
 
+    /// - Parameters:
+    ///   - mappings: the mappings of this and all previous mapping models.
+    ///   - count: the number of mapping models.
     init(
-        _ migration: Migration, _ turn: Migration.Turn, isStaged: Bool, appends: Bool, of count: Int
+        _ mappings: [PlannedMapping], _ policies: Policies, _ manager: MigrationManager, isStaged: Bool,
+        appends: Bool, of count: Int
     ) {
         let inside = "A killed run resumes inside the entity that it was at"
         guard isStaged else {
             sentence = inside
             return
         }
-        let own = turn.mappings.filter { !$0.belongsToPreviousModel }
+        let own = mappings.filter { !$0.belongsToPreviousModel }
         for (number, mapping) in own.enumerated() {
-            if let policy = turn.policies[mapping], let name = turn.policies.statefulName(mapping, policy) {
+            if let policy = policies[mapping], let name = policies.statefulName(mapping, policy) {
                 obstacles[number] = "the policy \(name) holds a state, and does not conform to ResumablePolicy"
             } else if mapping.sourceExpression != nil {
                 obstacles[number] = "its source expression is evaluated again from its beginning"
             }
         }
-        if let obstacle = PolicyCheckpoint.obstacle(own, turn.policies, migration.manager) {
+        if let obstacle = PolicyCheckpoint.obstacle(own, policies, manager) {
             sentence = "A killed run begins the mapping model's stages again, because \(obstacle)"
         } else if appends || count > 1 {
             sentence =

@@ -23,8 +23,8 @@ struct Resumption {
             ]
         }
         var reason = passed.reason
-        if reason == nil, area.hasDamagedJournal { reason = "it is damaged, or of another version of this program" }
-        if reason == nil, checkpoints.isResumable, let earlier = area.earlier, !earlier.states.isEmpty {
+        if reason == nil, left.hasDamagedJournal { reason = "it is damaged, or of another version of this program" }
+        if reason == nil, checkpoints.isResumable, let earlier = left.run, !earlier.states.isEmpty {
             reason = "no state of it fits the store that the run left"
         }
         return reason.map {
@@ -32,35 +32,39 @@ struct Resumption {
         } ?? []
     }
     let area: WorkArea
+    /// The work that an interrupted run left in the area.
+    private let left: InterruptedWork
     /// The parts of the interrupted run that are ignored.
     let passed: PassedOver
     /// True if this run may leave work for a later one.
     private let mayKeep: Bool
 
+    /// - Parameters:
+    ///   - left: the work that an interrupted run left in the area.
+    ///   - isResumable: true if the load can be resumed, and work may be left for a later run.
+    ///   - header: makes the header of this run.
     /// - Throws: `resume.changed` (78) if the inputs differ from those of the interrupted run; `store.io` (74).
     init(
-        _ migration: Migration, _ prepared: Migration.Prepared, _ area: WorkArea, appends: Bool, passing: PassedOver
+        _ area: WorkArea, _ left: InterruptedWork, to destinationPath: String, appends: Bool,
+        options: MigrationOptions, cancellation: CancellationFlag, isResumable: Bool, passing: PassedOver,
+        header: @escaping () throws(MigrationError) -> JournalRecord.Header
     ) throws {
         self.area = area
+        self.left = left
         passed = passing
-        let options = migration.options
-        mayKeep = !options.isDryRun && migration.archive == nil
-        let started = EvaluationScope.time
-        let uuid = area.earlier?.header.uuid ?? UUID().uuidString
-        if options.newUUID { migration.newUUID = uuid }
+        mayKeep = isResumable
         // Digests of models take a millisecond or two, so the header is made on demand and only once.
         var known: JournalRecord.Header?
         let header = {
             if let known { return known }
-            let made = try JournalRecord.Header(migration, prepared, appends: appends, started: started, uuid: uuid)
+            let made = try header()
             known = made
             return made
         }
-        let isResumable = migration.archive == nil && !options.isDryRun
         checkpoints = CheckpointScheduler(
-            area, earlier: area.earlier, isResumable: isResumable, cancellation: migration.cancellation,
-            options: options, header: header)
-        guard let earlier = area.earlier else {
+            area, earlier: left.run, isResumable: isResumable, cancellation: cancellation, options: options,
+            header: header)
+        guard let earlier = left.run else {
             (state, published) = (nil, nil)
             return
         }
@@ -69,7 +73,7 @@ struct Resumption {
             // Only the cleaning up was left to do. A run with other inputs has nothing to resume here.
             (state, published) = (nil, differences.isEmpty ? publication.report : nil)
             area.removeFiles()
-            if !differences.isEmpty, !appends { try DestinationPath(path: migration.destinationPath).checkFresh() }
+            if !differences.isEmpty, !appends { try DestinationPath(path: destinationPath).checkFresh() }
             return
         }
         published = nil
@@ -117,62 +121,6 @@ extension JournalRecord.Header {
     func census(of source: SourceStore, _ layout: StoreLayout) -> SourceCensus? {
         guard inputs.source == .init(source.fingerprint, uuid: source.metadata.uuid) else { return nil }
         return SourceCensus(counted: sourceRows, strays: strays, layout: layout)
-    }
-
-    /// Creates the header of a run from its inputs.
-    init(
-        _ migration: Migration, _ prepared: Migration.Prepared, appends: Bool, started: Double, uuid: String
-    ) throws(MigrationError) {
-        let options = migration.options
-        inputs = prepared.plan.inputs
-        inputs.sourceModel = InputDigest.hashes(migration.sourceModel)
-        inputs.destinationModel = InputDigest.hashes(migration.destinationModel)
-        inputs.mappingModels = migration.mappingModels.map(InputDigest.digests)
-        // A store that is appended to is copied again, so a change of its -wal does not matter.
-        inputs.destination = nil
-        // These options may differ between the interrupted run and this one.
-        inputs.options["--memory-limit"] = nil
-        inputs.options["--batch-size"] = nil
-        var lines: [String: String] = [:]
-        if options.keys != .auto { lines["--keys"] = options.keys.rawValue }
-        if options.newUUID { lines["--new-uuid"] = "given" }
-        if options.isDryRun { lines["--dry-run"] = "given" }
-        if options.history != .auto { lines["--history"] = options.history.rawValue }
-        if options.cloudKit != .refuse { lines["--cloudkit"] = options.cloudKit.rawValue }
-        if options.externalThreshold != ExternalFiles.defaultThreshold {
-            lines["--external-threshold"] = String(options.externalThreshold)
-        }
-        if options.writer != .pages { lines["--writer"] = options.writer.rawValue }
-        self.options = lines
-        var policies: [String: String] = [:]
-        for (number, model) in migration.mappingModels.enumerated() {
-            for mapping in model.entityMappings ?? [] {
-                guard let name = mapping.entityMigrationPolicyClassName else { continue }
-                policies["\(number + 1):\(mapping.name ?? "")"] = name
-            }
-        }
-        self.policies = policies
-        if !policies.isEmpty, !options.policyCode.isEmpty { policyCode = options.policyCode }
-        (sourceRows, strays) = (prepared.census.rows, prepared.census.strays)
-        destinationBytes = prepared.plan.disk.destination
-        models = [migration.sourceModel, migration.destinationModel].map { $0.definitionDigest.hexadecimal }
-        var steps = StateWriter()
-        for turn in prepared.turns {
-            for pass in turn.work.passes {
-                steps.write(pass.steps.count)
-                for step in pass.steps {
-                    steps.write(step.table)
-                    steps.write(words: step.mappings.map { UInt64($0) })
-                    steps.write(step.after)
-                    steps.write(step.through)
-                    steps.write(step.isLast)
-                }
-                steps.write(words: pass.joinTables.map { UInt64($0) })
-            }
-        }
-        work = SHA256.hash(steps.bytes).prefix(8).hexadecimal
-        self.started = started
-        self.uuid = uuid
     }
 }
 

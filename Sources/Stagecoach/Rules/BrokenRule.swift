@@ -81,4 +81,14 @@ struct ObjectOrigin {
     let mappingName: String
     /// The source objects, `Entity/p<key>`, in order of association; at most a hundred.
     let sources: [String]
+
+    /// Returns the source objects. In a chain of versions they are objects of the chain's source.
+    ///
+    /// - Parameter earlier: the map from this step's source objects to those; nil if no step ran before.
+    func chainSources(_ earlier: PreviousStepIDMap?) throws -> [String] {
+        guard let earlier else { return sources }
+        var found: [String] = []
+        for source in sources { found += try earlier.sources(of: source) }
+        return Array(found.prefix(ObjectOrigins.most))
+    }
 }

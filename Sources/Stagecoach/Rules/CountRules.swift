@@ -5,7 +5,11 @@ import ManagedModel
 /// Checks the model's rules for numbers of related objects and for required to-many relationships, on the private store
 /// once its indexes are built.
 struct CountRules {
-    let session: MigrationSession
+    let run: MigrationRun
+    let keysBefore: KeysBefore
+    let validation: Validation
+    /// The existing rows that the mapping model changed; nil if it cannot change any.
+    let touched: TouchedRows?
     let mappings: [PlannedMapping]
     /// True if rules that the source model has too give only warnings.
     let isExcused: Bool
@@ -24,7 +28,7 @@ struct CountRules {
     /// - Throws: `validation.tooFew`, `validation.tooMany` (65) if the first broken rule ends the run.
     /// - Complexity: one index probe for each owner of a bounded relationship.
     func check(_ destination: DestinationStore) throws {
-        for entity in session.destinationSchema.model.entities where !entity.isAbstract {
+        for entity in run.inputs.destinationSchema.model.entities where !entity.isAbstract {
             for relationship in entity.relationships where relationship.isToMany && !relationship.isTransient {
                 let bounds = CountBounds(relationship)
                 guard !bounds.isEmpty else { continue }
@@ -50,7 +54,7 @@ struct CountRules {
         _ relationship: RelationshipDescription, of owner: EntityDescription, _ bounds: CountBounds,
         _ origin: Origin, in destination: DestinationStore
     ) throws {
-        let schema = session.destinationSchema
+        let schema = run.inputs.destinationSchema
         let ownerTable = SQLName.quoted(schema.tables[schema.tableIndex(of: owner)].name)
         let counted: String
         switch schema.storage(of: relationship) {
@@ -72,7 +76,7 @@ struct CountRules {
             AND (n < \(bounds.least) OR n > \(bounds.most) OR (n > 0 AND n < \(bounds.leastWhenAny)))
             """)
         while try statement.step() {
-            try session.checkCancelled()
+            try run.services.checkCancelled()
             let count = Int(statement.integer(1))
             let rule: ValidationRule = count == 0 ? .required : count > bounds.most ? .maximumCount : .minimumCount
             let isOfSource = isOfSource(count, bounds, relationship, origin)
@@ -82,10 +86,10 @@ struct CountRules {
                 value: count == 0 ? nil : String(count), bound: bounds.text, isRelationship: true,
                 isOfSource: isOfSource)
             if isExcused, isOfSource {
-                session.counts.warnings[broken.label, default: 0] += 1
-                session.validation.count(broken, isWarning: true)
+                run.tally.counts.warnings[broken.label, default: 0] += 1
+                validation.count(broken, isWarning: true)
             } else {
-                try session.note(broken)
+                try validation.noteOfAny(broken)
             }
         }
     }
@@ -105,9 +109,9 @@ struct CountRules {
 
     /// Returns an SQL condition for the rows that the mapping model at work made or changed.
     private func isOfModel(_ table: Int) -> String {
-        guard session.hasRows[table] else { return "1" }
-        let touched = session.touched?.condition(table: table, key: "o.Z_PK") ?? "0"
-        return "(o.Z_PK > \(session.highestKeys[table]) OR \(touched))"
+        guard keysBefore.hasRows[table] else { return "1" }
+        let touched = touched?.condition(table: table, key: "o.Z_PK") ?? "0"
+        return "(o.Z_PK > \(keysBefore.highestKeys[table]) OR \(touched))"
     }
 }
 

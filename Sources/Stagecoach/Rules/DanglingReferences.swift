@@ -4,7 +4,9 @@ import ManagedModel
 /// Finds the source's references to rows that do not exist. A migration makes them nil and counts them; `check` reports
 /// where they are.
 struct DanglingReferences {
-    let session: MigrationSession
+    let run: MigrationRun
+    /// The keys of the source tables.
+    let keys: PlanKeys?
     let mappings: [PlannedMapping]
 
     /// The dangling references of one relationship.
@@ -38,30 +40,30 @@ struct DanglingReferences {
     private func line(_ relationship: RelationshipDescription, of entity: EntityDescription, table: Int) throws -> Line
     {
         var line = Line(entity: entity.definition.name, property: relationship.name)
-        let target = session.layout.schema.tableIndex(of: relationship.destination)
-        guard let existing = session.sourceKeys?.byTable[target] else { return line }
+        let target = run.inputs.layout.schema.tableIndex(of: relationship.destination)
+        guard let existing = keys?.byTable[target] else { return line }
         func note(_ owner: Int64, _ member: Int64) throws {
             guard try !existing.contains(member) else { return }
             line.count += 1
             if line.first.count < ViolationTally.samples { line.first.append(owner) }
         }
-        switch session.layout.schema.storage(of: relationship) {
+        switch run.inputs.layout.schema.storage(of: relationship) {
         case .toOne(_, let column, _, _):
-            let reader = try session.source.rows(
-                RowSelection(table: table, columns: [.own(column)], entities: [entity.index]), in: session.layout)
-            var batch = session.sourceBatch(slots: 1)
+            let reader = try run.inputs.source.rows(
+                RowSelection(table: table, columns: [.own(column)], entities: [entity.index]), in: run.inputs.layout)
+            var batch = run.inputs.sourceBatch(slots: 1)
             while try reader.next(into: &batch) {
-                try session.checkCancelled()
+                try run.services.checkCancelled()
                 for row in 0..<batch.count where batch[row, 0].kind == .integer {
                     try note(batch.key(row), batch[row, 0].integerValue)
                 }
             }
         case .join(let join, let side):
-            let own = session.sourceKeys?.byTable[table]
-            let reader = try session.source.links(joinTable: join, in: session.layout, orderedBySide: side)
-            var batch = session.sourceBatch(slots: 4)
+            let own = keys?.byTable[table]
+            let reader = try run.inputs.source.links(joinTable: join, in: run.inputs.layout, orderedBySide: side)
+            var batch = run.inputs.sourceBatch(slots: 4)
             while try reader.next(into: &batch) {
-                try session.checkCancelled()
+                try run.services.checkCancelled()
                 for row in 0..<batch.count {
                     let owner = batch[row, side].integerValue
                     guard try own?.contains(owner) ?? true else { continue }

@@ -7,7 +7,7 @@ enum ObjectOrigins {
     /// The row path: the origin follows from the keys.
     case keys(PlanKeys, mappings: [PlannedMapping])
     /// The policy path: the origin is looked up in the association tables.
-    case associations(PolicyRuntime)
+    case associations(PolicyOrigins)
 
     /// The largest number of source objects given for one object.
     static let most = 100
@@ -26,9 +26,9 @@ enum ObjectOrigins {
                     sources: ["\(mapping.source?.definition.name ?? "?")/p\(source)"])
             }
             return nil
-        case .associations(let runtime):
+        case .associations(let policies):
             var found: [ObjectReference] = []
-            let all = runtime.associations
+            let all = policies.associations
             // This model's mappings come first: a rejected object of a previous model may have had the same key.
             for associations in all.filter({ !$0.mapping.belongsToPreviousModel })
                 + all.filter(\.mapping.belongsToPreviousModel)
@@ -36,8 +36,8 @@ enum ObjectOrigins {
                 try associations.sources(of: ObjectReference(entity: UInt32(entity), key: key), into: &found)
                 guard !found.isEmpty else { continue }
                 let sources = try found.prefix(ObjectOrigins.most).map { source in
-                    let place = try runtime.sources.place(table: Int(source.entity), key: source.key)
-                    return "\(place?.entity.definition.name ?? "?")/p\(source.key)"
+                    let entity = try policies.sourceEntity(Int(source.entity), source.key)
+                    return "\(entity?.definition.name ?? "?")/p\(source.key)"
                 }
                 return ObjectOrigin(
                     mapping: associations.mapping.index, mappingName: associations.mapping.name, sources: sources)
@@ -51,14 +51,12 @@ enum ObjectOrigins {
     }
 }
 
-extension MigrationSession {
-    /// Returns the source objects of an object, `Entity/p<key>`. In a chain of versions they are objects of the chain's
-    /// source.
-    func chainSources(of origin: ObjectOrigin?) throws -> [String] {
-        guard let origin else { return [] }
-        guard let earlierObjects else { return origin.sources }
-        var sources: [String] = []
-        for source in origin.sources { sources += try earlierObjects.sources(of: source) }
-        return Array(sources.prefix(ObjectOrigins.most))
-    }
+/// The objects that policies made, as their origins need them.
+struct PolicyOrigins {
+    /// The association tables of this and all previous mapping models, by mapping index.
+    let associations: [MappingAssociations]
+    /// Returns the entity of a row of a source table; nil if there is no such row.
+    let sourceEntity: (_ table: Int, _ key: Int64) throws -> EntityDescription?
+    /// Tells whether an associated object was not deleted.
+    let exists: (ObjectReference) throws -> Bool
 }

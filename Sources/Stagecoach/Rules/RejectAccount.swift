@@ -4,7 +4,9 @@ import SpillStorage
 
 /// Counts and lists the rejected objects by entity, then key, each object once.
 struct RejectAccount {
-    let session: MigrationSession
+    let run: MigrationRun
+    /// The map from this step's source objects to the objects of the chain's source; nil if no step ran before.
+    let earlierObjects: PreviousStepIDMap?
     let mappings: [PlannedMapping]
     let ledger: RejectLedger
     let rejected: RejectedKeys
@@ -24,9 +26,9 @@ struct RejectAccount {
     func run(file: RejectFile?) throws -> RejectReport {
         var report = earlier
         report.removedReferences += rejected.removed.missing { _ in true }
-        session.add(rejected.removed)
+        run.tally.add(rejected.removed)
         report.rounds += rounds
-        let lines = RejectLines(session: session, ledger: ledger, origins: origins)
+        let lines = RejectLines(run: run, earlierObjects: earlierObjects, ledger: ledger, origins: origins)
         try lines.show { object, entry, origin in
             let name = object.entity
             report.objects += 1
@@ -34,14 +36,14 @@ struct RejectAccount {
             report.byEntity[name, default: 0] += 1
             if report.sample.count < RejectAccount.shown { report.sample.append(object) }
             try file?.append(object)
-            session.counts.created[name, default: 0] -= 1
+            run.tally.counts.created[name, default: 0] -= 1
             guard let index = origin?.mapping, !mappings[index].belongsToPreviousModel else { return }
-            session.counts.mappings[index].created = max(0, session.counts.mappings[index].created - 1)
-            session.counts.mappings[index].rejectedObjects += 1
-            session.counts.mappings[index].rejectedByRule[entry.rule.rawValue, default: 0] += 1
+            run.tally.counts.mappings[index].created = max(0, run.tally.counts.mappings[index].created - 1)
+            run.tally.counts.mappings[index].rejectedObjects += 1
+            run.tally.counts.mappings[index].rejectedByRule[entry.rule.rawValue, default: 0] += 1
             guard !mappings[index].hasPolicy else { return }
-            session.counts.mappings[index].migrated -= 1
-            session.counts.mappings[index].rejected += 1
+            run.tally.counts.mappings[index].migrated -= 1
+            run.tally.counts.mappings[index].rejected += 1
         }
         let listed = report.objects - earlier.objects
         guard listed == ledger.count, rejected.skippedRows == ledger.count else {
@@ -49,45 +51,38 @@ struct RejectAccount {
                 "internal.rejects", .internal,
                 "\(ledger.count) objects are rejected, \(listed) listed and \(rejected.skippedRows) left out")
         }
-        if case .associations(let runtime) = origins {
-            for mapping in mappings where mapping.hasPolicy && mapping.source != nil { try recount(mapping, runtime) }
+        if case .associations(let policies) = origins {
+            for mapping in mappings where mapping.hasPolicy && mapping.source != nil { try recount(mapping, policies) }
         }
         return report
     }
 
     /// Counts the rejected source objects of a mapping with a policy. A source object is rejected if all its
     /// destination objects that still exist are.
-    private func recount(_ mapping: PlannedMapping, _ runtime: PolicyRuntime) throws {
+    private func recount(_ mapping: PlannedMapping, _ policies: PolicyOrigins) throws {
         guard let table = mapping.sourceTable else { return }
-        let model = session.destinationSchema.model
-        func countSources(where isCounted: (ObjectPlace) throws -> Bool) throws -> Int {
+        let schema = run.inputs.destinationSchema
+        func countSources(where isCounted: (ObjectReference) throws -> Bool) throws -> Int {
             var total = 0
-            func isCountedReference(_ reference: ObjectReference) throws -> Bool {
-                let entity = model.entity(at: Int(reference.entity))
-                return try isCounted(runtime.objects.place(entity: entity, key: reference.key))
-            }
-            try runtime.associations[mapping.index].forEachSource(inTable: table, whereExists: isCountedReference) {
-                guard try mapping.reads(runtime.sources.place(table: table, key: $0)?.entity) else { return }
+            try policies.associations[mapping.index].forEachSource(inTable: table, whereExists: isCounted) {
+                guard try mapping.reads(policies.sourceEntity(table, $0)) else { return }
                 total += 1
             }
             return total
         }
-        func exists(_ place: ObjectPlace) throws -> Bool {
-            guard runtime.objects.hasDeletions else { return true }
-            return try runtime.objects.exists(place)
-        }
-        var associated = try countSources(where: exists)
-        var migrated = try countSources { place in
-            guard try !rejected.contains(place.key, table: place.table) else { return false }
-            return try exists(place)
+        var associated = try countSources(where: policies.exists)
+        var migrated = try countSources { object in
+            let entity = schema.model.entity(at: Int(object.entity))
+            guard try !rejected.contains(object.key, table: schema.tableIndex(of: entity)) else { return false }
+            return try policies.exists(object)
         }
         // A policy may associate source objects that the mapping's filter left out.
         let fetched =
-            session.counts.mappings[mapping.index].sourceObjects - session.counts.mappings[mapping.index].filtered
+            run.tally.counts.mappings[mapping.index].sourceObjects - run.tally.counts.mappings[mapping.index].filtered
         migrated = min(migrated, fetched)
         associated = min(associated, fetched)
-        session.counts.mappings[mapping.index].settle(associated: associated)
-        session.counts.mappings[mapping.index].migrated = migrated
-        session.counts.mappings[mapping.index].rejected = associated - migrated
+        run.tally.counts.mappings[mapping.index].settle(associated: associated)
+        run.tally.counts.mappings[mapping.index].migrated = migrated
+        run.tally.counts.mappings[mapping.index].rejected = associated - migrated
     }
 }

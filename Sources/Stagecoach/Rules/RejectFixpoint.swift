@@ -15,12 +15,12 @@ import SpillStorage
 /// joins the keys that the previous round added, in ascending order, with the columns that refer to them. Memory: two
 /// page caches; sorts go to the work directory. Complexity: O(links of rejected objects) probes in all.
 struct RejectFixpoint {
-    let session: MigrationSession
+    let run: MigrationRun
     let ledger: RejectLedger
     /// The lowest key of the run's own rows by table. Rows with lower keys existed before, and stay.
     let firstKeys: [Int64]
 
-    private var schema: StoreSchema { session.destinationSchema }
+    private var schema: StoreSchema { run.inputs.destinationSchema }
 
     /// A statement that rejects objects because objects of another table were rejected in the previous round.
     private struct Step {
@@ -35,7 +35,7 @@ struct RejectFixpoint {
     /// - Returns: the number of rounds that rejected objects because of others.
     /// - Throws: `store.full`, `store.io` (74).
     func run(onStoreAt store: String) throws -> Int {
-        try ledger.attach(store, cacheBytes: session.budget.destinationCache / 2)
+        try ledger.attach(store, cacheBytes: run.inputs.budget.destinationCache / 2)
         var round = 0
         do {
             let steps = try steps()
@@ -54,7 +54,7 @@ struct RejectFixpoint {
     private func spread(from round: inout Int, by steps: [Step]) throws {
         let changed = try ledger.connection.prepare("SELECT DISTINCT t FROM rejected WHERE round = ?")
         while true {
-            try session.checkCancelled()
+            try run.services.checkCancelled()
             changed.bind(Int64(round), at: 1)
             var tables: Set<Int> = []
             while try changed.step() { tables.insert(Int(changed.integer(0))) }
@@ -187,7 +187,7 @@ struct RejectFixpoint {
     /// they are invalid otherwise.
     func countDuplicates(inStoreAt store: String, into tally: ViolationTally) throws {
         guard ledger.hasDuplicates else { return }
-        try ledger.attach(store, cacheBytes: session.budget.destinationCache / 2)
+        try ledger.attach(store, cacheBytes: run.inputs.budget.destinationCache / 2)
         for constraint in UniquenessConstraint.all(of: schema) {
             let select = try ledger.connection.prepare(
                 """
@@ -197,7 +197,7 @@ struct RejectFixpoint {
                 WHERE d.n > 1 AND d.k >= \(firstKeys[constraint.table])
                 """)
             while try select.step() {
-                try session.checkCancelled()
+                try run.services.checkCancelled()
                 let entity = schema.model.entity(at: Int(select.integer(1)))
                 tally.count(
                     BrokenRule(

@@ -1,6 +1,8 @@
 /// The lines of a reject file: every rejected object with the first reason for rejecting it.
 struct RejectLines {
-    let session: MigrationSession
+    let run: MigrationRun
+    /// The map from this step's source objects to the objects of the chain's source; nil if no step ran before.
+    let earlierObjects: PreviousStepIDMap?
     let ledger: RejectLedger
     let origins: ObjectOrigins
 
@@ -8,12 +10,12 @@ struct RejectLines {
     ///
     /// - Complexity: O(rejected objects), with a lookup of the origin for each.
     func show(_ body: (RejectedObject, RejectLedger.Entry, ObjectOrigin?) throws -> Void) throws {
-        let model = session.destinationSchema.model
-        try ledger.forEachEntry(in: session.destinationSchema) { entry in
-            try session.checkCancelled()
+        let model = run.inputs.destinationSchema.model
+        try ledger.forEachEntry(in: run.inputs.destinationSchema) { entry in
+            try run.services.checkCancelled()
             let name = model.entity(at: entry.entity).definition.name
             let origin = try origins.origin(table: entry.table, key: entry.key, entity: entry.entity)
-            let sources = try session.chainSources(of: origin)
+            let sources = try origin?.chainSources(earlierObjects) ?? []
             let others = sources.count > 1 ? Array(sources.dropFirst()) : nil
             let object = RejectedObject(
                 entity: name, id: "\(name)/p\(entry.key)", sourceID: sources.first, otherSourceIDs: others,

@@ -32,12 +32,12 @@ final class RejectedKeys {
     /// Reads the keys from a ledger.
     ///
     /// - Throws: `spill.full`, `spill.io` (74).
-    init(_ ledger: RejectLedger, session: MigrationSession) throws(MigrationError) {
-        let schema = session.destinationSchema
-        let allowance = max(64 << 10, session.budget.keys / 4 / max(1, schema.tables.count))
+    init(_ ledger: RejectLedger, run: MigrationRun) throws(MigrationError) {
+        let schema = run.inputs.destinationSchema
+        let allowance = max(64 << 10, run.inputs.budget.keys / 4 / max(1, schema.tables.count))
         var keys: [KeyIndex?] = []
         for table in schema.tables.indices {
-            let index = KeyIndex(directory: session.work, name: "rejected", memory: allowance)
+            let index = KeyIndex(directory: run.inputs.work, name: "rejected", memory: allowance)
             try ledger.forEachKey(ofTable: table) { key throws(MigrationError) in try index.append(key) }
             try index.seal()
             keys.append(index.count == 0 ? nil : index)

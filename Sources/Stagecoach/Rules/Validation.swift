@@ -3,19 +3,13 @@ import Diagnostics
 import ManagedModel
 import Rows
 
-/// The handling of objects that break the destination model's rules.
-public enum InvalidObjects: String, Sendable, CaseIterable {
-    /// The first such object ends the run.
-    case fail
-    /// Such objects are left out, and so are objects that need them.
-    case reject
-}
-
 /// The handling of broken rules while objects are made and loaded.
 ///
 /// A run that rejects loads optimistically and notes every object that breaks a rule. If there are any, the rejected
 /// keys are computed, and everything is loaded again without them.
 final class Validation {
+    /// The keys of the rows that existed before the mapping model.
+    private let keysBefore: KeysBefore
     /// The objects noted so far; nil if the first one ends the run.
     let ledger: RejectLedger?
     /// The counts of all broken rules, for `check`; nil if rejecting is enough.
@@ -34,12 +28,13 @@ final class Validation {
     /// A rule broken by a row that existed before the mapping model. Such a row cannot be left out.
     private(set) var brokenEarlier: BrokenRule?
 
-    init(ledger: RejectLedger? = nil, tally: ViolationTally? = nil) {
+    init(_ keysBefore: KeysBefore, ledger: RejectLedger? = nil, tally: ViolationTally? = nil) {
+        self.keysBefore = keysBefore
         self.ledger = ledger
         self.tally = tally
     }
 
-    /// Notes a broken rule, or ends the run.
+    /// Notes a broken rule of a row that the mapping model made, or ends the run.
     ///
     /// - Throws: `validation.…` (65) if the first one ends the run, `internal.rejects` (70) in the second load.
     func note(_ broken: BrokenRule) throws {
@@ -91,28 +86,12 @@ final class Validation {
         try ledger.note(broken)
     }
 
-    /// Returns the error for an object that breaks a rule after all rejects were left out: a defect of the engine.
-    private static func unsettled(_ error: MigrationError) -> MigrationError {
-        MigrationError(
-            "internal.rejects", .internal, "An object breaks a rule although all rejected objects are left out",
-            context: error.context, cause: error)
-    }
-}
-
-/// The object whose values are being computed.
-struct ValueSubject {
-    let table: Int
-    let key: Int64
-    let entity: EntityDescription
-}
-
-extension MigrationSession {
-    /// Notes a broken rule, or ends the run.
-    func note(_ broken: BrokenRule) throws {
-        if isExisting(broken.key, table: broken.table) {
-            try validation.noteEarlier(broken)
+    /// Notes a broken rule of any row, also of one that existed before, or ends the run.
+    func noteOfAny(_ broken: BrokenRule) throws {
+        if keysBefore.isExisting(broken.key, table: broken.table) {
+            try noteEarlier(broken)
         } else {
-            try validation.note(broken)
+            try note(broken)
         }
     }
 
@@ -132,7 +111,7 @@ extension MigrationSession {
     ///
     /// - Throws: the error, if the first one ends the run.
     func note(_ error: MigrationError, _ subject: ValueSubject) throws(MigrationError) {
-        try validation.note(
+        try note(
             error, table: subject.table, key: subject.key, entity: subject.entity.index,
             entityName: subject.entity.definition.name)
     }
@@ -146,68 +125,17 @@ extension MigrationSession {
         }
     }
 
-    /// Prepares a table for rows. If rejects are collected, the table also takes rows that break a uniqueness
-    /// constraint.
-    func prepare(_ table: Int, expecting rows: Int, in destination: DestinationStore) throws {
-        try destination.prepareRows(table: table, expecting: rows)
-        guard let ledger = validation.ledger, validation.rejected == nil, rows > 0 else { return }
-        // A table without rows may have its constraints already, in an appended store.
-        guard try !destination.prepareDuplicates(table: table) else { return }
-        // Without the index nothing tells whether there are duplicates, so assume that there are.
-        try destination.loosen(table: table)
-        ledger.hasDuplicates = true
+    /// Returns the error for an object that breaks a rule after all rejects were left out: a defect of the engine.
+    private static func unsettled(_ error: MigrationError) -> MigrationError {
+        MigrationError(
+            "internal.rejects", .internal, "An object breaks a rule although all rejected objects are left out",
+            context: error.context, cause: error)
     }
+}
 
-    /// Checks the rows of a batch that is about to be written.
-    func check(_ batch: borrowing RowBatch, _ rules: [Int64: RowRules]) throws {
-        guard !rules.isEmpty else { return }
-        var row = 0
-        while row < batch.count {
-            // Neighbouring rows mostly have the same entity.
-            let number = batch[row, EntityTable.entityColumn].integerValue
-            var end = row + 1
-            while end < batch.count, batch[end, EntityTable.entityColumn].integerValue == number { end += 1 }
-            defer { row = end }
-            guard let current = rules[number] else { continue }
-            var next = current.firstToCheck(batch, row..<end)
-            while let found = next {
-                try current.check(batch, row: found) { broken, isExcused in
-                    guard isExcused else { return try validation.note(broken) }
-                    counts.warnings[broken.label, default: 0] += 1
-                    validation.count(broken, isWarning: true)
-                }
-                next = current.firstToCheck(batch, found + 1..<end)
-            }
-        }
-    }
-
-    /// Adds the object's source and entity mapping to an error about equal values.
-    private func located(_ error: MigrationError, inTable table: Int) throws -> MigrationError {
-        guard let key = error.context.objectID?.split(separator: "/p").last.flatMap({ Int64($0) }) else { return error }
-        for entity in destinationSchema.tables[table].entities {
-            guard let origin = try validation.origins?.origin(table: table, key: key, entity: entity) else { continue }
-            var error = error.inside(.init(entityMapping: origin.mappingName))
-            if let source = origin.sources.first {
-                error.message += " (the latter made of source object \(source))"
-                error.context.sourceObjectID = source
-            }
-            return error
-        }
-        return error
-    }
-
-    /// Builds a table's indexes.
-    ///
-    /// If rejects are collected, a uniqueness constraint that rows break is noted and its index left out. Such a store
-    /// is never published.
-    func createIndexes(of table: Int, in destination: DestinationStore) throws {
-        guard let ledger = validation.ledger, validation.rejected == nil else {
-            do throws(MigrationError) {
-                return try destination.createIndexes(table: table)
-            } catch {
-                throw error.code == ValidationRule.unique.code ? try located(error, inTable: table) : error
-            }
-        }
-        try destination.createIndexes(table: table) { ledger.hasDuplicates = true }
-    }
+/// The object whose values are being computed.
+struct ValueSubject {
+    let table: Int
+    let key: Int64
+    let entity: EntityDescription
 }

@@ -1,4 +1,5 @@
 import Diagnostics
+import Foundation
 import Mapping
 import Rows
 
@@ -74,7 +75,7 @@ struct SourceFilter {
     ///   - variables: the values of `$manager` and the other variables.
     /// - Throws: value errors with the mapping and the object, and the errors of user code.
     func passes(
-        _ batch: borrowing RowBatch, _ row: Int, object: () -> ManagedObject?, variables: [String: Any?]
+        _ batch: borrowing RowBatch, _ row: Int, object: () -> NSObject?, variables: [String: Any?]
     ) throws -> Bool {
         do {
             return try holds(condition, batch, row, object, variables)
@@ -88,7 +89,7 @@ struct SourceFilter {
     }
 
     private func holds(
-        _ condition: Condition, _ batch: borrowing RowBatch, _ row: Int, _ object: () -> ManagedObject?,
+        _ condition: Condition, _ batch: borrowing RowBatch, _ row: Int, _ object: () -> NSObject?,
         _ variables: [String: Any?]
     ) throws -> Bool {
         switch condition {

@@ -17,10 +17,10 @@ final class SourceFolds {
     /// - Parameters:
     ///   - isScan: true if batches come in ascending key order, as in a scan of the table.
     ///   - depth: the number of enclosing collections; their members' batches are smaller.
-    init(session: MigrationSession, slots: SourceColumns, isScan: Bool, depth: Int = 0) throws(MigrationError) {
+    init(run: MigrationRun, slots: SourceColumns, isScan: Bool, depth: Int = 0) throws(MigrationError) {
         var runs: [GroupRun] = []
         for group in slots.folds {
-            runs.append(try GroupRun(session: session, group: group, isScan: isScan, depth: depth))
+            runs.append(try GroupRun(run: run, group: group, isScan: isScan, depth: depth))
         }
         self.runs = runs
     }
@@ -61,7 +61,7 @@ private final class GroupRun {
     private let stream: MemberReader?
     /// The reader of members by their owners' keys; made on first use.
     private var byKey: MemberReader?
-    private let session: MigrationSession
+    private let run: MigrationRun
     private let nested: SourceFolds
     private var members: RowBatch
     private var owners: [Owner] = []
@@ -73,16 +73,16 @@ private final class GroupRun {
     private var known: [Int64: [Cell]] = [:]
     private static let knownAtMost = 4096
 
-    init(session: MigrationSession, group: FoldGroup, isScan: Bool, depth: Int) throws(MigrationError) {
-        self.session = session
+    init(run: MigrationRun, group: FoldGroup, isScan: Bool, depth: Int) throws(MigrationError) {
+        self.run = run
         self.group = group
         stream =
-            isScan && group.anchorSlot == nil ? try session.source.members(group.selection, in: session.layout) : nil
-        nested = try SourceFolds(session: session, slots: group.members, isScan: false, depth: depth + 1)
+            isScan && group.anchorSlot == nil ? try run.inputs.source.members(group.selection, in: run.inputs.layout) : nil
+        nested = try SourceFolds(run: run, slots: group.members, isScan: false, depth: depth + 1)
         let slots = group.members.columns.count
-        let bytes = max(32 << 10, session.budget.batch >> (depth + 2))
+        let bytes = max(32 << 10, run.inputs.budget.batch >> (depth + 2))
         members = RowBatch(
-            slots: slots, rowCapacity: min(session.rowCapacity(slots: slots), max(1, bytes / (16 * slots + 8))),
+            slots: slots, rowCapacity: min(run.inputs.rowCapacity(slots: slots), max(1, bytes / (16 * slots + 8))),
             byteTarget: bytes)
     }
 
@@ -170,7 +170,7 @@ private final class GroupRun {
         if let byKey {
             reader = byKey
         } else {
-            reader = try session.source.membersByKey(group.selection, in: session.layout)
+            reader = try run.inputs.source.membersByKey(group.selection, in: run.inputs.layout)
             byKey = reader
         }
         var position = 0

@@ -7,18 +7,18 @@ import SpillStorage
 /// The pairs of source keys that a lookup's argument gives for all objects of a mapping: one scan of the table that holds them,
 /// not one query per object.
 struct SourcePairs {
-    let session: MigrationSession
+    let run: MigrationRun
 
     /// Calls `body` with the owner's source key, the member's source key and the member's place.
     ///
     /// Owners that the mapping does not migrate are included.
     func forEach(
-        _ mapping: PlannedMapping, _ own: DestinationKeys, _ argument: SourceArgument,
+        _ mapping: PlannedMapping, _ own: KeyIndex, _ argument: SourceArgument,
         _ body: (Int64, Int64, MemberOrder) throws -> Void
     ) throws {
         switch argument {
         case .object:
-            try own.index.forEachKey { try body($0, $0, .none) }
+            try own.forEachKey { try body($0, $0, .none) }
         case .toOne(let steps, let column, _, _):
             guard let entity = mapping.source, let table = mapping.sourceTable else { return }
             let selected: SelectedColumn = steps.isEmpty ? .own(column) : .related(path: steps, column: column)
@@ -36,21 +36,21 @@ struct SourcePairs {
     /// Shows the members at the end of a longer path, or the members that a condition admits. They are read in parallel with a
     /// scan of the owners, and sorted by owner.
     ///
-    /// Memory: two batches and the session's share for sorting.
+    /// Memory: two batches and the run's share for sorting.
     private func forEachMember(
         _ mapping: PlannedMapping, _ argument: MemberArgument, _ body: (Int64, Int64, MemberOrder) throws -> Void
     ) throws {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
-        var slots = try argument.slots(entity, schema: session.layout.schema)
+        var slots = try argument.slots(entity, schema: run.inputs.layout.schema)
         let place = argument.ordered.flatMap { slots.addPlace(in: $0) }
-        let rows = try session.source.rows(
-            RowSelection(table: table, columns: slots.columns, entities: [entity.index]), in: session.layout)
-        let members = try SourceFolds(session: session, slots: slots, isScan: true)
-        var batch = session.sourceBatch(slots: slots.columns.count)
+        let rows = try run.inputs.source.rows(
+            RowSelection(table: table, columns: slots.columns, entities: [entity.index]), in: run.inputs.layout)
+        let members = try SourceFolds(run: run, slots: slots, isScan: true)
+        var batch = run.inputs.sourceBatch(slots: slots.columns.count)
         // Words: owner, the member's place (two words, NULL first), member.
-        let sorter = session.sorter(width: 4)
+        let sorter = run.services.sorter(width: 4)
         while try rows.next(into: &batch) {
-            try session.checkCancelled()
+            try run.services.checkCancelled()
             let keys = (0..<batch.count).map { batch.key($0) }
             try members.forEachMember(&batch) { row, found, member throws(MigrationError) in
                 let order = place.map { found[member, $0] } ?? .null
@@ -88,13 +88,13 @@ struct SourcePairs {
         _ body: (Int64, Int64, MemberOrder) throws -> Void
     ) throws {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
-        let starts = session.sorter(width: 2)
+        let starts = run.services.sorter(width: 2)
         try forEachRow(RowSelection(table: table, columns: [.relatedKey(path: steps)], entities: [entity.index])) {
             batch, row in
             guard batch[row, 0].kind == .integer else { return }
             try starts.append(SortKey.encode(batch[row, 0].integerValue), SortKey.encode(batch.key(row)))
         }
-        let members = session.sorter(width: 4)
+        let members = run.services.sorter(width: 4)
         try forEachMember(relationship) { owner, member, order in
             let rank = order.words
             // NULL places come first, as in an ordered fetch.
@@ -102,7 +102,7 @@ struct SourcePairs {
                 SortKey.encode(owner), relationship.isOrdered ? rank.value : 0, SortKey.encode(member), rank.kind)
         }
         let (first, second) = (try starts.finish(), try members.finish())
-        let pairs = session.sorter(width: 3)
+        let pairs = run.services.sorter(width: 3)
         try withRecords(4) { start, member in
             var hasStart = try first.next(into: start)
             var hasMember = try second.next(into: member)
@@ -151,13 +151,13 @@ struct SourcePairs {
         of owner: Int64, _ relationship: RelationshipDescription, _ body: (Int64) throws -> Void
     ) throws {
         let cursor: MemberCursor
-        switch session.layout.schema.storage(of: relationship) {
+        switch run.inputs.layout.schema.storage(of: relationship) {
         case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
-            cursor = try session.source.members(
+            cursor = try run.inputs.source.members(
                 table: table, column: column, owner: owner, orderColumn: relationship.isOrdered ? order : nil,
-                in: session.layout)
+                in: run.inputs.layout)
         case .join(let table, let side):
-            cursor = try session.source.joined(joinTable: table, side: side, key: owner, in: session.layout)
+            cursor = try run.inputs.source.joined(joinTable: table, side: side, key: owner, in: run.inputs.layout)
         case .toOne, .none: return
         }
         while let member = try cursor.next() { try body(member.key) }
@@ -166,7 +166,7 @@ struct SourcePairs {
     private func forEachMember(
         _ relationship: RelationshipDescription, _ body: (Int64, Int64, MemberOrder) throws -> Void
     ) throws {
-        switch session.layout.schema.storage(of: relationship) {
+        switch run.inputs.layout.schema.storage(of: relationship) {
         case .toManyByInverse(let table, let column, _, let orderColumn),
             .toManyHidden(let table, let column, let orderColumn):
             let order = relationship.isOrdered ? orderColumn : nil
@@ -177,11 +177,11 @@ struct SourcePairs {
                 try body(batch[row, 0].integerValue, batch.key(row), place)
             }
         case .join(let table, let ownerSide):
-            let reader = try session.source.links(joinTable: table, in: session.layout, orderedBySide: ownerSide)
-            var batch = session.sourceBatch(slots: 4)
+            let reader = try run.inputs.source.links(joinTable: table, in: run.inputs.layout, orderedBySide: ownerSide)
+            var batch = run.inputs.sourceBatch(slots: 4)
             let memberSide = 1 - ownerSide
             while try reader.next(into: &batch) {
-                try session.checkCancelled()
+                try run.services.checkCancelled()
                 for row in 0..<batch.count {
                     let order = relationship.isOrdered ? SourcePairs.place(batch[row, 2 + memberSide]) : .none
                     try body(batch[row, ownerSide].integerValue, batch[row, memberSide].integerValue, order)
@@ -196,10 +196,10 @@ struct SourcePairs {
     }
 
     private func forEachRow(_ selection: RowSelection, _ body: (borrowing RowBatch, Int) throws -> Void) throws {
-        let reader = try session.source.rows(selection, in: session.layout)
-        var batch = session.sourceBatch(slots: selection.columns.count)
+        let reader = try run.inputs.source.rows(selection, in: run.inputs.layout)
+        var batch = run.inputs.sourceBatch(slots: selection.columns.count)
         while try reader.next(into: &batch) {
-            try session.checkCancelled()
+            try run.services.checkCancelled()
             for row in 0..<batch.count { try body(batch, row) }
         }
     }

@@ -13,7 +13,7 @@ final class SourceReader {
     ///   - streams: true to get huge values that are only copied as references; false to refuse them.
     ///   - runs: slots that are only copied and may come in their stored form.
     init(
-        session: MigrationSession, slots: SourceColumns, table: Int, entities: [Int], range: SourceKeyRange = .all,
+        run: MigrationRun, slots: SourceColumns, table: Int, entities: [Int], range: SourceKeyRange = .all,
         streams: Bool = false, runs: [RowSelection.Run] = []
     ) throws(MigrationError) {
         var selection = RowSelection(table: table, columns: slots.columns, entities: entities)
@@ -21,8 +21,8 @@ final class SourceReader {
         selection.throughKey = range.through
         if streams { selection.streamed = slots.streamed }
         selection.runs = runs
-        rows = try session.source.rows(selection, in: session.layout)
-        folds = try SourceFolds(session: session, slots: slots, isScan: true)
+        rows = try run.inputs.source.rows(selection, in: run.inputs.layout)
+        folds = try SourceFolds(run: run, slots: slots, isScan: true)
     }
 
     /// Clears the batch and fills it until it is full or the rows end.
@@ -38,18 +38,18 @@ final class SourceReader {
 
 /// A reader of single source rows by key that also fills computed slots. Huge values that are only copied come as references.
 final class SourceRowReader {
-    private let session: MigrationSession
+    private let run: MigrationRun
     private let table: Int
     private let columns: [SelectedColumn]
     private let streamed: Set<Int>
     private let folds: SourceFolds
 
-    init(session: MigrationSession, slots: SourceColumns, table: Int) throws(MigrationError) {
-        self.session = session
+    init(run: MigrationRun, slots: SourceColumns, table: Int) throws(MigrationError) {
+        self.run = run
         self.table = table
         columns = slots.columns
         streamed = slots.streamed
-        folds = try SourceFolds(session: session, slots: slots, isScan: false)
+        folds = try SourceFolds(run: run, slots: slots, isScan: false)
     }
 
     /// Clears the batch and puts the row of a key into it.
@@ -58,8 +58,8 @@ final class SourceRowReader {
     func fetch(_ key: Int64, into batch: inout RowBatch) throws(MigrationError) -> Bool {
         batch.removeAll()
         guard
-            try session.source.row(
-                table: table, key: key, columns: columns, in: session.layout, streamed: streamed, into: &batch)
+            try run.inputs.source.row(
+                table: table, key: key, columns: columns, in: run.inputs.layout, streamed: streamed, into: &batch)
         else { return false }
         try folds.fill(&batch)
         return true

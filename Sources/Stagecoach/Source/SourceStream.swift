@@ -13,7 +13,7 @@ import Rows
 final class SourceStream {
     private static let rows = 256
 
-    private let session: MigrationSession
+    private let run: MigrationRun
     private let reader: (any RowReader)?
     private var batch: RowBatch
     private var row = 0
@@ -25,17 +25,17 @@ final class SourceStream {
     ///   - entity: the source entity of the mapping.
     ///   - columns: the to-one columns to read. If a query cannot join that many, no query is answered.
     init(
-        session: MigrationSession, table: Int, entity: EntityDescription, columns: [SelectedColumn]
+        run: MigrationRun, table: Int, entity: EntityDescription, columns: [SelectedColumn]
     ) throws(MigrationError) {
-        self.session = session
+        self.run = run
         batch = RowBatch(slots: columns.count, rowCapacity: SourceStream.rows, byteTarget: 16 * 1024)
         guard !columns.isEmpty else {
             reader = nil
             return
         }
         do throws(MigrationError) {
-            reader = try session.source.rows(
-                RowSelection(table: table, columns: columns, entities: [entity.index]), in: session.layout)
+            reader = try run.inputs.source.rows(
+                RowSelection(table: table, columns: columns, entities: [entity.index]), in: run.inputs.layout)
         } catch {
             guard error.code == "store.tooManyPaths" else { throw error }
             reader = nil
@@ -70,13 +70,13 @@ final class SourceStream {
     /// - Returns: the number with which to query them; nil for a relationship that is not stored.
     func open(_ relationship: RelationshipDescription) throws(MigrationError) -> Int? {
         let reader: OwnerReader
-        switch session.layout.schema.storage(of: relationship) {
+        switch run.inputs.layout.schema.storage(of: relationship) {
         case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
-            reader = try session.source.membersByOwner(
-                table: table, column: column, orderColumn: relationship.isOrdered ? order : nil, in: session.layout)
+            reader = try run.inputs.source.membersByOwner(
+                table: table, column: column, orderColumn: relationship.isOrdered ? order : nil, in: run.inputs.layout)
         case .join(let table, let side):
-            reader = try session.source.membersByOwner(
-                joinTable: table, side: side, isOrdered: true, in: session.layout)
+            reader = try run.inputs.source.membersByOwner(
+                joinTable: table, side: side, isOrdered: true, in: run.inputs.layout)
         case .toOne, .none: return nil
         }
         members.append(MemberStream(reader))

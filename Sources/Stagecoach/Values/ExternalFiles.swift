@@ -13,10 +13,6 @@ import SpillStorage
 /// destination; nothing comes there before. Memory: 256 KiB while a file is read or copied, 1 MiB if its blocks cannot be
 /// shared and it cannot be linked.
 final class ExternalFiles {
-    /// The size in bytes above which a value becomes a file by default. Apple documents no figure; the largest value that a
-    /// known real store keeps in the column has 99,812 bytes (`store1-24.wiredatabase`).
-    static let defaultThreshold = 100 << 10
-
     /// The maximum number of missing files that are named.
     private static let namedMissing = 5
 
@@ -313,6 +309,16 @@ final class ExternalFiles {
         // A row that is not loaded yet still has the name of its source's file.
         guard let file = try source.file(reference) else { throw missing(reference, in: source) }
         return file
+    }
+
+    /// Returns the bytes of an object's value that is in an external file.
+    ///
+    /// - Parameter context: the object and the property, for errors.
+    /// - Throws: `external.missing`, `external.name` (65), `store.valueTooLarge` (78).
+    func data(
+        of open: () throws(MigrationError) -> ExternalFile, _ context: @autoclosure () -> MigrationError.Context
+    ) throws(MigrationError) -> Data {
+        do throws(MigrationError) { return Data(try bytes(of: try open())) } catch { throw error.inside(context()) }
     }
 
     /// Returns a file's bytes, if they may be held in memory at once.

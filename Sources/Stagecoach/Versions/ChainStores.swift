@@ -58,8 +58,8 @@ final class ChainStores {
         let path = path(ofRun: number)
         let place = DestinationPath(path: path)
         guard try DestinationPath.status(path) != nil,
-            try DestinationPath.status(InterruptedRun.journalPath(place)) == nil,
-            try DestinationPath.status(InterruptedRun.lastJournalPath(place)) == nil
+            try DestinationPath.status(place.journalPath) == nil,
+            try DestinationPath.status(place.lastJournalPath) == nil
         else { return }
         remove(path: path)
         for other in [idMap(ofRun: number), rejects(ofRun: number)] { unlink(other) }
@@ -130,19 +130,5 @@ final class ChainStores {
         // The journal describes the other files, so it is removed last.
         unlink(ChainJournal.copyPath(journalPath))
         unlink(journalPath)
-    }
-}
-
-extension MigrationOptions {
-    /// The same options for a run whose destination is a private store, without those that concern only the last store.
-    var ofPrivateRun: MigrationOptions {
-        var options = self
-        options.appendsToExisting = false
-        options.newUUID = false
-        options.isDryRun = false
-        options.idMap = nil
-        options.rejectFile = nil
-        options.unknownHashes = .omit
-        return options
     }
 }

@@ -91,7 +91,7 @@ public final class ChainedMigration {
                 if index > 0 { migration.link = ChainPosition(expected: expected) }
                 return try migration.plan()
             }
-            expected = plan.expectedObjects
+            expected = ChainedMigration.expectedObjects(of: plan)
             if index > 0 { plan.inputs.source = nil }
             planned.append(
                 ChainPlan.Run(
@@ -288,8 +288,11 @@ public final class ChainedMigration {
             from: source, model: run.source.model, mappings: run.mappingModels, to: destination,
             model: run.destination.model, options: options, manager: manager, progress: progress,
             cancellation: cancellation)
-        if run.steps.count > 1 { migration.steps = run.steps }
-        if steps.count == 1 { migration.detours = detours }
+        if run.steps.count > 1 {
+            let trace = PropertyTrace(steps: run.steps.map(\.mappingModels))
+            migration.losingStep = { line in trace.end(of: line, run.source.model).map { run.steps[$0].label } }
+        }
+        if steps.count == 1, let detours { migration.detour = { detours.way(keeping: $0) } }
         return migration
     }
 
@@ -403,28 +406,12 @@ public final class ChainedMigration {
         }
         return whole
     }
-}
 
-extension RejectReport {
-    /// Returns the rejects of two runs, one after the other.
-    fileprivate func joined(with later: RejectReport) -> RejectReport {
-        var whole = later
-        whole.objects += objects
-        whole.byRule.merge(byRule) { $0 + $1 }
-        whole.byEntity.merge(byEntity) { $0 + $1 }
-        whole.removedReferences += removedReferences
-        whole.rounds += rounds
-        whole.sample = sample + later.sample
-        return whole
-    }
-}
-
-extension MigrationPlan {
-    /// The number of objects of each destination entity that the plan's mappings make, if none is left out or made by a
-    /// policy.
-    fileprivate var expectedObjects: [String: Int] {
+    /// Returns the number of objects of each destination entity that a plan's mappings make, if none is left out or made
+    /// by a policy.
+    private static func expectedObjects(of plan: MigrationPlan) -> [String: Int] {
         var objects: [String: Int] = [:]
-        for mapping in models.flatMap(\.entityMappings) where mapping.path != .none {
+        for mapping in plan.models.flatMap(\.entityMappings) where mapping.path != .none {
             guard let name = mapping.destinationEntity else { continue }
             objects[name, default: 0] += mapping.sourceRows
         }

@@ -35,6 +35,20 @@ struct PropertyTrace {
         return nil
     }
 
+    /// Returns the step that leaves the data of a line behind; nil if each step carries it over.
+    ///
+    /// - Parameter model: the model of the trace's first version.
+    func end(of line: LeftBehind.Line, _ model: ManagedObjectModel) -> Int? {
+        guard let entity = model.entity(named: line.entity) else { return nil }
+        func names(_ entity: EntityDescription) -> [String] { entity.withDescendants.map(\.definition.name) }
+        guard let property = line.property else { return end(of: [line.entity], []) }
+        var properties = [(names(entity), property)]
+        if let inverse = entity.relationship(named: property)?.inverseRelationship {
+            properties.append((names(inverse.entity), inverse.name))
+        }
+        return end(of: names(entity), properties)
+    }
+
     private func next(_ places: Set<Place>, _ mappings: [EntityMapping]) -> Set<Place> {
         var found: Set<Place> = []
         for mapping in mappings {
@@ -68,21 +82,5 @@ extension ValueExpression {
             }
         }
         return false
-    }
-}
-
-extension LeftBehind.Line {
-    /// Returns the step that leaves the line's data behind; nil if each step carries it over.
-    ///
-    /// - Parameter model: the model of the trace's first version.
-    func end(in trace: PropertyTrace, _ model: ManagedObjectModel) -> Int? {
-        guard let entity = model.entity(named: self.entity) else { return nil }
-        func names(_ entity: EntityDescription) -> [String] { entity.withDescendants.map(\.definition.name) }
-        guard let property else { return trace.end(of: [self.entity], []) }
-        var properties = [(names(entity), property)]
-        if let inverse = entity.relationship(named: property)?.inverseRelationship {
-            properties.append((names(inverse.entity), inverse.name))
-        }
-        return trace.end(of: names(entity), properties)
     }
 }

@@ -31,7 +31,7 @@ public final class VersionDetours {
     func way(keeping line: LeftBehind.Line) -> [String]? {
         let ways = self.ways ?? find()
         self.ways = ways
-        return ways.first { line.end(in: $0.trace, source.model) == nil }?.via
+        return ways.first { $0.trace.end(of: line, source.model) == nil }?.via
     }
 
     private func find() -> [(via: [String], trace: PropertyTrace)] {

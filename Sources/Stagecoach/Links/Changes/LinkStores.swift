@@ -15,8 +15,8 @@ final class LinkStores {
     private let memory: RecordMemory
     private let byRelationship: [PropertyReference: (store: LinkStore, side: LinkStore.Side)]
 
-    init(session: MigrationSession) {
-        let schema = session.destinationSchema
+    init(_ run: MigrationRun, keysBefore: KeysBefore) {
+        let schema = run.inputs.destinationSchema
         var pairs: [(RelationshipDescription, RelationshipDescription?)] = []
         var seen: Set<PropertyReference> = []
         for entity in schema.model.entities {
@@ -35,22 +35,22 @@ final class LinkStores {
             }
         }
         // All logs share one memory, because only the stores that are being filled or read need much of it.
-        let memory = RecordMemory(bytes: session.budget.links / 8 * 7)
+        let memory = RecordMemory(bytes: run.inputs.budget.links / 8 * 7)
         // Ordered stores query their filters before every change, plain ones only while they are read.
         let isOrdered = pairs.map { $0.isOrdered || $1?.isOrdered ?? false }
         let ordered = isOrdered.count { $0 }
         let filterBytes = (
-            ordered: session.budget.links / 20 / max(1, ordered),
-            plain: session.budget.links / 80 / max(1, pairs.count - ordered)
+            ordered: run.inputs.budget.links / 20 / max(1, ordered),
+            plain: run.inputs.budget.links / 80 / max(1, pairs.count - ordered)
         )
         var stores: [LinkStore] = []
         var index: [PropertyReference: (store: LinkStore, side: LinkStore.Side)] = [:]
         for ((first, second), isOrdered) in zip(pairs, isOrdered) {
             let store = LinkStore(
-                number: stores.count, first: first, second: second, directory: session.work, memory: memory,
+                number: stores.count, first: first, second: second, directory: run.inputs.work, memory: memory,
                 filterBytes: isOrdered ? filterBytes.ordered : filterBytes.plain,
-                isOverEarlier: ExistingLinks.arePossible(first, second, session),
-                makeSorter: { session.sorter(width: $0) })
+                isOverEarlier: ExistingLinks.arePossible(first, second, in: schema, keysBefore),
+                makeSorter: { [services = run.services] in services.sorter(width: $0) })
             stores.append(store)
             index[LinkStores.reference(first)] = (store, .first)
             if let second, second != first { index[LinkStores.reference(second)] = (store, .second) }
@@ -58,12 +58,12 @@ final class LinkStores {
         all = stores
         self.memory = memory
         byRelationship = index
-        early = ChangesBeforeRelate(directory: session.work, memory: memory)
+        early = ChangesBeforeRelate(directory: run.inputs.work, memory: memory)
     }
 
     /// Lays the stores over the links of rows that previous mapping models made.
-    func begin(on destination: DestinationStore, session: MigrationSession) throws(MigrationError) {
-        for store in all { store.earlier = try ExistingLinks(store, in: destination, session: session) }
+    func begin(on destination: DestinationStore, _ keysBefore: KeysBefore) throws(MigrationError) {
+        for store in all { store.earlier = try ExistingLinks(store, in: destination, keysBefore) }
     }
 
     /// Gives back the memory of links that are only read from now on.

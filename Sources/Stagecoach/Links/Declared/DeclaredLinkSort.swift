@@ -6,15 +6,16 @@ import SpillStorage
 /// The resolution of links over whole tables by external sorts: the winning owner, the surviving one-to-one links, and the
 /// place of each member.
 ///
-/// All records are words of fixed width; keys are encoded so that unsigned order is key order. Memory: the session's share for
+/// All records are words of fixed width; keys are encoded so that unsigned order is key order. Memory: the run's share for
 /// sorting, whatever the number of links.
 struct DeclaredLinkSort {
-    let session: MigrationSession
+    let run: MigrationRun
+    let missing: MissingReferences
     let mappings: [PlannedMapping]
     let keys: PlanKeys
 
-    private var stream: LinkStream { LinkStream(session: session, keys: keys) }
-    private var destination: StoreSchema { session.destinationSchema }
+    private var stream: LinkStream { LinkStream(run: run, missing: missing, keys: keys) }
+    private var destination: StoreSchema { run.inputs.destinationSchema }
 
     /// Resolves one column task.
     ///
@@ -41,7 +42,7 @@ struct DeclaredLinkSort {
             case .toOne(let table, let column, let entityColumn, let orderColumn) = destination.storage(
                 of: relationship)
         else { return [] }
-        let sorter = session.sorter(width: 8)
+        let sorter = run.services.sorter(width: 8)
         for (mapping, planned) in LinkPlanner.owners(of: relationship, among: mappings)
         where patched.contains(mapping.index) {
             try stream.forEach(mapping, planned, countsMissing: true) { link in
@@ -67,7 +68,7 @@ struct DeclaredLinkSort {
                 }
             }
         }
-        let decided = session.sorter(width: ColumnPatches.width)
+        let decided = run.services.sorter(width: ColumnPatches.width)
         let ordered = orderColumn != nil
         var counts = ReferenceCounts()
         // Ordered links are sorted by owner first, so that members can be numbered; other links are sorted by member at once.
@@ -79,11 +80,11 @@ struct DeclaredLinkSort {
             }
         }
         counts.add(further: further, of: CountedRelationship(relationship, among: mappings))
-        session.add(counts)
+        run.tally.add(counts)
         guard ordered else {
             return [(table, try patches(column, entityColumn, nil, try decided.finish()))]
         }
-        let given = session.sorter(width: 4)
+        let given = run.services.sorter(width: 4)
         for (mapping, planned) in inverseOwners {
             try stream.forEach(mapping, planned, countsMissing: false) { link in
                 guard !link.order.isNone else { return }
@@ -92,7 +93,7 @@ struct DeclaredLinkSort {
                     link.order.words.value)
             }
         }
-        let numbered = try DeclaredLinkSort.place(try decided.finish(), given: try given.finish(), in: session)
+        let numbered = try DeclaredLinkSort.place(try decided.finish(), given: try given.finish(), in: run)
         return [(table, try patches(column, entityColumn, orderColumn, numbered))]
     }
 
@@ -130,10 +131,10 @@ struct DeclaredLinkSort {
     ///   - given: owner, member, and the words of a ``MemberOrder``; ascending.
     /// - Returns: records of ``ColumnPatches`` by member.
     static func place(
-        _ decided: SortedRecords, given: SortedRecords, in session: MigrationSession
+        _ decided: SortedRecords, given: SortedRecords, in run: MigrationRun
     ) throws -> SortedRecords {
         // Words: owner, class (copied, ranked, neither), rank or member, member, owner's Z_ENT, kind, value.
-        let grouped = session.sorter(width: 7)
+        let grouped = run.services.sorter(width: 7)
         try withRecords(5) { record, hint in
             var hasHint = try given.next(into: hint)
             while try decided.next(into: record) {
@@ -149,7 +150,7 @@ struct DeclaredLinkSort {
                     record[4])
             }
         }
-        let result = session.sorter(width: ColumnPatches.width)
+        let result = run.services.sorter(width: ColumnPatches.width)
         let sorted = try grouped.finish()
         try withRecords(7) { record, _ in
             var numbering = OwnerNumbering()
@@ -170,8 +171,8 @@ struct DeclaredLinkSort {
     ) throws -> [(table: Int, patches: ColumnPatches)] {
         let isReflexive = first == second
         // Words: object, mapping, source key, property rank, partner, partner's Z_ENT, object's Z_ENT.
-        let byFirst = session.sorter(width: 7)
-        let bySecond = session.sorter(width: 7)
+        let byFirst = run.services.sorter(width: 7)
+        let bySecond = run.services.sorter(width: 7)
         let firstRank: UInt64 = first.name <= second.name ? 0 : 1
         for (relationship, rank, isForward) in [(first, firstRank, true), (second, 1 - firstRank, false)] {
             if isReflexive, !isForward { continue }
@@ -197,15 +198,15 @@ struct DeclaredLinkSort {
             }
         }
         // The last link of each object of the first side: object, partner, partner's Z_ENT, object's Z_ENT.
-        let lastOfFirst = session.sorter(width: 4)
-        let reversed = session.sorter(width: 2)
+        let lastOfFirst = run.services.sorter(width: 4)
+        let reversed = run.services.sorter(width: 2)
         try forEachLast(of: byFirst, width: 7) { words in
             try lastOfFirst.append(words[0], words[4], words[5], words[6])
             if isReflexive { try reversed.append(words[4], words[0]) }
         }
         if !isReflexive { try forEachLast(of: bySecond, width: 7) { try reversed.append($0[4], $0[0]) } }
-        let forward = session.sorter(width: ColumnPatches.width)
-        let backward = session.sorter(width: ColumnPatches.width)
+        let forward = run.services.sorter(width: ColumnPatches.width)
+        let backward = run.services.sorter(width: ColumnPatches.width)
         let mine = try lastOfFirst.finish()
         let theirs = try reversed.finish()
         try withRecords(4) { record, partner in
@@ -233,7 +234,7 @@ struct DeclaredLinkSort {
     private func forEachFirst(
         _ mapping: PlannedMapping, _ planned: PlannedRelationship, _ body: (Link) throws -> Void
     ) throws {
-        let sorter = session.sorter(width: 6)
+        let sorter = run.services.sorter(width: 6)
         try stream.forEach(mapping, planned, countsMissing: true) { link in
             try sorter.append(
                 SortKey.encode(link.owner), UInt64(link.memberMapping),
@@ -259,7 +260,7 @@ struct DeclaredLinkSort {
             }
             var counts = ReferenceCounts()
             counts.add(further: surplus, of: CountedRelationship(planned.relationship, among: mappings))
-            session.add(counts)
+            run.tally.add(counts)
         }
     }
 
@@ -285,7 +286,7 @@ struct DeclaredLinkSort {
     private func hidden(_ relationship: RelationshipDescription) throws -> [(table: Int, patches: ColumnPatches)] {
         guard case .toManyHidden(let table, let column, let orderColumn) = destination.storage(of: relationship)
         else { return [] }
-        let sorter = session.sorter(width: 8)
+        let sorter = run.services.sorter(width: 8)
         for (mapping, planned) in LinkPlanner.lookups(of: relationship, among: mappings) {
             try stream.forEach(mapping, planned, countsMissing: true) { link in
                 try sorter.append(
@@ -293,7 +294,7 @@ struct DeclaredLinkSort {
                     SortKey.encode(link.owner), 0, link.order.words.kind, link.order.words.value)
             }
         }
-        let decided = session.sorter(width: ColumnPatches.width)
+        let decided = run.services.sorter(width: ColumnPatches.width)
         try forEachWinner(of: sorter) { words in
             if orderColumn != nil {
                 try decided.append(words[4], words[0], 0, words[6], words[7])
@@ -302,8 +303,8 @@ struct DeclaredLinkSort {
             }
         }
         guard orderColumn != nil else { return [(table, try patches(column, nil, nil, try decided.finish()))] }
-        let none = session.sorter(width: 4)
-        let numbered = try DeclaredLinkSort.place(try decided.finish(), given: try none.finish(), in: session)
+        let none = run.services.sorter(width: 4)
+        let numbered = try DeclaredLinkSort.place(try decided.finish(), given: try none.finish(), in: run)
         return [(table, try patches(column, nil, orderColumn, numbered))]
     }
 

@@ -6,7 +6,7 @@ import SpillStorage
 /// The links of an inverse pair between rows that existed before the current mapping model. A ``LinkStore`` lays its changes
 /// over them. They are read one object at a time, on demand.
 final class ExistingLinks {
-    private let session: MigrationSession
+    private let keysBefore: KeysBefore
     private let first: ExistingLinkReader
     private let second: ExistingLinkReader
     private let tables: (first: Int, second: Int)
@@ -14,24 +14,24 @@ final class ExistingLinks {
 
     /// Tells whether either side of a pair had rows before. Links from new rows to existing rows change the existing ones too.
     static func arePossible(
-        _ first: RelationshipDescription, _ second: RelationshipDescription?, _ session: MigrationSession
+        _ first: RelationshipDescription, _ second: RelationshipDescription?, in schema: StoreSchema,
+        _ keysBefore: KeysBefore
     ) -> Bool {
-        let schema = session.destinationSchema
         let tables = [first.entity, second?.entity ?? first.destination].map(schema.tableIndex(of:))
-        return tables.contains { session.hasRows[$0] }
+        return tables.contains { keysBefore.hasRows[$0] }
     }
 
     /// Returns nil if neither side had rows before.
-    init?(_ store: LinkStore, in destination: DestinationStore, session: MigrationSession) throws(MigrationError) {
-        let schema = session.destinationSchema
+    init?(_ store: LinkStore, in destination: DestinationStore, _ keysBefore: KeysBefore) throws(MigrationError) {
+        let schema = destination.schema
         let owners = schema.tableIndex(of: store.first.entity)
         let members = schema.tableIndex(of: store.second?.entity ?? store.first.destination)
-        guard ExistingLinks.arePossible(store.first, store.second, session),
+        guard ExistingLinks.arePossible(store.first, store.second, in: schema, keysBefore),
             let first = try ExistingLinkReader(destination, relationship: store.first, isReversed: false),
             let second = try ExistingLinkReader(
                 destination, relationship: store.second ?? store.first, isReversed: store.second == nil)
         else { return nil }
-        self.session = session
+        self.keysBefore = keysBefore
         self.first = first
         self.second = second
         tables = (owners, members)
@@ -40,7 +40,7 @@ final class ExistingLinks {
 
     /// Tells whether an object on a side existed before.
     func isExisting(_ key: Int64, side: LinkStore.Side) -> Bool {
-        session.isExisting(key, table: side == .first ? tables.first : tables.second)
+        keysBefore.isExisting(key, table: side == .first ? tables.first : tables.second)
     }
 
     /// Returns the links of an object that existed before; none for a new object.

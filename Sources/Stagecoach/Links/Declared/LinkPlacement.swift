@@ -4,11 +4,11 @@ import SpillStorage
 /// The assignment of ordering keys to the members of ordered relationships. It runs once all links of mapping models exist, so
 /// that later policy code finds a key at every member.
 struct LinkPlacement {
-    let session: MigrationSession
+    let run: MigrationRun
 
     /// Writes the ordering keys of a store's ordered sides.
     ///
-    /// - Complexity: O(n log n) in links, on disk above the session's share for sorting.
+    /// - Complexity: O(n log n) in links, on disk above the run's share for sorting.
     func place(_ store: LinkStore) throws {
         if store.isOrdered(.first) { try place(store, side: .first) }
         if store.isOrdered(.second), !store.isReflexive { try place(store, side: .second) }
@@ -17,7 +17,7 @@ struct LinkPlacement {
 
     private func place(_ store: LinkStore, side: LinkStore.Side) throws {
         // Words: owner, class (copied, ranked, neither), rank or member, member, both Z_ENTs, kind, value.
-        let grouped = session.sorter(width: 7)
+        let grouped = run.services.sorter(width: 7)
         let links = try store.live(side: side)
         let given = try store.givenOrders.scan()
         try withRecords(5) { hint, _ in

@@ -28,7 +28,8 @@ struct Link {
 
 /// The links of one mapping's relationship, read from the source's rows in no particular order.
 struct LinkStream {
-    let session: MigrationSession
+    let run: MigrationRun
+    let missing: MissingReferences
     let keys: PlanKeys
 
     /// Calls `body` for each pair of an owner and an object found for it.
@@ -43,17 +44,17 @@ struct LinkStream {
         guard case .lookup(let argument, let indices)? = planned.value, let own = keys.byMapping[mapping.index] else {
             return
         }
-        let candidates = keys.candidates(indices, for: planned.relationship, in: session.destinationSchema)
+        let candidates = keys.candidates(indices, for: planned.relationship, in: run.inputs.destinationSchema)
         // Iterating over the candidates would retain and release each of them. Mostly there is only one.
         let only = candidates.count == 1 ? KeyLookup(candidates[0].keys) : nil
         let owners = KeyLookup(own)
         let (onlyEntity, onlyMapping) = (candidates.first?.entityNumber ?? 0, candidates.first?.keys.mapping.index ?? 0)
         let existing = keys.byTable[argument.table]
         var counts = ReferenceCounts()
-        let unmigrated = session.unmigrated
-        let number = unmigrated?.number(of: planned.relationship, sourceTable: argument.table)
+        let missing = missing
+        let number = missing.unmigrated?.number(of: planned.relationship, sourceTable: argument.table)
         let counted = CountedRelationship(planned.relationship)
-        try SourcePairs(session: session).forEach(mapping, own, argument) { ownerSource, memberSource, order in
+        try SourcePairs(run: run).forEach(mapping, own.index, argument) { ownerSource, memberSource, order in
             guard let owner = try owners.destinationKey(of: ownerSource) else { return }
             var found = false
             if let only {
@@ -78,14 +79,11 @@ struct LinkStream {
             guard !found, countsMissing else { return }
             if let existing, try !existing.contains(memberSource) {
                 counts.add(counted, .dangling, owner: owner)
-            } else if let unmigrated, let number {
-                try unmigrated.note(number, owner: owner, source: memberSource)
-            } else if let fates = session.fates {
-                counts.add(
-                    counted, try fates.fate(of: memberSource, table: argument.table, for: planned.relationship),
-                    owner: owner)
+            } else {
+                try missing.note(
+                    memberSource, inTable: argument.table, number: number, of: counted, owner: owner, &counts)
             }
         }
-        session.add(counts)
+        run.tally.add(counts)
     }
 }

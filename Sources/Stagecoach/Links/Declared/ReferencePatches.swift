@@ -9,6 +9,15 @@ protocol RowPatches: AnyObject {
     func apply(to batch: inout RowBatch) throws(MigrationError)
 }
 
+extension ColumnPatches {
+    /// Returns the counts that patches hold and have not yet added to the run's.
+    static func counts(of patches: [any RowPatches]) -> ReferenceCounts {
+        patches.reduce(into: ReferenceCounts()) { sum, patch in
+            if let counts = (patch as? ReferencePatches)?.counts { sum.add(counts) }
+        }
+    }
+}
+
 extension ColumnPatches: RowPatches {}
 
 /// The references of the rows that one mapping made, looked up again from the source rows. The source is scanned in parallel
@@ -16,7 +25,7 @@ extension ColumnPatches: RowPatches {}
 ///
 /// Memory: one batch of the source's foreign keys while the mapping's rows are loaded.
 final class ReferencePatches: RowPatches {
-    private let session: MigrationSession
+    private let run: MigrationRun
     private let entity: EntityDescription
     private let own: KeyLookup
     private let program: ReferenceProgram
@@ -56,18 +65,18 @@ final class ReferencePatches: RowPatches {
     ///   - sharing: the number of mappings whose rows may be loaded at the same time.
     ///   - written: rows up to this key are not loaded; nil if all are.
     init(
-        session: MigrationSession, mapping: PlannedMapping, of entity: EntityDescription, direct: [DirectReference],
-        own: DestinationKeys,
-        keys: PlanKeys, sharing: Int, written: Int64? = nil
+        run: MigrationRun, mapping: PlannedMapping, of entity: EntityDescription, direct: [DirectReference],
+        own: DestinationKeys, keys: PlanKeys, missing: MissingReferences, sharing: Int, written: Int64? = nil
     ) {
         self.written = written
-        self.session = session
+        self.run = run
         self.entity = entity
         self.own = KeyLookup(own)
         self.sharing = sharing
-        var slots = SourceColumns(entity: entity, schema: session.layout.schema)
+        var slots = SourceColumns(entity: entity, schema: run.inputs.layout.schema)
         program = ReferenceProgram(
-            mapping: mapping, direct: direct, keys: keys, session: session, slots: &slots)
+            mapping: mapping, direct: direct, keys: keys, missing: missing,
+            in: run.inputs.destinationSchema, slots: &slots)
         self.slots = slots
         switch own.mode {
         case .kept: (first, last) = (.min, own.index.lastKey)
@@ -107,14 +116,14 @@ final class ReferencePatches: RowPatches {
         var range = SourceKeyRange.all
         if let written { range.after = try own.sourceKey(atOrBefore: written) }
         let reader = try SourceReader(
-            session: session, slots: slots, table: session.layout.schema.tableIndex(of: entity),
+            run: run, slots: slots, table: run.inputs.layout.schema.tableIndex(of: entity),
             entities: [entity.index], range: range)
         let made = Scan(
             reader: reader,
             batch: RowBatch(
                 slots: slots.columns.count,
-                rowCapacity: max(1, session.rowCapacity(slots: slots.columns.count) / sharing),
-                byteTarget: max(4096, session.budget.batch / sharing)))
+                rowCapacity: max(1, run.inputs.rowCapacity(slots: slots.columns.count) / sharing),
+                byteTarget: max(4096, run.inputs.budget.batch / sharing)))
         made.row = -1
         scan = made
         try advance(made)
@@ -146,19 +155,8 @@ final class ReferencePatches: RowPatches {
     }
 
     private func finish() {
-        session.add(counts)
+        run.tally.add(counts)
         counts = ReferenceCounts()
         scan = nil
-    }
-}
-
-extension ReferenceCounts {
-    /// Creates the sum of the counts that patches hold and have not yet added to the session.
-    init(of patches: [any RowPatches]) {
-        self.init()
-        for patch in patches {
-            guard let counts = (patch as? ReferencePatches)?.counts else { continue }
-            add(counts)
-        }
     }
 }

@@ -26,10 +26,10 @@ final class UnmigratedReferences {
     /// The words of a record: the lookup's number, the owner's key, the source key that was looked up.
     private let log: RecordLog
 
-    init(session: MigrationSession) {
+    init(_ run: MigrationRun) {
         log = RecordLog(
-            directory: session.work, name: "unmigrated", width: 3, indexWords: 2,
-            memory: max(256 << 10, session.budget.sorts / 16))
+            directory: run.inputs.work, name: "unmigrated", width: 3, indexWords: 2,
+            memory: max(256 << 10, run.inputs.budget.sorts / 16))
     }
 
     /// Encodes the references. Flushes their in-memory part to the log's files.
@@ -79,12 +79,15 @@ final class UnmigratedReferences {
     ///
     /// - Parameters:
     ///   - destination: the store with all its rows.
-    ///   - session: provides the associations of all mapping models.
+    ///   - archive: the associations of all mapping models.
     /// - Complexity: one lookup by key for each noted reference.
-    func nilReferences(in destination: DestinationStore, _ session: MigrationSession) throws -> ReferenceCounts {
+    func nilReferences(
+        in destination: DestinationStore, _ run: MigrationRun, _ archive: AssociationArchive
+    ) throws -> ReferenceCounts {
         let fates = ReferenceFates(
-            session: session, mappings: session.associations.mappings,
-            makers: .associations(session.associations.tables))
+            run: run, mappings: archive.mappings,
+            makers: .associations(archive.tables),
+            hasDeletions: { archive.hasDeletions })
         let cursor = try log.scan()
         var last: (UInt64, UInt64, UInt64)?
         var ends: (number: UInt64, end: RelationshipEnd)?
@@ -94,13 +97,14 @@ final class UnmigratedReferences {
                 let reference = (record[0], record[1], record[2])
                 if let last, last == reference { continue }
                 last = reference
-                try session.checkCancelled()
+                try run.services.checkCancelled()
                 let lookup = lookups[Int(record[0])]
                 if ends?.number != record[0] {
                     ends = (
                         record[0],
                         try RelationshipEnd(
-                            lookup.relationship, sourceTable: lookup.sourceTable, in: destination, session)
+                            lookup.relationship, sourceTable: lookup.sourceTable, in: destination,
+                            run.inputs.destinationSchema, archive)
                     )
                 }
                 let (owner, source) = (SortKey.decode(record[1]), SortKey.decode(record[2]))
@@ -117,7 +121,7 @@ final class UnmigratedReferences {
 
 /// A reader of one relationship in the filled store.
 private final class RelationshipEnd {
-    private let session: MigrationSession
+    private let archive: AssociationArchive
     private let sourceTable: Int
     private let owner: Statement
     private let links: ExistingLinkReader?
@@ -126,12 +130,11 @@ private final class RelationshipEnd {
 
     init(
         _ relationship: RelationshipDescription, sourceTable: Int, in destination: DestinationStore,
-        _ session: MigrationSession
+        _ schema: StoreSchema, _ archive: AssociationArchive
     ) throws(MigrationError) {
-        self.session = session
+        self.archive = archive
         self.sourceTable = sourceTable
         isToMany = relationship.isToMany
-        let schema = session.destinationSchema
         let table = SQLName.quoted(schema.tables[schema.tableIndex(of: relationship.entity)].name)
         owner = try destination.connection.prepare("SELECT 1 FROM \(table) WHERE Z_PK = ?1")
         links = try ExistingLinkReader(destination, relationship: relationship, isReversed: false)
@@ -145,7 +148,7 @@ private final class RelationshipEnd {
         owner.reset()
         guard exists, let links else { return false }
         guard isToMany else { return try links.links(of: key).isEmpty }
-        for table in session.associations.tables {
+        for table in archive.tables {
             found.removeAll(keepingCapacity: true)
             try table.destinations(ofKey: source, table: sourceTable, into: &found)
             for object in found where try links.link(of: key, to: object.key) != nil { return false }

@@ -10,17 +10,17 @@ extension DestinationObjects: FetchSide {
     func scan(_ wanted: FetchRows, _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool) throws {
         let entities = Set(wanted.entities)
         let table = rows[wanted.table]
-        let most = session.fetchCapacity(slots: table.columns)
+        let most = modelRun.inputs.fetchCapacity(slots: table.columns)
         let columns = wanted.columns.compactMap { if case .own(let column) = $0 { column } else { nil } }
         // Begin with small batches: a fetch with a limit often needs no more.
         var capacity = min(16, most)
         var nextKey: Int64 = .min
         while true {
             let scan = try DestinationScan(
-                table, from: nextKey, storedColumns: columns, capacity: capacity, session: session)
+                table, from: nextKey, storedColumns: columns, capacity: capacity, inputs: modelRun.inputs)
             repeat {
                 guard try scan.next() else { return }
-                try session.checkCancelled()
+                try modelRun.services.checkCancelled()
                 try refuseHugeValues(scan.batch, columns)
                 for row in 0..<scan.batch.count {
                     statistics.scannedRows += 1
@@ -107,9 +107,9 @@ extension DestinationObjects: FetchSide {
         try follower.catchUp()
         let index = indexes.add(column)
         follower.followChanges()
-        let scan = try DestinationScan(rows[column.table], storedColumns: [own], session: session)
+        let scan = try DestinationScan(rows[column.table], storedColumns: [own], inputs: modelRun.inputs)
         while try scan.next() {
-            try session.checkCancelled()
+            try modelRun.services.checkCancelled()
             for row in 0..<scan.batch.count {
                 statistics.scannedRows += 1
                 try index.add(scan.batch[row, own], of: scan.batch, key: scan.batch.key(row))
@@ -121,7 +121,7 @@ extension DestinationObjects: FetchSide {
 
     private func follower(of table: Int) -> TableFollower {
         if let known = followers[table] { return known }
-        let follower = TableFollower(rows: rows[table], objects: self, session: session)
+        let follower = TableFollower(rows: rows[table], objects: self, modelRun: modelRun)
         followers[table] = follower
         return follower
     }
@@ -142,7 +142,7 @@ extension DestinationObjects: FetchSide {
     /// Returns a page of places of new rows in a table, ascending by key from a given key on; empty at the end.
     func places(inTable table: Int, from key: Int64) throws -> [ObjectPlace] {
         let scan = try DestinationScan(
-            rows[table], from: key, storedColumns: nil, capacity: 128, session: session)
+            rows[table], from: key, storedColumns: nil, capacity: 128, inputs: modelRun.inputs)
         guard try scan.next() else { return [] }
         return (0..<scan.batch.count).compactMap { row in
             entity(of: scan.batch, row, table).map {
@@ -160,7 +160,7 @@ extension DestinationObjects: FetchSide {
 final class TableFollower {
     private let rows: DestinationRows
     private unowned(unsafe) let objects: DestinationObjects
-    private let session: MigrationSession
+    private let modelRun: ModelRun
     /// The key after the last one read, for each run of rows.
     private var nextKeys: [ObjectIdentifier: Int64] = [:]
     /// The number of new rows by entity index.
@@ -168,10 +168,10 @@ final class TableFollower {
     /// The number of rows from before the mapping model, by entity index; nil until it is needed.
     private var storedCounts: [Int: Int]?
 
-    init(rows: DestinationRows, objects: DestinationObjects, session: MigrationSession) {
+    init(rows: DestinationRows, objects: DestinationObjects, modelRun: ModelRun) {
         self.rows = rows
         self.objects = objects
-        self.session = session
+        self.modelRun = modelRun
     }
 
     /// Begins to note changes.
@@ -186,7 +186,7 @@ final class TableFollower {
     func catchUp() throws(MigrationError) {
         let columns = columns
         let scan = try DestinationScan(
-            rows, from: { nextKeys[ObjectIdentifier($0)] ?? .min }, session: session)
+            rows, from: { nextKeys[ObjectIdentifier($0)] ?? .min }, inputs: modelRun.inputs)
         while try scan.next() {
             for row in 0..<scan.batch.count {
                 objects.statistics.scannedRows += 1

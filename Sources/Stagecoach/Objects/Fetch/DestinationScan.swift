@@ -24,25 +24,25 @@ final class DestinationScan {
     ///   - capacity: the largest number of rows in a batch; nil: as many as its memory holds.
     convenience init(
         _ rows: DestinationRows, from key: Int64 = .min, storedColumns: [Int]?, capacity: Int? = nil,
-        session: MigrationSession
+        inputs: RunInputs
     ) throws(MigrationError) {
         let stored = try storedColumns.flatMap { columns throws(MigrationError) in
             try rows.storedScan(from: key, columns: columns)
         }
-        try self.init(rows, from: { _ in key }, stored: stored, capacity: capacity, session: session)
+        try self.init(rows, from: { _ in key }, stored: stored, capacity: capacity, inputs: inputs)
     }
 
     /// Creates a scan that begins at a key of its own in each run.
     init(
         _ rows: DestinationRows, from key: (DestinationRows.Run) -> Int64, stored: StoredRowScan? = nil,
-        capacity: Int? = nil, session: MigrationSession
+        capacity: Int? = nil, inputs: RunInputs
     ) throws(MigrationError) {
         self.stored = stored
         let runs = try rows.runs.filter { run in run.lastKey.map { $0 >= key(run) } ?? false }
         let isEmpty = runs.isEmpty && stored == nil
-        let most = isEmpty ? 1 : min(capacity ?? .max, session.fetchCapacity(slots: rows.columns))
-        batch = RowBatch(slots: rows.columns, rowCapacity: most, byteTarget: session.budget.batch)
-        heads = runs.map { Head($0, from: key($0), share: runs.count, capacity: most, session: session) }
+        let most = isEmpty ? 1 : min(capacity ?? .max, inputs.fetchCapacity(slots: rows.columns))
+        batch = RowBatch(slots: rows.columns, rowCapacity: most, byteTarget: inputs.budget.batch)
+        heads = runs.map { Head($0, from: key($0), share: runs.count, capacity: most, inputs: inputs) }
     }
 
     /// Fills the batch with the next rows; false at the end.
@@ -80,13 +80,13 @@ final class DestinationScan {
         private var isSpillRead = false
         private var isDone = false
 
-        init(_ run: DestinationRows.Run, from key: Int64, share: Int, capacity: Int, session: MigrationSession) {
+        init(_ run: DestinationRows.Run, from key: Int64, share: Int, capacity: Int, inputs: RunInputs) {
             self.run = run
             reader = run.spill.makeReader(from: key)
             nextKey = key
             page = RowBatch(
                 slots: run.open.slots, rowCapacity: share == 1 ? 1 : max(1, capacity / share),
-                byteTarget: max(4096, session.budget.batch / max(1, share)))
+                byteTarget: max(4096, inputs.budget.batch / max(1, share)))
         }
 
         /// Adds the next rows of the run to an empty batch.

@@ -11,7 +11,7 @@ import Rows
 /// Memory: a batch, and the sorter's memory during a sort. The results themselves belong to the caller.
 struct FetchEngine {
     let side: any FetchSide
-    let session: MigrationSession
+    let run: MigrationRun
 
     /// Compiles a request.
     ///
@@ -93,7 +93,7 @@ struct FetchEngine {
             for object in FetchSortOptions.sorted(objects, by: order.comparing) where try !pass(object) { return }
             return
         }
-        let sorter = FetchSorter(order.keys, needed: query.needed, session: session)
+        let sorter = FetchSorter(order.keys, needed: query.needed, inputs: run.inputs)
         try matches(query) { batch, row, entity in
             let key = batch.key(row)
             try sorter.add(batch, row: row, entity: entity.index) { path in

@@ -52,15 +52,10 @@ enum FetchHash {
         word = (word ^ (word >> 33)) &* 0xC4CE_B9FE_1A85_EC53
         return word ^ (word >> 33)
     }
-}
 
-extension ColumnValue {
-    /// Creates the stored form of a predicate's value, as an attribute's column holds it; nil if it is not certain.
-    init?(_ value: Any, storedIn attribute: AttributeDescription) {
-        if attribute.attributeType == .uri, let text = value as? String {
-            self = .text(text)
-            return
-        }
+    /// Returns the stored form of a predicate's value, as an attribute's column holds it; nil if it is not certain.
+    static func columnValue(_ value: Any, storedIn attribute: AttributeDescription) -> ColumnValue? {
+        if attribute.attributeType == .uri, let text = value as? String { return .text(text) }
         var batch = RowBatch(slots: 1, rowCapacity: 1, byteTarget: 256)
         let row = batch.appendRow(key: 0)
         do {
@@ -69,10 +64,10 @@ extension ColumnValue {
         } catch { return nil }
         let cell = batch[row, 0]
         switch cell.kind {
-        case .integer: self = .integer(cell.integerValue)
-        case .real: self = .real(cell.realValue)
-        case .text: self = .text(String(decoding: batch.bytes(cell), as: UTF8.self))
-        case .blob: self = .blob(Array(batch.bytes(cell)))
+        case .integer: return .integer(cell.integerValue)
+        case .real: return .real(cell.realValue)
+        case .text: return .text(String(decoding: batch.bytes(cell), as: UTF8.self))
+        case .blob: return .blob(Array(batch.bytes(cell)))
         case .null, .absent, .reference, .huge, .rawRecord: return nil
         }
     }

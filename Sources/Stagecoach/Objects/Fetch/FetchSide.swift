@@ -40,9 +40,3 @@ package struct FetchStatistics: Sendable, Equatable {
     /// Index entries that lookups have read.
     package var indexEntries = 0
 }
-
-extension MigrationSession {
-    /// Returns the number of rows in a batch of a fetch: as many as fit its share of memory, independent of the user's
-    /// batch size.
-    func fetchCapacity(slots: Int) -> Int { max(1, min(2000, budget.batch / (16 * max(1, slots) + 8))) }
-}

@@ -9,7 +9,7 @@ import SpillStorage
 /// nil comes first, text is ordered by its bytes, and equal rows by their keys, as in SQLite. Memory: two batches;
 /// during a merge, one batch shared by the runs. Complexity: O(n log n).
 final class FetchSorter {
-    private let session: MigrationSession
+    private let inputs: RunInputs
     private let keys: [FetchOrder.Key]
     private let needed: Int?
     private var batch: RowBatch
@@ -23,16 +23,16 @@ final class FetchSorter {
     /// Creates an empty sorter.
     ///
     /// - Parameter needed: the number of results that are needed; nil: all.
-    init(_ keys: [FetchOrder.Key], needed: Int?, session: MigrationSession) {
+    init(_ keys: [FetchOrder.Key], needed: Int?, inputs: RunInputs) {
         self.keys = keys
-        self.session = session
-        batch = FetchSorter.batch(slots: keys.count + 2, session)
+        self.inputs = inputs
+        batch = FetchSorter.batch(slots: keys.count + 2, inputs)
         self.needed = needed
     }
 
-    private static func batch(slots: Int, _ session: MigrationSession) -> RowBatch {
+    private static func batch(slots: Int, _ inputs: RunInputs) -> RowBatch {
         RowBatch(
-            slots: slots, rowCapacity: session.fetchCapacity(slots: slots), byteTarget: session.budget.batch)
+            slots: slots, rowCapacity: inputs.fetchCapacity(slots: slots), byteTarget: inputs.budget.batch)
     }
 
     /// Adds a row.
@@ -136,7 +136,7 @@ final class FetchSorter {
     private func makeRoom() throws(MigrationError) {
         let order = order()
         if let needed, needed <= batch.count / 2 {
-            var kept = FetchSorter.batch(slots: batch.slots, session)
+            var kept = FetchSorter.batch(slots: batch.slots, inputs)
             for index in order.prefix(needed) { kept.append(row: index, of: batch, key: batch.key(index)) }
             // If the kept rows alone have too many bytes, write them as a run.
             if !kept.isFull {
@@ -149,7 +149,7 @@ final class FetchSorter {
 
     private func writeRun(_ order: [Int]) throws(MigrationError) {
         let run = RowSpill(
-            directory: session.work, name: "fetch-sort", slots: batch.slots, memory: session.budget.spill / 16)
+            directory: inputs.work, name: "fetch-sort", slots: batch.slots, memory: inputs.budget.spill / 16)
         var out = RowBatch(slots: batch.slots, rowCapacity: 1, byteTarget: 4096)
         for (place, index) in order.prefix(needed ?? .max).enumerated() {
             out.removeAll()
@@ -165,11 +165,11 @@ final class FetchSorter {
 
     private func mergeRuns() throws(MigrationError) {
         let run = RowSpill(
-            directory: session.work, name: "fetch-sort", slots: batch.slots, memory: session.budget.spill / 16)
+            directory: inputs.work, name: "fetch-sort", slots: batch.slots, memory: inputs.budget.spill / 16)
         var place: Int64 = 0
         var out = RowBatch(slots: batch.slots, rowCapacity: 1, byteTarget: 4096)
         var heads: [Head] = []
-        for old in runs { heads.append(try Head(old, share: runs.count, session: session)) }
+        for old in runs { heads.append(try Head(old, share: runs.count, inputs: inputs)) }
         heads.removeAll { $0.isAtEnd }
         while let least = least(of: heads) {
             out.removeAll()
@@ -193,7 +193,7 @@ final class FetchSorter {
             return
         }
         var heads: [Head] = []
-        for run in runs { heads.append(try Head(run, share: runs.count, session: session)) }
+        for run in runs { heads.append(try Head(run, share: runs.count, inputs: inputs)) }
         heads.removeAll { $0.isAtEnd }
         while let least = least(of: heads) {
             let head = heads[least]
@@ -220,11 +220,11 @@ final class FetchSorter {
         private(set) var batch: RowBatch
         private(set) var row = 0
 
-        init(_ run: RowSpill, share: Int, session: MigrationSession) throws(MigrationError) {
+        init(_ run: RowSpill, share: Int, inputs: RunInputs) throws(MigrationError) {
             reader = run.makeReader()
             batch = RowBatch(
-                slots: run.slots, rowCapacity: max(1, session.fetchCapacity(slots: run.slots) / share),
-                byteTarget: max(4096, session.budget.batch / share))
+                slots: run.slots, rowCapacity: max(1, inputs.fetchCapacity(slots: run.slots) / share),
+                byteTarget: max(4096, inputs.budget.batch / share))
             _ = try reader.next(into: &batch)
         }
 

@@ -7,17 +7,17 @@ extension SourceObjects: FetchSide {
     var isSource: Bool { true }
 
     func scan(_ rows: FetchRows, _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool) throws {
-        let reader = try session.source.rows(
-            RowSelection(table: rows.table, columns: rows.columns, entities: rows.entities), in: session.layout)
-        let most = session.fetchCapacity(slots: rows.columns.count)
+        let reader = try modelRun.inputs.source.rows(
+            RowSelection(table: rows.table, columns: rows.columns, entities: rows.entities), in: modelRun.inputs.layout)
+        let most = modelRun.inputs.fetchCapacity(slots: rows.columns.count)
         // Begin with small batches: a fetch with a limit often needs no more.
         var capacity = min(16, most)
         while true {
             var batch = RowBatch(
-                slots: rows.columns.count, rowCapacity: capacity, byteTarget: session.budget.batch)
+                slots: rows.columns.count, rowCapacity: capacity, byteTarget: modelRun.inputs.budget.batch)
             repeat {
                 guard try reader.next(into: &batch) else { return }
-                try session.checkCancelled()
+                try modelRun.services.checkCancelled()
                 for row in 0..<batch.count {
                     statistics.scannedRows += 1
                     guard let entity = entity(of: batch, row, rows.table) else { continue }
@@ -29,7 +29,7 @@ extension SourceObjects: FetchSide {
     }
 
     private func entity(of batch: borrowing RowBatch, _ row: Int, _ table: Int) -> EntityDescription? {
-        session.layout.entity(
+        modelRun.inputs.layout.entity(
             inTable: table, forFileNumber: Int(truncatingIfNeeded: batch[row, 0].integerValue)
         ).map(schema.model.entity(at:))
     }
@@ -38,7 +38,7 @@ extension SourceObjects: FetchSide {
         _ rows: FetchRows, keys: [Int64], _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool
     ) throws {
         guard !keys.isEmpty else { return }
-        let reader = try session.source.pointReader(table: rows.table, columns: rows.columns, in: session.layout)
+        let reader = try modelRun.inputs.source.pointReader(table: rows.table, columns: rows.columns, in: modelRun.inputs.layout)
         var batch = RowBatch(slots: rows.columns.count, rowCapacity: 1, byteTarget: 4096)
         for key in keys {
             batch.removeAll()
@@ -53,7 +53,7 @@ extension SourceObjects: FetchSide {
     func count(of entity: EntityDescription) throws -> Int {
         let table = schema.tableIndex(of: entity)
         if let known = rowCounts[table] { return Int(clamping: known.byEntity[entity.index] ?? 0) }
-        let counts = try session.source.counts(table: table, in: session.layout)
+        let counts = try modelRun.inputs.source.counts(table: table, in: modelRun.inputs.layout)
         rowCounts[table] = counts
         return Int(clamping: counts.byEntity[entity.index] ?? 0)
     }
@@ -78,7 +78,7 @@ extension SourceObjects: FetchSide {
         return index
     }
 
-    func contains(_ id: ManagedObjectID) -> Bool { !id.isDestination && id.storeUUID == session.source.metadata.uuid }
+    func contains(_ id: ManagedObjectID) -> Bool { !id.isDestination && id.storeUUID == modelRun.inputs.source.metadata.uuid }
 
     func object(entity: EntityDescription, table: Int, key: Int64) -> ManagedObject? {
         context?.object(at: place(entity: entity, table: table, key: key))

@@ -49,13 +49,13 @@ final class PreparedRows {
     ///   - entity: its destination entity.
     init(
         mapping planned: PlannedMapping, entity: EntityDescription, sourceTable: Int, program: AttributeProgram,
-        runtime: PolicyRuntime
+        objects: DestinationObjects, sources: SourceObjects, associations: MappingAssociations
     ) {
         mapping = planned.mapping
-        objects = runtime.objects
+        self.objects = objects
         rows = objects.rows[objects.schema.tableIndex(of: entity)]
-        associations = runtime.associations[planned.index]
-        sources = runtime.sources
+        self.associations = associations
+        self.sources = sources
         self.program = program
         self.sourceTable = sourceTable
         self.entity = entity

@@ -10,35 +10,28 @@ import SpillStorage
 /// References that need more (a one-to-one pair, an order that has to be numbered, a deciding owner) are left null here and
 /// merged in from ``ColumnPatches``.
 struct ReferenceProgram {
-    /// A mapping that may have migrated the referenced object.
-    struct Candidate {
-        let keys: DestinationKeys
-        /// The Z_ENT of the objects that the mapping makes.
-        let entityNumber: Int64
-    }
-
     // A class, so that iterating over the steps for each row copies nothing.
     private final class Step {
         /// The slot with the source key; nil for the row's own key.
         let sourceSlot: Int?
-        let candidates: [Candidate]
+        let candidates: [PlanKeys.Candidate]
         /// The candidate if there is only one, which is the common case.
-        let only: Candidate?
+        let only: PlanKeys.Candidate?
         /// All keys of the referenced table.
         let existing: KeyIndex?
         let column: Int
         let entityColumn: Int?
         /// The slot and the column of a copied place in an ordered to-many.
         let order: (slot: Int, column: Int)?
-        /// The log of references that find nothing; nil if they are counted at once.
-        let unmigrated: (log: UnmigratedReferences, number: UInt64)?
+        /// The lookup's number among those whose references are kept; nil if references that find nothing are counted.
+        let number: UInt64?
         let counted: CountedRelationship
         /// The table of the objects that are looked up.
         let sourceTable: Int
 
         init(
-            sourceSlot: Int?, candidates: [Candidate], existing: KeyIndex?, column: Int, entityColumn: Int?,
-            order: (slot: Int, column: Int)?, unmigrated: (log: UnmigratedReferences, number: UInt64)?,
+            sourceSlot: Int?, candidates: [PlanKeys.Candidate], existing: KeyIndex?, column: Int, entityColumn: Int?,
+            order: (slot: Int, column: Int)?, number: UInt64?,
             counted: CountedRelationship, sourceTable: Int
         ) {
             self.counted = counted
@@ -50,7 +43,7 @@ struct ReferenceProgram {
             self.column = column
             self.entityColumn = entityColumn
             self.order = order
-            self.unmigrated = unmigrated
+            self.number = number
         }
 
         /// Writes a found object into the row.
@@ -62,18 +55,17 @@ struct ReferenceProgram {
     }
 
     private var steps: [Step] = []
-    private let fates: ReferenceFates?
+    private let missing: MissingReferences
 
     /// - Parameters:
     ///   - direct: the relationships to look up here, each with the column of a copied ordering key.
     ///   - slots: collects the source columns that the program reads.
-    ///   - session: provides the log of references that find nothing, and the causes.
+    ///   - missing: the handling of references that find nothing.
     init(
-        mapping: PlannedMapping, direct: [DirectReference], keys: PlanKeys, session: MigrationSession,
-        slots: inout SourceColumns
+        mapping: PlannedMapping, direct: [DirectReference], keys: PlanKeys, missing: MissingReferences,
+        in destination: StoreSchema, slots: inout SourceColumns
     ) {
-        let (destination, unmigrated) = (session.destinationSchema, session.unmigrated)
-        fates = session.fates
+        self.missing = missing
         for reference in direct {
             guard case .lookup(let argument, let candidates)? = reference.planned.value,
                 case .toOne(_, let column, let entityColumn, let orderColumn) = reference.planned.storage
@@ -93,9 +85,8 @@ struct ReferenceProgram {
                     sourceSlot: sourceSlot,
                     candidates: keys.candidates(candidates, for: reference.planned.relationship, in: destination),
                     existing: keys.byTable[argument.table], column: column, entityColumn: entityColumn, order: order,
-                    unmigrated: unmigrated.map {
-                        ($0, $0.number(of: reference.planned.relationship, sourceTable: argument.table))
-                    }, counted: CountedRelationship(reference.planned.relationship), sourceTable: argument.table))
+                    number: missing.unmigrated?.number(
+                        of: reference.planned.relationship, sourceTable: argument.table), counted: CountedRelationship(reference.planned.relationship), sourceTable: argument.table))
         }
     }
 
@@ -204,37 +195,9 @@ struct ReferenceProgram {
     ) throws(MigrationError) {
         if let existing = step.existing, try !existing.contains(sourceKey) {
             counts.add(step.counted, .dangling, owner: owner)
-        } else if let unmigrated = step.unmigrated {
-            try unmigrated.log.note(unmigrated.number, owner: owner, source: sourceKey)
-        } else if let fates {
-            counts.add(
-                step.counted, try fates.fate(of: sourceKey, table: step.sourceTable, for: step.counted.description),
-                owner: owner)
-        }
-    }
-}
-
-/// A reference that ``ReferenceProgram`` looks up row by row.
-struct DirectReference {
-    let planned: PlannedRelationship
-    /// The column of the source row whose ordering key is copied; nil if there is none.
-    let sourceOrderColumn: Int?
-}
-
-/// The keys of all mappings and of all source tables.
-struct PlanKeys {
-    let byMapping: [Int: DestinationKeys]
-    var byTable: [Int: KeyIndex]
-
-    /// Returns the candidates of a lookup whose objects fit the relationship, in mapping order.
-    func candidates(
-        _ indices: [Int], for relationship: RelationshipDescription, in destination: StoreSchema
-    ) -> [ReferenceProgram.Candidate] {
-        indices.compactMap { index in
-            guard let keys = byMapping[index], let entity = keys.mapping.destination,
-                entity.isKindOf(entity: relationship.destination)
-            else { return nil }
-            return ReferenceProgram.Candidate(keys: keys, entityNumber: Int64(destination.number(of: entity)))
+        } else {
+            try missing.note(
+                sourceKey, inTable: step.sourceTable, number: step.number, of: step.counted, owner: owner, &counts)
         }
     }
 }

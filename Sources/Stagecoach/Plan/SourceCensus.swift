@@ -104,33 +104,3 @@ struct SourceCensus {
         return counts
     }
 }
-
-/// Fills in the counts that follow from the keys: the migrated and filtered source objects of each declarative mapping.
-enum AccountForSources {
-    static func count(_ keys: PlanKeys, mappings: [PlannedMapping], in session: MigrationSession) throws {
-        for mapping in mappings {
-            guard !mapping.belongsToPreviousModel, let own = keys.byMapping[mapping.index] else { continue }
-            let migrated = own.isLeftOut ? session.counts.mappings[mapping.index].created : own.index.count
-            session.counts.mappings[mapping.index].migrated = migrated
-            session.counts.mappings[mapping.index].filtered =
-                session.counts.mappings[mapping.index].sourceObjects - migrated
-        }
-    }
-}
-
-extension MigrationCounts {
-    /// Checks that every source object is accounted for: the counts of each line must add up.
-    ///
-    /// - Throws: `internal.balance` (70) with the mapping and the figures.
-    func checkBalance() throws(MigrationError) {
-        for line in mappings where line.sourceEntity != nil && line.destinationEntity != nil {
-            let dropped = line.droppedByPolicy + line.unassociated
-            guard line.sourceObjects == line.migrated + line.filtered + dropped + line.rejected else {
-                throw MigrationError(
-                    "internal.balance", .internal,
-                    "\(line.sourceObjects) source objects, but \(line.migrated) migrated, \(line.filtered) filtered, \(dropped) dropped and \(line.rejected) rejected",
-                    context: .init(entity: line.sourceEntity, entityMapping: line.name))
-            }
-        }
-    }
-}

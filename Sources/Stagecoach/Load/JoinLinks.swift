@@ -6,23 +6,25 @@ import SpillStorage
 
 /// The rows of one join table: the union of the links that the mappings of both sides give, in primary key order.
 struct JoinLinks {
-    let session: MigrationSession
+    let modelRun: ModelRun
+    let checkpoints: CheckpointScheduler?
     let mappings: [PlannedMapping]
     let keys: PlanKeys
     let joinTable: Int
     /// Called with the number of records, just before the first is written.
     var prepare: (Int) throws -> Void = { _ in }
     /// The position of a killed run. The links that it had written are skipped.
-    var part: JournalRecord.LoadPosition?
+    var part: LoadPosition?
 
     /// The loader that needs no sort; nil if the links have to be sorted.
     var ordered: OrderedJoinLinks? {
         get throws {
-            try OrderedJoinLinks(session: session, mappings: mappings, keys: keys, joinTable: joinTable)
+            try OrderedJoinLinks(
+                modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, keys: keys, joinTable: joinTable)
         }
     }
 
-    private var join: JoinTable { session.destinationSchema.joinTables[joinTable] }
+    private var join: JoinTable { modelRun.inputs.destinationSchema.joinTables[joinTable] }
 
     /// The words of a record: key of side 0, key of side 1, the ``MemberOrder`` of side 0's object, the ``MemberOrder`` of side
     /// 1's object.
@@ -31,12 +33,12 @@ struct JoinLinks {
     /// Writes all rows.
     ///
     /// - Returns: the number of links written.
-    /// - Complexity: O(n log n) in links, on disk above the session's share for sorting.
+    /// - Complexity: O(n log n) in links, on disk above the run's share for sorting.
     func load(into writer: any TableWriter) throws -> Int {
         if let ordered = try ordered {
             return try ordered.load(into: writer, prepare: prepare, from: part)
         }
-        let sorter = session.sorter(width: JoinLinks.width)
+        let sorter = modelRun.services.sorter(width: JoinLinks.width)
         try collect(into: sorter)
         return try load(try sorter.finish(), into: writer)
     }
@@ -52,9 +54,9 @@ struct JoinLinks {
     }
 
     private func collect(into sorter: RecordSorter) throws {
-        let stream = LinkStream(session: session, keys: keys)
+        let stream = LinkStream(run: modelRun.run, missing: modelRun.missing, keys: keys)
         let relationships = join.sides.map { side in
-            session.destinationSchema.model.entity(at: side.relationship.entity)
+            modelRun.inputs.destinationSchema.model.entity(at: side.relationship.entity)
                 .relationship(named: side.relationship.name)
         }
         guard let first = relationships[0], let second = relationships[1] else { return }
@@ -70,7 +72,7 @@ struct JoinLinks {
             }
         }
         guard !isReflexive else { return }
-        let isMirrored = isMirror(first, second)
+        let isMirrored = JoinLinks.isMirror(first, second, among: mappings)
         for (mapping, planned) in LinkPlanner.lookups(of: second, among: mappings) {
             try stream.forEach(mapping, planned, countsMissing: true) { link in
                 // These are the same links again, so only missing objects have to be counted.
@@ -82,7 +84,9 @@ struct JoinLinks {
     }
 
     /// Tells whether the mappings of both sides read the same source links, and the second side gives no places.
-    func isMirror(_ first: RelationshipDescription, _ second: RelationshipDescription) -> Bool {
+    static func isMirror(
+        _ first: RelationshipDescription, _ second: RelationshipDescription, among mappings: [PlannedMapping]
+    ) -> Bool {
         guard !second.isOrdered else { return false }
         let one = LinkPlanner.lookups(of: first, among: mappings)
         let other = LinkPlanner.lookups(of: second, among: mappings)
@@ -128,7 +132,7 @@ struct JoinLinks {
     private func placed(_ sorted: SortedRecords, side: Int) throws -> SortedRecords {
         let word = side == 0 ? 2 : 4
         // Words: owner, class, rank or member, member, then the words of both orders.
-        let grouped = session.sorter(width: 8)
+        let grouped = modelRun.services.sorter(width: 8)
         try forEachMerged(sorted) { link in
             let (owner, member) = side == 0 ? (link[1], link[0]) : (link[0], link[1])
             let place = PlacementClass(kind: link[word])
@@ -136,7 +140,7 @@ struct JoinLinks {
                 owner, place.rawValue, place == .ranked ? link[word + 1] : member, member, link[2], link[3], link[4],
                 link[5])
         }
-        let result = session.sorter(width: JoinLinks.width)
+        let result = modelRun.services.sorter(width: JoinLinks.width)
         let byOwner = try grouped.finish()
         try withRecords(8) { link, _ in
             var numbering = OwnerNumbering()
@@ -155,9 +159,9 @@ struct JoinLinks {
 
     private func write(_ sorted: SortedRecords, to writer: any TableWriter) throws -> Int {
         let orderWords = (0...1).filter { join.sides[$0].orderColumn != nil }.map { 2 + 2 * $0 }
-        var batch = session.destinationBatch(slots: 2 + orderWords.count)
+        var batch = modelRun.inputs.destinationBatch(slots: 2 + orderWords.count)
         var written = 0
-        let rejected = session.validation.rejected
+        let rejected = modelRun.validation.rejected
         let done = part?.links ?? 0
         // The skipped links were already counted before the run was killed.
         let removedBefore = rejected?.removed ?? ReferenceCounts()
@@ -181,15 +185,15 @@ struct JoinLinks {
             }
             if batch.isFull {
                 try writer.append(batch)
-                session.progress.advance(rows: batch.count)
+                modelRun.services.progress.advance(rows: batch.count)
                 batch.removeAll()
-                try session.checkpoints?.tick(writer) { JournalRecord.LoadPosition(links: written) }
-                try session.checkCancelled()
+                try checkpoints?.tick(writer) { LoadPosition(links: written) }
+                try modelRun.services.checkCancelled()
             }
         }
         if !batch.isEmpty {
             try writer.append(batch)
-            session.progress.advance(rows: batch.count)
+            modelRun.services.progress.advance(rows: batch.count)
         }
         return written
     }

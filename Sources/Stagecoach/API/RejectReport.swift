@@ -14,6 +14,18 @@ public struct RejectReport: Sendable, Codable {
     public var sample: [RejectedObject] = []
     /// The path of the file that lists all of them; nil if no file was asked for.
     public var file: String?
+
+    /// Returns the rejects of two runs, one after the other.
+    func joined(with later: RejectReport) -> RejectReport {
+        var whole = later
+        whole.objects += objects
+        whole.byRule.merge(byRule) { $0 + $1 }
+        whole.byEntity.merge(byEntity) { $0 + $1 }
+        whole.removedReferences += removedReferences
+        whole.rounds += rounds
+        whole.sample = sample + later.sample
+        return whole
+    }
 }
 
 /// A rejected object and the first reason for rejecting it; a line of the reject file.

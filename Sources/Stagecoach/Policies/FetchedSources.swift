@@ -4,23 +4,6 @@ import ManagedModel
 import Mapping
 import SpillStorage
 
-/// The errors of expressions that should give the source objects of an entity mapping.
-enum SourceExpressionFailure {
-    static func noObjects(_ reason: String) -> MigrationError {
-        MigrationError(
-            "mapping.sourceExpression", .configuration, "The source expression gives no source objects: \(reason)",
-            remedy: "Give a FETCH of source objects, a collection of them, or a source filter instead")
-    }
-
-    static func tooMany(_ count: Int, most: Int) -> MigrationError {
-        MigrationError(
-            "mapping.sourceExpression", .configuration,
-            "A FETCH in the source expression gives \(count) objects at once, and the memory limit holds \(most)",
-            remedy: "Write the FETCH by itself or under TERNARY, SUBQUERY, UNION, INTERSECT or MINUS, "
-                + "where its objects are taken one by one; or give a greater --memory-limit")
-    }
-}
-
 /// The source objects that an expression gives, in its order. The expression is a FETCH with subentities, sort and limit, or
 /// any other expression. A set is shown in ascending key order; an object counts once.
 ///
@@ -28,7 +11,7 @@ enum SourceExpressionFailure {
 /// 24 bytes per object, which go to a log with a share of the memory for sorts; the sides of set operations are sorted in that
 /// memory. The result of any other form is held while the log is written, and its size is bounded.
 struct FetchedSources {
-    let session: MigrationSession
+    let modelRun: ModelRun
     let runtime: PolicyRuntime
     let mapping: PlannedMapping
 
@@ -37,7 +20,7 @@ struct FetchedSources {
     /// - Throws: `mapping.sourceExpression` (78) if it gives no objects, objects of another context or entity, or too many at
     ///   once; the errors of fetches and evaluations.
     func evaluate(_ expression: ValueExpression, _ variables: [String: Any?]) throws -> SourcePlaces {
-        let places = SourcePlaces(session: session, runtime: runtime, mapping: mapping)
+        let places = SourcePlaces(modelRun: modelRun, runtime: runtime, mapping: mapping)
         do {
             var scope = EvaluationScope.current
             scope.mostFetched = most
@@ -55,7 +38,7 @@ struct FetchedSources {
     }
 
     /// The maximum number of objects that a form other than these may give. Each takes about 300 bytes.
-    private var most: Int { max(10_000, session.budget.sorts / 300) }
+    private var most: Int { max(10_000, modelRun.inputs.budget.sorts / 300) }
 
     private func value(_ node: ExpressionNode, _ variables: [String: Any?]) throws -> Any? {
         try ValueExpression(node: node).evaluate(with: nil, variables: variables)
@@ -86,7 +69,7 @@ struct FetchedSources {
                 if try predicate.evaluate(with: nil, variables: inner) { try body(object) }
             }
         case .cast(let collection, "NSSet") where collection.holdsFetch:
-            return try combine(.union, sorted(collection, variables), session.sorter(width: 2).finish(), body)
+            return try combine(.union, sorted(collection, variables), modelRun.services.sorter(width: 2).finish(), body)
         case .setOperation(let sign, let left, let right) where left.holdsFetch:
             return try combine(sign, sorted(left, variables), sorted(right, variables), body)
         default: break
@@ -113,7 +96,7 @@ struct FetchedSources {
 
     /// Returns the objects of one side as keys and entities in ascending order.
     private func sorted(_ node: ExpressionNode, _ variables: [String: Any?]) throws -> SortedRecords {
-        let sorter = session.sorter(width: 2)
+        let sorter = modelRun.services.sorter(width: 2)
         try forEachObject(of: node, variables) { object in
             guard object.context === runtime.sourceContext else {
                 throw SourceExpressionFailure.noObjects("\(object.objectID.shortName) is no object of the source")
@@ -126,11 +109,11 @@ struct FetchedSources {
     private func combine(
         _ sign: SetOperator, _ left: SortedRecords, _ right: SortedRecords, _ body: (ManagedObject) throws -> Void
     ) throws {
-        let model = session.layout.schema.model
+        let model = modelRun.inputs.layout.schema.model
         func show(_ key: UInt64, _ entity: UInt64) throws {
             let entity = model.entity(at: Int(entity))
             let place = runtime.sources.place(
-                entity: entity, table: session.layout.schema.tableIndex(of: entity), key: SortKey.decode(key))
+                entity: entity, table: modelRun.inputs.layout.schema.tableIndex(of: entity), key: SortKey.decode(key))
             try body(runtime.sourceContext.object(at: place))
         }
         try withRecords(2) { one, other in
@@ -171,7 +154,7 @@ extension ExpressionNode {
 
 /// The places of source objects in a given order, on disk above their share of memory.
 final class SourcePlaces {
-    private let session: MigrationSession
+    private let modelRun: ModelRun
     private let runtime: PolicyRuntime
     private let mapping: PlannedMapping
     private let log: RecordLog
@@ -180,12 +163,12 @@ final class SourcePlaces {
     private(set) var own = 0
     private var others: [Int: Int] = [:]
 
-    init(session: MigrationSession, runtime: PolicyRuntime, mapping: PlannedMapping) {
-        self.session = session
+    init(modelRun: ModelRun, runtime: PolicyRuntime, mapping: PlannedMapping) {
+        self.modelRun = modelRun
         self.runtime = runtime
         self.mapping = mapping
         log = RecordLog(
-            directory: session.work, name: "sources", width: 3, indexWords: 1, memory: session.budget.sorts / 8)
+            directory: modelRun.inputs.work, name: "sources", width: 3, indexWords: 1, memory: modelRun.inputs.budget.sorts / 8)
     }
 
     /// Appends an object.
@@ -207,11 +190,11 @@ final class SourcePlaces {
 
     /// Subtracts the objects of subentities without a mapping of their own from the count of objects without a mapping.
     func account() throws(MigrationError) {
-        let model = session.layout.schema.model
+        let model = modelRun.inputs.layout.schema.model
         for (entity, found) in others {
             let name = model.entity(at: entity).definition.name
-            guard let without = session.counts.withoutMapping[name] else { continue }
-            session.counts.withoutMapping[name] = without > found ? without - found : nil
+            guard let without = modelRun.tally.counts.withoutMapping[name] else { continue }
+            modelRun.tally.counts.withoutMapping[name] = without > found ? without - found : nil
         }
     }
 
@@ -220,17 +203,17 @@ final class SourcePlaces {
     /// - Parameter slots: the slots of the window, beginning with all own columns.
     func forEachBatch(_ slots: SourceColumns, _ body: ([ObjectPlace]) throws -> Void) throws {
         guard let table = mapping.sourceTable else { return }
-        let folds = try SourceFolds(session: session, slots: slots, isScan: false)
-        let model = session.layout.schema.model
-        let capacity = session.rowCapacity(slots: slots.columns.count)
+        let folds = try SourceFolds(run: modelRun.run, slots: slots, isScan: false)
+        let model = modelRun.inputs.layout.schema.model
+        let capacity = modelRun.inputs.rowCapacity(slots: slots.columns.count)
         let cursor = try log.scan()
         var places: [ObjectPlace] = []
         places.reserveCapacity(capacity)
         let sources = runtime.sources
         func read(_ keys: [Int64]) throws(MigrationError) {
             sources.window.removeAll()
-            _ = try session.source.rows(
-                ofKeys: keys, table: table, columns: slots.columns, in: session.layout, streamed: slots.streamed,
+            _ = try modelRun.inputs.source.rows(
+                ofKeys: keys, table: table, columns: slots.columns, in: modelRun.inputs.layout, streamed: slots.streamed,
                 into: &sources.window)
             try folds.fill(&sources.window)
         }

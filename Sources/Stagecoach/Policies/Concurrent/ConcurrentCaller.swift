@@ -24,7 +24,7 @@ final class ConcurrentCaller {
         var error: (any Error)?
     }
 
-    let failures = FailureRecord()
+    private let turn = ConcurrentTurn()
     private let creation: ObjectCreation
     private let runtime: PolicyRuntime
     private let table: Int
@@ -32,9 +32,6 @@ final class ConcurrentCaller {
     private let gate = TurnGate()
     /// The version of the mappings' expressions when the lane's program was compiled.
     private let version = PropertyMapping.changes
-    @exclusivity(unchecked) private var thread = pthread_self()
-    /// True while the lane works ahead of its turn; used by the lane's thread only.
-    @exclusivity(unchecked) private var isWorkingAhead = false
     @exclusivity(unchecked) private var outcome = Outcome()
     /// The rows of the batch that the lane processes in this round.
     @exclusivity(unchecked) private var part = 0..<0
@@ -47,7 +44,8 @@ final class ConcurrentCaller {
     private let destinationSide: ManagedObjectContext
 
     /// True if the caller is the lane's thread and works ahead of its turn.
-    var isAhead: Bool { pthread_equal(pthread_self(), thread) != 0 && isWorkingAhead }
+    var isAhead: Bool { turn.isAhead }
+    var failures: FailureRecord { turn.failures }
 
     /// Starts the thread. ``end()`` must be called.
     ///
@@ -58,18 +56,19 @@ final class ConcurrentCaller {
         self.creation = creation
         self.table = table
         runtime = creation.runtime
-        results = ConcurrentResults(session: creation.runtime.session)
+        results = ConcurrentResults(modelRun: creation.runtime.modelRun)
         sourceSide = runtime.sourceContext
         destinationSide = runtime.destinationContext
-        sourceSide.lane = ConcurrentView(lane: self, backing: ConcurrentSources(lane: self, sources: runtime.sources))
+        sourceSide.lane = ConcurrentView(turn: turn, backing: ConcurrentSources(lane: self, sources: runtime.sources))
         destinationSide.lane = ConcurrentView(
-            lane: self, backing: ConcurrentDestinations(lane: self, objects: runtime.objects, results: results))
+            turn: turn, backing: ConcurrentDestinations(lane: self, objects: runtime.objects, results: results))
         runtime.lane = self
+        turn.take = { [unowned self] in takeTurn() }
         let ready = DispatchSemaphore(value: 0)
         // The threads work in turns, or on data of their own.
         nonisolated(unsafe) let lane = self
         let work = Thread {
-            lane.thread = pthread_self()
+            lane.turn.thread = pthread_self()
             ready.signal()
             lane.serve()
         }
@@ -124,20 +123,20 @@ final class ConcurrentCaller {
     }
 
     private func record(_ error: any Error) {
-        if isWorkingAhead { failures.record(error) } else { runtime.failures.record(error) }
+        if turn.isWorkingAhead { failures.record(error) } else { runtime.failures.record(error) }
     }
 
     private func work(_ rows: Range<Int>) {
         outcome = Outcome()
         part = rows
-        isWorkingAhead = true
+        turn.isWorkingAhead = true
         var held: ManagedObject?
         do {
             for row in rows {
-                if isWorkingAhead {
+                if turn.isWorkingAhead {
                     if gate.isLost { break }
                     try create(row, &held)
-                    if isWorkingAhead { outcome.ahead += 1 }
+                    if turn.isWorkingAhead { outcome.ahead += 1 }
                 } else {
                     try creation.create(rows: row..<row + 1, table: table)
                 }
@@ -146,7 +145,7 @@ final class ConcurrentCaller {
             outcome.error = error
         }
         held = nil
-        isWorkingAhead = false
+        turn.isWorkingAhead = false
     }
 
     private func create(_ row: Int, _ held: inout ManagedObject?) throws {
@@ -161,10 +160,10 @@ final class ConcurrentCaller {
         current = (key, results.pairs.count, results.total)
         try creation.call(object) {
             try failures.rethrow()
-            if !isWorkingAhead { try runtime.failures.rethrow() }
+            if !turn.isWorkingAhead { try runtime.failures.rethrow() }
         }
         let made = results.total > current.firstRow
-        switch isWorkingAhead
+        switch turn.isWorkingAhead
             ? CreationOutcome(isAssociated: isAssociatedHere, hasMade: made) : runtime.endCreating()
         {
         case .migrated: outcome.migrated += 1
@@ -186,7 +185,7 @@ final class ConcurrentCaller {
         gate.waitForGiver()
         let isAssociated = isAssociatedHere
         let made = results.total - current.firstRow
-        isWorkingAhead = false
+        turn.isWorkingAhead = false
         do {
             try settle()
             try failures.rethrow()

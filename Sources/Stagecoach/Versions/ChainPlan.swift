@@ -1,31 +1,3 @@
-/// The state that a migration in a chain of versions takes over from the previous runs.
-struct ChainPosition {
-    /// The map from the chain's source to this run's source, in SQLite; nil if none is wanted, or for the first run.
-    var idMap: String?
-    /// The reject files of the previous runs.
-    var rejectFiles: [String] = []
-    /// The expected number of objects of each entity in a source that does not exist yet, if the run is only planned;
-    /// else nil.
-    var expected: [String: Int]?
-    /// True if the checksums of the store's pages are kept beside it, for a chain that resumes from it after it was
-    /// killed.
-    var keepsSums = false
-}
-
-/// One run of a chain of versions, with its report.
-public struct ChainStepReport: Sendable, Codable {
-    /// The version that it began with; nil if it has no name.
-    public var sourceVersion: String?
-    /// The version that it ended with; nil if it has no name.
-    public var destinationVersion: String?
-    /// The versions between the run's fused steps.
-    public var through: [String]
-    /// The files of the mapping models of each fused step, `inferred` if there is none.
-    public var mappings: [String]
-    /// The report of its migration.
-    public var report: MigrationReport
-}
-
 /// The plan of a chain's runs.
 public struct ChainPlan: Sendable, Codable {
     /// Steps that run as one migration.

@@ -10,35 +10,26 @@ import CoreDataStore
 /// A resumed run has already read the rows of some tables, in whole or in part. If kept keys of such a table are no longer
 /// needed, they are left out; otherwise they are scanned.
 struct UnaskedKeys {
-    /// The tables, by index in the source schema.
-    struct Tables {
-        /// The tables whose keys the load collects, each with the mapping whose load does it.
-        var noting: [Int: Int] = [:]
-        /// The tables in ``noting`` whose keys later steps look up.
-        var asked: Set<Int> = []
-        /// The tables whose keys are no longer needed.
-        var leftOut: Set<Int> = []
-    }
-
-    let session: MigrationSession
+    let modelRun: ModelRun
     let mappings: [PlannedMapping]
     let work: PlannedWork
     let links: LinkPlan
+    /// The state of a killed run from which the load resumes.
+    let resumed: JournalRecord.State?
 
     /// The tables that need no scan.
-    var tables: Tables {
-        let resumed = session.checkpoints?.resumed
-        guard session.validation.ledger == nil, session.unmigrated == nil, links.columns.isEmpty,
-            session.mappingCount == mappings.count, resumed == nil || session.options.idMap == nil,
+    var tables: KeyScan.Unasked {
+        guard modelRun.validation.ledger == nil, modelRun.missing.unmigrated == nil, links.columns.isEmpty,
+            modelRun.inputs.mappingCount == mappings.count, resumed == nil || modelRun.inputs.options.idMap == nil,
             mappings.allSatisfy({ !$0.belongsToPreviousModel && $0.filter == nil && !$0.needsObjects })
-        else { return Tables() }
+        else { return KeyScan.Unasked() }
         let asked = asked
         let course = course
         let done = resumed?.unit ?? 0
-        var found = Tables()
+        var found = KeyScan.Unasked()
         for table in Set(mappings.compactMap(\.sourceTable)).sorted() {
             let reading = mappings.filter { $0.sourceTable == table }
-            guard session.layout.schema.tables[table].entities.count == 1, reading.allSatisfy(isPlain),
+            guard modelRun.inputs.layout.schema.tables[table].entities.count == 1, reading.allSatisfy(isPlain),
                 let (step, first) = reading.compactMap({ mapping in
                     course.steps[mapping.index]?.min().map { ($0, mapping.index) }
                 }).min(by: { $0.0 < $1.0 }), step < asked.byOthers[table]?.min() ?? .max
@@ -111,7 +102,7 @@ struct UnaskedKeys {
         for (mapping, planned) in links.counted { note((tables(planned)?.all ?? []) + [mapping.sourceTable], at: nil) }
         for mapping in mappings {
             for planned in mapping.relationships {
-                guard case .join(let join, _) = session.destinationSchema.storage(of: planned.relationship) else {
+                guard case .join(let join, _) = modelRun.inputs.destinationSchema.storage(of: planned.relationship) else {
                     continue
                 }
                 note((tables(planned)?.all ?? []) + [mapping.sourceTable], at: course.join[join].map { [$0] })

@@ -36,7 +36,7 @@ final class ConcurrentResults {
     private static let mostTables = 8
     private static let mostRows = 1024
 
-    private let session: MigrationSession
+    private let modelRun: ModelRun
     private var tables: [Table] = []
     @exclusivity(unchecked) private(set) var pairs: [Pair] = []
     /// The numbers of rows, by entity index.
@@ -45,7 +45,7 @@ final class ConcurrentResults {
     @exclusivity(unchecked) private(set) var total = 0
     @exclusivity(unchecked) private var last: Table?
 
-    init(session: MigrationSession) { self.session = session }
+    init(modelRun: ModelRun) { self.modelRun = modelRun }
 
     var isEmpty: Bool { pairs.isEmpty && made.isEmpty }
 
@@ -57,8 +57,8 @@ final class ConcurrentResults {
             return known.batch.isFull ? nil : known
         }
         guard tables.count < Self.mostTables else { return nil }
-        let slots = session.destinationSchema.tables[index].columns.count
-        let bytes = session.budget.batch / Self.mostTables
+        let slots = modelRun.inputs.destinationSchema.tables[index].columns.count
+        let bytes = modelRun.inputs.budget.batch / Self.mostTables
         let table = Table(
             index: index,
             batch: RowBatch(
@@ -72,7 +72,7 @@ final class ConcurrentResults {
     /// Appends a row of an entity. Every cell is null except Z_ENT and Z_OPT.
     func append(_ entity: EntityDescription, to table: Table) -> Int {
         let row = table.batch.appendRow(key: Self.firstKey + Int64(table.batch.count))
-        table.batch[row, EntityTable.entityColumn] = .integer(Int64(session.destinationSchema.number(of: entity)))
+        table.batch[row, EntityTable.entityColumn] = .integer(Int64(modelRun.inputs.destinationSchema.number(of: entity)))
         table.batch[row, EntityTable.lockColumn] = .integer(1)
         made[entity.index, default: 0] += 1
         total += 1

@@ -95,6 +95,16 @@ struct ReferenceCounts: Equatable {
     }
 }
 
+/// The reason that a reference to a source object finds no destination object.
+struct ReferenceFate: Hashable {
+    let cause: NilReferences.Cause
+    /// The entity or entity mapping to which the cause refers.
+    var name: String?
+
+    static let dangling = ReferenceFate(cause: .dangling)
+    static let rejected = ReferenceFate(cause: .rejected)
+}
+
 /// A destination relationship whose references are counted. Its label is made once for many references.
 struct CountedRelationship {
     let description: RelationshipDescription
@@ -136,29 +146,6 @@ struct CountedRelationship {
 
     private static func label(_ relationship: RelationshipDescription) -> String {
         "\(relationship.entity.definition.name).\(relationship.name)"
-    }
-}
-
-extension MigrationCounts {
-    /// Adds references that find no object, and further objects of to-one relationships.
-    mutating func add(_ references: ReferenceCounts) {
-        guard !references.isEmpty else { return }
-        danglingReferences += references.missing { $0 == .dangling }
-        // References to rejected objects are counted in the report of the rejects.
-        unmigratedReferences += references.missing { $0 != .dangling && $0 != .rejected }
-        surplusToOne += references.further.reduce(0) { $0 + $1.count }
-        // The lines are taken out of the counts first, so that they are changed in place and not copied.
-        if !references.missing.isEmpty {
-            var lines = nilReferences ?? []
-            nilReferences = nil
-            for line in references.missing { NilReferences.add(line, to: &lines) }
-            nilReferences = lines
-        }
-        if !references.further.isEmpty {
-            var lines = furtherObjects ?? []
-            for line in references.further { FurtherObjects.add(line, to: &lines) }
-            furtherObjects = lines
-        }
     }
 }
 

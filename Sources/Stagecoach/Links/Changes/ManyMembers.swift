@@ -18,8 +18,8 @@ final class ManyMembers {
     let isByFinding: Bool
 
     /// - Parameter first: the members found so far; their places tell how all members are ordered.
-    init(_ first: [LinkMember], session: MigrationSession) throws(MigrationError) {
-        makeSorter = { session.sorter(width: 5) }
+    init(_ first: [LinkMember], _ services: RunServices) throws(MigrationError) {
+        makeSorter = { services.sorter(width: 5) }
         byKey = makeSorter()
         if case .rank? = first.first?.order { isByFinding = true } else { isByFinding = false }
         for member in first { try append(member) }

@@ -10,7 +10,8 @@ import SpillStorage
 /// This is possible if one mapping on each side makes the objects, both read one many-to-many relationship of the source, and
 /// no link has a place in an order. Both kept keys and sequential keys follow the order of the source's keys.
 struct OrderedJoinLinks {
-    private let session: MigrationSession
+    private let modelRun: ModelRun
+    private let checkpoints: CheckpointScheduler?
     private let joinTable: Int
     /// The source's join table, and the side in it of the objects on side 0.
     private let source: (table: Int, side: Int)
@@ -23,31 +24,31 @@ struct OrderedJoinLinks {
 
     /// - Returns: nil if the links have to be sorted.
     init?(
-        session: MigrationSession, mappings: [PlannedMapping], keys: PlanKeys, joinTable: Int
+        modelRun: ModelRun, checkpoints: CheckpointScheduler?, mappings: [PlannedMapping], keys: PlanKeys, joinTable: Int
     ) throws {
-        let schema = session.destinationSchema
+        let schema = modelRun.inputs.destinationSchema
         let join = schema.joinTables[joinTable]
         let sides = join.sides.compactMap { side in
             schema.model.entity(at: side.relationship.entity).relationship(named: side.relationship.name)
         }
         // Existing rows may have indexes, and references that find nothing may be set later.
-        guard session.unmigrated == nil, !session.hasRows.contains(true), !session.options.appendsToExisting,
+        guard modelRun.missing.unmigrated == nil, !modelRun.keysBefore.hasRows.contains(true), !modelRun.inputs.options.appendsToExisting,
             sides.count == 2, sides[0] != sides[1], join.sides.allSatisfy({ $0.orderColumn == nil })
         else { return nil }
         let lookups = sides.map { LinkPlanner.lookups(of: $0, among: mappings) }
         guard lookups.allSatisfy({ $0.count == 1 }),
-            JoinLinks(session: session, mappings: mappings, keys: keys, joinTable: joinTable)
-                .isMirror(sides[0], sides[1]),
+            JoinLinks.isMirror(sides[0], sides[1], among: mappings),
             case .lookup(.toMany(let steps, let original, _), let candidates)? = lookups[0][0].1.value, steps.isEmpty,
             candidates.count == 1, !original.isOrdered,
-            case .join(let table, let side) = session.layout.schema.storage(of: original),
-            session.layout.joinTables[table].sides.allSatisfy({ $0.orderColumn == nil })
+            case .join(let table, let side) = modelRun.inputs.layout.schema.storage(of: original),
+            modelRun.inputs.layout.joinTables[table].sides.allSatisfy({ $0.orderColumn == nil })
         else { return nil }
         let own = lookups.map { $0[0].0 }
         guard let first = keys.byMapping[own[0].index], let second = keys.byMapping[own[1].index],
             let firstTable = own[0].sourceTable, let secondTable = own[1].sourceTable
         else { return nil }
-        self.session = session
+        self.modelRun = modelRun
+        self.checkpoints = checkpoints
         self.joinTable = joinTable
         source = (table, side)
         self.keys = [first, second]
@@ -64,18 +65,18 @@ struct OrderedJoinLinks {
     /// - Returns: the number of links written.
     /// - Complexity: O(links); memory is two batches.
     func load(
-        into writer: any TableWriter, prepare: (Int) throws -> Void, from part: JournalRecord.LoadPosition?
+        into writer: any TableWriter, prepare: (Int) throws -> Void, from part: LoadPosition?
     ) throws -> Int {
         try prepare(0)
         let start = part?.afterLink == nil ? nil : part
-        let reader = try session.source.links(
-            joinTable: source.table, in: session.layout, orderedBySide: source.side, after: start?.afterLink)
-        var links = session.sourceBatch(slots: 4)
-        var batch = session.destinationBatch(slots: 2)
+        let reader = try modelRun.inputs.source.links(
+            joinTable: source.table, in: modelRun.inputs.layout, orderedBySide: source.side, after: start?.afterLink)
+        var links = modelRun.inputs.sourceBatch(slots: 4)
+        var batch = modelRun.inputs.destinationBatch(slots: 2)
         let (firstKeys, secondKeys) = (KeyLookup(keys[0]), KeyLookup(keys[1]))
         let (firstSlot, secondSlot) = (source.side, 1 - source.side)
         let ends = LinkEnds(capacity: links.rowCapacity)
-        let rejected = session.validation.rejected
+        let rejected = modelRun.validation.rejected
         var counts = start?.references ?? ReferenceCounts()
         var last: (first: Int64, second: Int64)?
         // The last link of the previous batch.
@@ -90,15 +91,15 @@ struct OrderedJoinLinks {
         func flush(before row: Int) throws {
             guard !batch.isEmpty else { return }
             try writer.append(batch)
-            session.progress.advance(rows: batch.count)
+            modelRun.services.progress.advance(rows: batch.count)
             batch.removeAll()
-            try session.checkpoints?.tick(writer) {
-                JournalRecord.LoadPosition(
+            try checkpoints?.tick(writer) {
+                LoadPosition(
                     references: counts, links: written, afterLink: row > 0 ? sourceLink(row - 1) : before)
             }
         }
         while try reader.next(into: &links) {
-            try session.checkCancelled()
+            try modelRun.services.checkCancelled()
             try ends.find(links, firstKeys, slot: firstSlot, secondKeys, slot: secondSlot)
             for row in 0..<links.count {
                 let (first, second) = (ends.first[row], ends.second[row])
@@ -122,7 +123,7 @@ struct OrderedJoinLinks {
             before = sourceLink(links.count - 1)
         }
         try flush(before: 0)
-        session.add(counts)
+        modelRun.tally.add(counts)
         return written
     }
 
@@ -133,9 +134,9 @@ struct OrderedJoinLinks {
         let relationship = counted[1 - side]
         if let existing = existing[side], try !existing.contains(key) {
             counts.add(relationship, .dangling, owner: owner)
-        } else if let fates = session.fates {
-            counts.add(
-                relationship, try fates.fate(of: key, table: tables[side], for: relationship.description), owner: owner)
+        } else {
+            try modelRun.missing.note(
+                key, inTable: tables[side], number: nil, of: relationship, owner: owner, &counts)
         }
     }
 }

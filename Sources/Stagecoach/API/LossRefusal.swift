@@ -43,13 +43,6 @@ enum LossRefusal {
     }
 }
 
-extension MigrationCounts {
-    /// The number of destination objects that were made, rejected ones included.
-    var made: Int {
-        max(created.values.reduce(0, +), mappings.reduce(0) { $0 + $1.created + $1.rejectedObjects })
-    }
-}
-
 extension MigrationPlan {
     /// Refuses data losses that a run with the options would refuse.
     ///

@@ -1,0 +1,40 @@
+/// Time and bytes used by one stage, for one entity mapping if the stage works on a single one.
+public struct ProfileLine: Sendable, Codable, Equatable {
+    /// The phase's name: `keys`, `create`, `relate`, `validate`, `load`, `indexes`, `publish`; `opening` before them.
+    public var stage: String
+    /// The entity mappings at work, separated by commas, or the name of a join table; empty if the stage works on all.
+    public var subject: String
+    /// Wall time in seconds.
+    public var seconds: Double
+    /// Processor time in seconds.
+    public var processorSeconds: Double
+    /// Bytes that the process read from files, including reads from the system's cache; 0 if the system does not tell.
+    public var bytesRead: Int
+    /// Bytes that the process wrote to files.
+    public var bytesWritten: Int
+    /// The part of the written bytes that went to spill files and association tables.
+    public var spilledBytes: Int
+
+    /// Creates a line with all figures zero.
+    init(stage: String, subject: String) {
+        self.stage = stage
+        self.subject = subject
+        (seconds, processorSeconds) = (0, 0)
+        (bytesRead, bytesWritten, spilledBytes) = (0, 0, 0)
+    }
+
+    /// Returns the sum of a profile's lines.
+    public static func sum(_ lines: [ProfileLine]) -> ProfileLine {
+        var whole = ProfileLine(stage: "in all", subject: "")
+        for line in lines { whole.add(line) }
+        return whole
+    }
+
+    private mutating func add(_ other: ProfileLine) {
+        seconds += other.seconds
+        processorSeconds += other.processorSeconds
+        bytesRead += other.bytesRead
+        bytesWritten += other.bytesWritten
+        spilledBytes += other.spilledBytes
+    }
+}

@@ -1,0 +1,40 @@
+import CoreDataStore
+import ManagedModel
+import SpillStorage
+
+/// The keys of all mappings and of all source tables.
+struct PlanKeys {
+    /// A mapping that may have migrated a referenced object.
+    struct Candidate {
+        let keys: DestinationKeys
+        /// The Z_ENT of the objects that the mapping makes.
+        let entityNumber: Int64
+    }
+
+    let byMapping: [Int: DestinationKeys]
+    var byTable: [Int: KeyIndex]
+
+    /// Returns the candidates of a lookup whose objects fit the relationship, in mapping order.
+    func candidates(
+        _ indices: [Int], for relationship: RelationshipDescription, in destination: StoreSchema
+    ) -> [Candidate] {
+        indices.compactMap { index in
+            guard let keys = byMapping[index], let entity = keys.mapping.destination,
+                entity.isKindOf(entity: relationship.destination)
+            else { return nil }
+            return Candidate(keys: keys, entityNumber: Int64(destination.number(of: entity)))
+        }
+    }
+
+    /// Fills in the counts that follow from the keys: the migrated and filtered source objects of each declarative
+    /// mapping.
+    func account(for mappings: [PlannedMapping], in tally: RunTally) {
+        for mapping in mappings {
+            guard !mapping.belongsToPreviousModel, let own = byMapping[mapping.index] else { continue }
+            let migrated = own.isLeftOut ? tally.counts.mappings[mapping.index].created : own.index.count
+            tally.counts.mappings[mapping.index].migrated = migrated
+            tally.counts.mappings[mapping.index].filtered =
+                tally.counts.mappings[mapping.index].sourceObjects - migrated
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import CoreDataStore
+import Diagnostics
+
+/// The links of a ``RelatingByKeys``, resolved for the rows of one load.
+final class KeyedLinks {
+    private let modelRun: ModelRun
+    private let checkpoints: CheckpointScheduler?
+    private let mappings: [PlannedMapping]
+    private let relating: RelatingByKeys
+    private var tasks: [LinkPlan.ColumnTask]
+    private var pending: [Int: [ColumnPatches]] = [:]
+
+    /// - Complexity: one scan for each relationship whose references are only counted.
+    init(
+        modelRun: ModelRun, mappings: [PlannedMapping], relating: RelatingByKeys, checkpoints: CheckpointScheduler?
+    ) throws {
+        self.modelRun = modelRun
+        self.checkpoints = checkpoints
+        self.mappings = mappings
+        self.relating = relating
+        tasks = relating.links.columns
+        // No user code runs later, so references that find nothing now stay nil.
+        if checkpoints?.resumed == nil { modelRun.beginReferences(mayBeSet: false) }
+        modelRun.services.concurrentSorts = 6 + tasks.count
+        let stream = LinkStream(run: modelRun.run, missing: modelRun.missing, keys: relating.keys)
+        for (mapping, planned) in relating.links.counted {
+            try stream.forEach(mapping, planned, countsMissing: true) { _ in }
+        }
+    }
+
+    /// Returns the patches that set the foreign keys of a table's rows. Must be called once per table.
+    ///
+    /// - Parameters:
+    ///   - isLoaded: tells whether a table's rows have been written; tasks for such tables only are skipped.
+    ///   - written: the highest key of the rows that were written; nil if none were.
+    func patches(
+        of table: Int, isLoaded: (Int) -> Bool = { _ in false }, written: Int64? = nil
+    ) throws -> [any RowPatches] {
+        let schema = modelRun.inputs.destinationSchema
+        // A one-to-one pair is resolved with the first of its tables. The patches of the other table wait on disk.
+        let due = tasks.filter { $0.tables(in: schema).contains(table) }
+        tasks.removeAll { $0.tables(in: schema).contains(table) }
+        for task in due where !task.tables(in: schema).allSatisfy(isLoaded) {
+            let resolution = DeclaredLinkSort(run: modelRun.run, missing: modelRun.missing, mappings: mappings, keys: relating.keys)
+            for (target, patches) in try resolution.resolve(task) { pending[target, default: []].append(patches) }
+        }
+        var patches: [any RowPatches] = pending.removeValue(forKey: table) ?? []
+        guard !isLoaded(table) else { return [] }
+        let own = mappings.filter { $0.destinationTable == table && relating.links.direct[$0.index] != nil }
+        for mapping in own {
+            guard let keys = relating.keys.byMapping[mapping.index], keys.index.count > 0,
+                let entity = mapping.source
+            else { continue }
+            patches.append(
+                ReferencePatches(
+                    run: modelRun.run, mapping: mapping, of: entity, direct: relating.links.direct[mapping.index] ?? [],
+                    own: keys, keys: relating.keys, missing: modelRun.missing, sharing: keys.mode == .kept ? own.count : 1, written: written))
+        }
+        return patches
+    }
+
+    /// Returns the rows of a join table.
+    ///
+    /// - Parameters:
+    ///   - part: the position of a killed run in the join table; nil if it had not begun.
+    ///   - prepare: called with the number of records, just before the first is written.
+    func joinLinks(
+        _ join: Int, from part: LoadPosition?, prepare: @escaping (Int) throws -> Void
+    ) -> JoinLinks {
+        JoinLinks(
+            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, keys: relating.keys, joinTable: join,
+            prepare: prepare, part: part)
+    }
+}

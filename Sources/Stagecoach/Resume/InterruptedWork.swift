@@ -1,0 +1,62 @@
+import CoreDataStore
+import Diagnostics
+import Foundation
+import Glibc
+import SpillStorage
+
+/// The work that an interrupted run left in the work area of a destination.
+struct InterruptedWork {
+    /// The interrupted run; nil if there was none or it is not to be resumed.
+    let run: InterruptedRun?
+    /// True if there is a journal that cannot be used.
+    let hasDamagedJournal: Bool
+
+    /// Reads the interrupted run, undoes what it had begun in the destination's folder, and removes its files unless it
+    /// is to be resumed.
+    ///
+    /// - Parameters:
+    ///   - restarts: true to discard the work of an interrupted run.
+    ///   - states: the maximum number of states of that run to read.
+    /// - Throws: `journal.io`, `external.io`, `destination.io` (74) if the files of an interrupted run cannot be read. They
+    ///   are left, and the area is released.
+    init(
+        in area: WorkArea, of place: DestinationPath, restarts: Bool = false,
+        states: Int = InterruptedRun.statesRead.first
+    ) throws(MigrationError) {
+        do throws(MigrationError) {
+            let found = try InterruptedRun.read(beside: place, last: states)
+            let isPublished = try found?.isPublished() ?? false
+            run = restarts ? nil : found
+            // The journal of a published run goes back to its usual path. Other files at its last path are removed below.
+            let hasJournal = try DestinationPath.status(area.runJournalPath) != nil
+            if !hasJournal, !restarts, isPublished { rename(area.lastJournalPath, area.runJournalPath) }
+            hasDamagedJournal = hasJournal && !restarts && run == nil
+            // A killed run's changes. The lock is ours, so no other run is making them.
+            try ExternalJournal(path: area.journalPath, folder: ExternalFolder(store: place.path)).recover(
+                built: area.storePath, destination: place.path, isPublished: isPublished, staging: area.externalPath)
+        } catch {
+            area.keep()
+            throw error
+        }
+        unlink(area.lastJournalPath)
+        if run == nil {
+            // The journal goes first, so that no remaining file is taken for the new run's.
+            unlink(area.runJournalPath)
+            unlink(area.publicationPath)
+            area.removeFiles()
+        }
+        // A recent state may name files that no state of the journal names.
+        if run?.namesFiles != true, try DestinationPath.status(area.recentStatePath) == nil {
+            try area.spills.removeSpillFiles()
+        }
+    }
+
+    /// Removes the files of a run that was killed after its last act, the removal of its journal.
+    static func removeLeftover(beside place: DestinationPath, spills folder: String?) {
+        guard FileManager.default.fileExists(atPath: place.workDirectory),
+            let area = try? WorkArea(beside: place, spills: folder),
+            (try? InterruptedWork(in: area, of: place)) != nil
+        else { return }
+        area.close()
+    }
+}

@@ -1,0 +1,34 @@
+import CoreDataStore
+
+/// One run: its inputs, which are fixed, what it counts, and the services that its stages use. The state of a single
+/// mapping model is in ``ModelRun``.
+final class MigrationRun {
+    let inputs: RunInputs
+    let tally: RunTally
+    let services: RunServices
+
+    init(_ inputs: RunInputs, progress: ProgressCounter, cancellation: CancellationFlag) {
+        self.inputs = inputs
+        tally = RunTally(inputs.destinationSchema)
+        services = RunServices(inputs, progress: progress, cancellation: cancellation)
+    }
+}
+
+/// The keys of the destination's rows from before one mapping model.
+struct KeysBefore {
+    /// The highest key ever given in each table.
+    var highestKeys: [Int64]
+    /// True for each table that has rows.
+    var hasRows: [Bool]
+
+    /// Tells whether a row existed before the mapping model.
+    func isExisting(_ key: Int64, table: Int) -> Bool { hasRows[table] && key <= highestKeys[table] }
+
+    /// The lowest key that an object of the mapping model can have, by table.
+    var firstKeys: [Int64] {
+        hasRows.indices.map { table in
+            guard hasRows[table] else { return .min }
+            return highestKeys[table] == .max ? .max : highestKeys[table] + 1
+        }
+    }
+}

@@ -1,0 +1,263 @@
+import CoreDataStore
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import SpillStorage
+
+/// The load of the private store in the work area, mapping model after mapping model.
+struct StoreLoad {
+    /// The purpose of a load.
+    enum Mode {
+        case publish(RejectFile?)
+        case check(CheckCount)
+    }
+
+    private let migration: Migration
+    private let prepared: Migration.Prepared
+    private let run: MigrationRun
+    private let previous: PreviousModels
+    private let external: ExternalFiles
+    private let earlierObjects: PreviousStepIDMap?
+    private let existing: ExistingStore?
+    private let area: WorkArea
+    private let checkpoints: CheckpointScheduler?
+    private let mode: Mode
+    private let store: PrivateStore
+    /// The state of a killed run from which the load resumes.
+    private let resumed: JournalRecord.State?
+    private let uuid: String
+
+    private var schema: StoreSchema { run.inputs.destinationSchema }
+
+    /// Creates or opens the private store.
+    ///
+    /// - Parameters:
+    ///   - existing: the store that is appended to; nil for a fresh one.
+    ///   - checkpoints: nil if none are taken.
+    ///   - earlierObjects: the map from this step's source objects to the objects of the chain's source; nil if no step
+    ///     ran before.
+    init(
+        _ migration: Migration, _ prepared: Migration.Prepared, _ previous: PreviousModels, _ external: ExternalFiles,
+        existing: ExistingStore?, area: WorkArea, checkpoints: CheckpointScheduler?,
+        earlierObjects: PreviousStepIDMap?, mode: Mode
+    ) throws {
+        self.migration = migration
+        self.prepared = prepared
+        self.previous = previous
+        self.external = external
+        self.earlierObjects = earlierObjects
+        self.existing = existing
+        self.area = area
+        self.checkpoints = checkpoints
+        self.mode = mode
+        run = previous.run
+        resumed = checkpoints?.resumed
+        uuid = existing?.metadata.uuid ?? migration.newUUID ?? run.inputs.source.metadata.uuid
+        store = try PrivateStore(in: area, run: run, checkpoints: checkpoints, isAppended: existing != nil)
+    }
+
+    /// Fills the store, and completes it if it is to be published.
+    func load() throws -> LoadedStore {
+        try begin()
+        var loaded = LoadedStore()
+        loaded.rejects = resumed?.turns.rejects
+        for number in prepared.turns.indices { try load(number, &loaded) }
+        if case .publish = mode { try complete(&loaded) }
+        return loaded
+    }
+
+    private func begin() throws {
+        let destination = store.destination
+        checkpoints?.fill(destination)
+        if existing == nil {
+            destination.carriedIndexes = prepared.carriedIndexes
+            destination.carried = prepared.carried
+        }
+        destination.derived = DerivedSelection(
+            anew: DerivedColumns.anew(
+                migration.mappingModels, source: migration.sourceModel, destination: migration.destinationModel),
+            now: EvaluationScope.current.now ?? Date().timeIntervalSinceReferenceDate)
+        // Stamp the copy: a load without rejects begins from a copy with this stamp.
+        if checkpoints?.isResumable ?? false, resumed == nil {
+            let first = destination.stamp
+            try destination.write(stamp: (0..<1 << 30).contains(first) ? first + 1 : 1)
+        }
+        guard let existing else { return }
+        if let appended = resumed?.appended {
+            run.tally.countExisting((appended.rows, appended.links))
+        } else {
+            run.tally.countExisting(try destination.rowCounts())
+            try checkpoints?.begin(on: existing)
+        }
+    }
+
+    // MARK: - One mapping model
+
+    /// Loads the rows of one mapping model, unless a killed run has loaded them.
+    private func load(_ number: Int, _ loaded: inout LoadedStore) throws {
+        let turn = prepared.turns[number]
+        let isLast = number == prepared.turns.count - 1
+        let done = resumed?.turns.done ?? 0
+        migration.manager.begin(turn.model)
+        store.destination.defersEmptyIndexes = !isLast
+        // Later mapping models read and change rows through SQLite while they write, so only the first may write pages.
+        store.destination.writesPages =
+            run.inputs.options.writer == .pages && number == 0 && !previous.keys.hasRows.contains(true)
+        if let resumed, number == done { try restoreModels(from: resumed) }
+        let hasRows = number < done ? resumed?.turns.hasRows[number] ?? [] : previous.keys.hasRows
+        store.destination.indexSorts = IndexSorts(directory: area.spills, memory: run.inputs.budget.destinationCache)
+        // The tables filled by previous mapping models are known only now.
+        let work =
+            hasRows == turn.hasRows
+            ? turn.work
+            : try migration.planner(number, turn.mappings, firstOwn: turn.earlier, prepared, schema, hasRows).work()
+        if number < done {
+            loaded.add(
+                work, isStaged: resumed?.turns.isStaged[number] ?? false, schema, migration.destinationModel)
+            return
+        }
+        let isStaged = try load(turn, number, work, isLast: isLast, &loaded)
+        loaded.add(work, isStaged: isStaged, schema, migration.destinationModel)
+        guard !isLast, let checkpoints else { return }
+        if checkpoints.isResumable, loaded.rejects != nil, case .publish(let file) = mode {
+            try file?.keep(at: area.rejectLinesPath(after: number + 1))
+        }
+        try checkpoints.endTurn(isStaged: isStaged, hasRowsBefore: hasRows, rejected: loaded.rejects)
+    }
+
+    /// Runs the stages of a mapping model.
+    ///
+    /// - Returns: true if they were barriers.
+    private func load(
+        _ turn: Migration.Turn, _ number: Int, _ work: PlannedWork, isLast: Bool, _ loaded: inout LoadedStore
+    ) throws -> Bool {
+        let validation = try validation(turn: number)
+        validation.excuse = turn.model.excuse(run.inputs.options)
+        // A value copied unchanged under a rule that the source model has too gives only a warning, if the mapping model
+        // says so. Inferred mapping models do.
+        let excuses = turn.model.rulesOfTheSource == .warn && !run.inputs.options.strictValidation
+        let modelRun = ModelRun(
+            previous, validation: validation, external: external, earlierObjects: earlierObjects,
+            hasLaterModels: !isLast)
+        checkpoints?.model = modelRun
+        let optimistic = OptimisticLoad(
+            modelRun: modelRun, checkpoints: checkpoints, mappings: turn.mappings, excuses: excuses, turn: number,
+            store: store, earlierRejects: loaded.rejects ?? RejectReport())
+        func fill(_ request: LoadRequest) throws -> [Int64] {
+            let highest = try optimistic.run(request, for: purpose(isLast: isLast))
+            // The origins of objects are known only as long as the stages exist.
+            if case .check(let count) = mode { try count.add(optimistic, modelRun, turn.mappings) }
+            return highest
+        }
+        let archive = previous.archive
+        let isStaged =
+            turn.isStaged
+            || PreviousModelLookups(mappings: turn.mappings, earlier: turn.earlier).needObjects(
+                hasDeletions: archive.hasDeletions, hasPairs: { archive.tables[$0].hasPairs })
+        let outcome =
+            try isStaged
+            ? PolicyPath(
+                modelRun: modelRun, checkpoints: checkpoints, mappings: turn.mappings, work: work,
+                policies: turn.policies, manager: migration.manager, excuses: excuses, storeUUID: uuid
+            ).run(into: store.destination, load: fill)
+            : RowPath(
+                modelRun: modelRun, checkpoints: checkpoints, mappings: turn.mappings, work: work, excuses: excuses,
+                manager: migration.manager
+            ).run(load: fill)
+        if validation.ledger != nil { loaded.rejects = optimistic.report }
+        checkpoints?.model = nil
+        previous.end(modelRun, highest: outcome.highest, outcome.associations)
+        return isStaged
+    }
+
+    private func purpose(isLast: Bool) -> OptimisticLoad.Purpose {
+        switch mode {
+        case .publish(let file): .publish(file)
+        case .check: isLast ? .countLast : .count
+        }
+    }
+
+    /// Restores the results of the mapping models that a killed run completed.
+    private func restoreModels(from state: JournalRecord.State) throws {
+        if let models = state.models {
+            try FinishedModels.restore(models, state.turns, in: previous, mappings: prepared.mappings)
+        }
+        // Other states claim their sort files when they read them.
+        if state.stages == nil, state.references == nil, !state.namesSorts { try run.inputs.work.removeUnclaimed() }
+        if state.turns.isAtBeginning {
+            checkpoints?.restore()
+        } else if let written = state.turns.written {
+            run.tally.written = written
+        }
+    }
+
+    /// Returns the handling of broken rules for one mapping model.
+    private func validation(turn: Int) throws -> Validation {
+        switch mode {
+        case .publish:
+            guard run.inputs.options.onInvalid == .reject else { return Validation(previous.keys) }
+            return Validation(previous.keys, ledger: try ledger(turn: turn))
+        case .check: return Validation(previous.keys, ledger: try ledger(turn: turn), tally: ViolationTally())
+        }
+    }
+
+    /// Returns an empty ledger of rejected objects.
+    private func ledger(turn: Int) throws -> RejectLedger {
+        let keeps = checkpoints?.isResumable ?? false
+        let resumed = checkpoints?.resumed
+        let ledger = try RejectLedger(
+            path: keeps ? area.ledgerPath : area.spills.file(named: "rejects-\(turn)"), schema: schema,
+            cacheBytes: run.inputs.budget.sourceCache, vfs: area.vfsName, keeps: keeps, resumes: resumed != nil)
+        if let resumed, resumed.rejects == nil { try ledger.forgetRounds() }
+        let cancellation = run.services.cancellation
+        ledger.connection.interrupt { cancellation.error != nil }
+        return ledger
+    }
+
+    // MARK: - The end
+
+    /// Completes the store once all mapping models have run.
+    private func complete(_ loaded: inout LoadedStore) throws {
+        try previous.countUnmigrated(in: store.destination)
+        let history = try HistoryPlan(
+            source: prepared.source, layout: prepared.layout, schema: prepared.schema, mappings: prepared.mappings,
+            models: prepared.turns.count, isMirrored: prepared.mirroringTables > 0, keys: loaded.keys, options: run.inputs.options, isAppended: existing != nil)
+        loaded.historyNote = history.note
+        if resumed?.isComplete ?? false {
+            try store.destination.closeComplete()
+        } else {
+            try StoreCompletion(
+                run: run, maximumKeys: previous.keys.highestKeys, uuid: uuid, isAppended: existing != nil,
+                history: history.copy
+            ).finish(store.destination)
+        }
+        loaded.missing = store.destination.missing
+    }
+}
+
+/// The result of a load.
+struct LoadedStore {
+    var passes = 0
+    var isStaged = false
+    /// The keys of each root entity; `sequential` if any mapping model numbered its objects.
+    var keys: [String: String] = [:]
+    var tables: [PlannedTable] = []
+    /// A note on the source's persistent history; nil if it has none.
+    var historyNote: String?
+    /// The rejected objects; nil if the first invalid object would have ended the run.
+    var rejects: RejectReport?
+    /// A sentence for each object of the schema that could not be made.
+    var missing: [String] = []
+
+    /// Adds the work of one mapping model.
+    mutating func add(_ work: PlannedWork, isStaged: Bool, _ schema: StoreSchema, _ model: ManagedObjectModel) {
+        passes += work.passes.count
+        self.isStaged = self.isStaged || isStaged
+        tables += work.tables
+        for table in work.tables where !table.mappings.isEmpty {
+            let root = model.entity(at: schema.tables[table.table].root).definition.name
+            if keys[root] != KeyMode.sequential.rawValue { keys[root] = table.keys.rawValue }
+        }
+    }
+}
