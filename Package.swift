@@ -79,7 +79,7 @@ let package = Package(
             name: "Stagecoach",
             dependencies: [
                 "Diagnostics", "Rows", "Archives", "ManagedModel", "Mapping", "CoreDataStore", "SpillStorage",
-                "CSQLite",
+                "DatabasePages", "CSQLite",
             ],
             swiftSettings: strict),
         // The command: arguments, wording, progress, exit codes.

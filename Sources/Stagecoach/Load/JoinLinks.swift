@@ -14,7 +14,7 @@ struct JoinLinks {
     /// Called with the number of records, just before the first is written.
     var prepare: (Int) throws -> Void = { _ in }
     /// The position of a killed run. The links that it had written are skipped.
-    var part: LoadPosition?
+    var start: LoadPosition?
 
     /// The loader that needs no sort; nil if the links have to be sorted.
     var ordered: OrderedJoinLinks? {
@@ -36,7 +36,7 @@ struct JoinLinks {
     /// - Complexity: O(n log n) in links, on disk above the run's share for sorting.
     func load(into writer: any TableWriter) throws -> Int {
         if let ordered = try ordered {
-            return try ordered.load(into: writer, prepare: prepare, from: part)
+            return try ordered.load(into: writer, prepare: prepare, from: start)
         }
         let sorter = modelRun.services.sorter(width: JoinLinks.width)
         try collect(into: sorter)
@@ -162,7 +162,7 @@ struct JoinLinks {
         var batch = modelRun.inputs.destinationBatch(slots: 2 + orderWords.count)
         var written = 0
         let rejected = modelRun.validation.rejected
-        let done = part?.links ?? 0
+        let done = start?.links ?? 0
         // The skipped links were already counted before the run was killed.
         let removedBefore = rejected?.removed ?? ReferenceCounts()
         try forEachMerged(sorted) { link in

@@ -62,13 +62,13 @@ final class KeyedLinks {
     /// Returns the rows of a join table.
     ///
     /// - Parameters:
-    ///   - part: the position of a killed run in the join table; nil if it had not begun.
+    ///   - start: the position of a killed run in the join table; nil if it had not begun.
     ///   - prepare: called with the number of records, just before the first is written.
     func joinLinks(
-        _ join: Int, from part: LoadPosition?, prepare: @escaping (Int) throws -> Void
+        _ join: Int, from start: LoadPosition?, prepare: @escaping (Int) throws -> Void
     ) -> JoinLinks {
         JoinLinks(
             modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, keys: relating.keys, joinTable: join,
-            prepare: prepare, part: part)
+            prepare: prepare, start: start)
     }
 }

@@ -61,14 +61,14 @@ struct OrderedJoinLinks {
     ///
     /// - Parameters:
     ///   - prepare: called before the first row is written.
-    ///   - part: the position of a killed run; reading resumes after its last link.
+    ///   - position: the position of a killed run; reading resumes after its last link.
     /// - Returns: the number of links written.
     /// - Complexity: O(links); memory is two batches.
     func load(
-        into writer: any TableWriter, prepare: (Int) throws -> Void, from part: LoadPosition?
+        into writer: any TableWriter, prepare: (Int) throws -> Void, from position: LoadPosition?
     ) throws -> Int {
         try prepare(0)
-        let start = part?.afterLink == nil ? nil : part
+        let start = position?.afterLink == nil ? nil : position
         let reader = try modelRun.inputs.source.links(
             joinTable: source.table, in: modelRun.inputs.layout, orderedBySide: source.side, after: start?.afterLink)
         var links = modelRun.inputs.sourceBatch(slots: 4)
@@ -82,7 +82,7 @@ struct OrderedJoinLinks {
         // The last link of the previous batch.
         var before = start?.afterLink
         // The number of links to skip if the state has no position in the source.
-        let done = start == nil ? part?.links ?? 0 : 0
+        let done = start == nil ? position?.links ?? 0 : 0
         var written = start?.links ?? 0
         func sourceLink(_ row: Int) -> (first: Int64, second: Int64) {
             (links[row, firstSlot].integerValue, links[row, secondSlot].integerValue)

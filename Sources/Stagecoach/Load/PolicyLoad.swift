@@ -32,153 +32,75 @@ struct PolicyLoad {
             try checkTouched(touched, in: destination)
         }
         let links = try relating.map { try KeyedLinks(modelRun: modelRun, mappings: mappings, relating: $0, checkpoints: checkpoints) }
-        var course = Course(
-            highest: [Int64](repeating: 0, count: schema.tables.count), resumed: resumed, checkpoints: checkpoints)
-        for (number, pass) in work.passes.enumerated() {
-            modelRun.services.progress.enter(pass: number + 1, of: work.passes.count)
-            // The rows of an open table stay in their spills. The table is loaded when it closes.
-            for step in pass.steps where step.isLast {
-                guard try course.enterUnit() else {
-                    _ = try links?.patches(of: step.table, isLoaded: { isLoaded($0, before: course.done) })
+        var walk = UnitWalk(
+            work.closingUnits, passes: work.passes.count, modelRun: modelRun, checkpoints: checkpoints,
+            countsBeforeLoad: false)
+        for unit in walk.units {
+            let isDue = try walk.enterUnit()
+            switch unit.content {
+            case .step(let step):
+                guard isDue else {
+                    let done = walk.done
+                    _ = try links?.patches(of: step.table, isLoaded: { isLoaded($0, before: done) })
                     continue
                 }
                 let names = work.tables[step.table].mappings.map { mappings[$0].name }
                 modelRun.services.begin(.load, names)
-                try load(work.tables[step.table], links, into: destination, &course)
+                try load(work.tables[step.table], links, into: destination, &walk)
                 modelRun.services.begin(.indexes, names)
                 try modelRun.validation.createIndexes(of: step.table, in: destination)
-                try checkpoints?.endStep(course.unit, highest: course.highest)
-            }
-            for join in pass.joinTables where try course.enterUnit() {
-                try load(join: join, links, into: destination, &course)
+                try walk.finishUnit()
+            case .join(let join): if isDue { try load(join: join, links, into: destination, &walk) }
             }
         }
-        course.restoreState()
-        return course.highest
-    }
-
-    /// The progress of the load in units, which are tables and join tables in the order in which they are loaded.
-    private struct Course {
-        /// Z_MAX by destination table.
-        var highest: [Int64]
-        /// The state of a killed run from which the load resumes; nil once it has resumed.
-        var resumed: JournalRecord.State?
-        let checkpoints: CheckpointScheduler?
-        /// The number of units that the killed run had loaded.
-        let done: Int
-        /// The number of the current unit.
-        private(set) var unit = -1
-        /// True if a killed run is resumed.
-        let isResumed: Bool
-
-        init(highest: [Int64], resumed: JournalRecord.State?, checkpoints: CheckpointScheduler?) {
-            self.highest = highest
-            self.resumed = resumed
-            self.checkpoints = checkpoints
-            done = resumed?.unit ?? 0
-            isResumed = resumed != nil
-        }
-
-        /// Moves to the next unit.
-        ///
-        /// - Returns: true if the unit, or a part of it, is still to be loaded.
-        mutating func enterUnit() throws -> Bool {
-            unit += 1
-            if unit == done, resumed?.position == nil { restoreState() }
-            guard unit >= done else { return false }
-            try checkpoints?.beginUnit()
-            return true
-        }
-
-        /// The position of the killed run in the current unit; nil at the unit's beginning.
-        var part: LoadPosition? { unit == done ? resumed?.position : nil }
-
-        /// Restores the counts of the killed run.
-        mutating func restoreState() {
-            guard let state = resumed else { return }
-            checkpoints?.restore()
-            highest = state.progress.highest
-            resumed = nil
-        }
+        walk.finish()
+        return walk.highest
     }
 
     /// Tells whether a table's unit comes before the given unit.
     private func isLoaded(_ table: Int, before done: Int) -> Bool {
-        var unit = 0
-        for pass in work.passes {
-            for step in pass.steps where step.isLast {
-                if step.table == table { return unit < done }
-                unit += 1
-            }
-            unit += pass.joinTables.count
-        }
-        return true
+        work.closingUnits.firstIndex { $0.table == table }.map { $0 < done } ?? true
     }
 
     private func load(
-        join: Int, _ links: KeyedLinks?, into destination: DestinationStore, _ course: inout Course
+        join: Int, _ links: KeyedLinks?, into destination: DestinationStore, _ walk: inout UnitWalk
     ) throws {
-        modelRun.services.begin(.load, [schema.joinTables[join].name])
-        let part = course.part
-        if course.isResumed, part == nil { try destination.checkEmpty(schema.joinTables[join].name) }
-        let writer = try destination.joinWriter(join, resumingFrom: part == nil ? nil : course.resumed?.fill)
-        let count: Int
-        if let part, part.isDone {
-            course.restoreState()
-            try checkpoints?.enter(unit: course.unit, highest: course.highest)
-            count = part.links
-        } else {
-            var entered = course
-            let prepare: (Int) throws -> Void = { count in
-                if part == nil {
-                    try destination.prepareRows(joinTable: join, expecting: count)
-                } else {
-                    entered.restoreState()
-                }
-                try checkpoints?.enter(unit: entered.unit, highest: entered.highest)
-            }
+        try JoinTableLoad(modelRun: modelRun, destination: destination, joinTable: join).run(&walk) {
+            writer, position, prepare in
             if let links {
-                count = try links.joinLinks(join, from: part, prepare: prepare).load(into: writer)
-            } else {
-                count = try JoinLinks(
-                    modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, keys: PlanKeys(byMapping: [:], byTable: [:]),
-                    joinTable: join, prepare: prepare, part: part
-                ).load(try joinRecords(join), into: writer)
+                return try links.joinLinks(join, from: position, prepare: prepare).load(into: writer)
             }
-            course = entered
+            return try JoinLinks(
+                modelRun: modelRun, checkpoints: checkpoints, mappings: mappings,
+                keys: PlanKeys(byMapping: [:], byTable: [:]), joinTable: join, prepare: prepare, start: position
+            ).load(try joinRecords(join), into: writer)
         }
-        checkpoints?.loaded = .init(isDone: true, links: count)
-        try writer.finish()
-        modelRun.tally.linksWritten[join] += count
-        modelRun.services.begin(.indexes, [schema.joinTables[join].name])
-        try destination.createIndexes(joinTable: join)
-        try checkpoints?.endStep(course.unit, highest: course.highest)
     }
 
     // MARK: - Rows
 
     private func load(
-        _ table: PlannedTable, _ links: KeyedLinks?, into destination: DestinationStore, _ course: inout Course
+        _ table: PlannedTable, _ links: KeyedLinks?, into destination: DestinationStore, _ walk: inout UnitWalk
     ) throws {
         let rows = runtime.objects.rows[table.table]
-        let part = course.part
-        let fill = part == nil ? nil : course.resumed?.fill
+        let start = walk.position
         // Kept keys do not advance `nextKey`, so there may be rows even if no key was given.
         let made = max(1, rows.nextKey - 1 - modelRun.keysBefore.highestKeys[table.table])
-        if part == nil { try modelRun.validation.prepare(table.table, expecting: Int(clamping: made), in: destination) }
+        if start == nil { try modelRun.validation.prepare(table.table, expecting: Int(clamping: made), in: destination) }
         // Each run is read one block at a time, and so are its patches.
         try rows.joinRuns(most: max(4, modelRun.inputs.budget.spill / (256 << 10)))
+        let done = walk.done
         let patches =
             try links?.patches(
-                of: table.table, isLoaded: { $0 != table.table && isLoaded($0, before: course.done) },
-                written: part?.after) ?? columnPatches(table.table)
+                of: table.table, isLoaded: { $0 != table.table && isLoaded($0, before: done) },
+                written: start?.after) ?? columnPatches(table.table)
         let rules = try rowRules(table)
-        course.restoreState()
-        if course.isResumed, part == nil { try destination.checkEmpty(schema.tables[table.table].name) }
-        let writer = try destination.tableWriter(table.table, resumingFrom: fill)
-        try checkpoints?.enter(unit: course.unit, highest: course.highest)
-        var highest = part?.highest ?? 0
-        if let references = part?.references { modelRun.tally.add(references) }
+        walk.restoreState()
+        if walk.beginsAfterKill { try destination.checkEmpty(schema.tables[table.table].name) }
+        let writer = try destination.tableWriter(table.table, resumingFrom: walk.fill)
+        try walk.recordBeginning()
+        var highest = start?.highest ?? 0
+        if let references = start?.references { modelRun.tally.add(references) }
         func write(_ out: inout RowBatch) throws {
             guard !out.isEmpty else { return }
             try modelRun.services.checkCancelled()
@@ -196,12 +118,12 @@ struct PolicyLoad {
                 LoadPosition(after: last, references: ColumnPatches.counts(of: patches), highest: highest)
             }
         }
-        if part?.isDone != true { try forEachBatch(of: rows, after: part?.after, write) }
-        checkpoints?.loaded = .init(isDone: true, highest: highest)
+        if start?.isDone != true { try forEachBatch(of: rows, after: start?.after, write) }
+        walk.recordEnd(of: .init(isDone: true, highest: highest))
         try writer.finish()
         // The key of a deleted object is not given again.
         let given = rows.nextKey - 1
-        course.highest[table.table] = table.keys == .kept ? max(highest, given) : given
+        walk.highest[table.table] = table.keys == .kept ? max(highest, given) : given
     }
 
     /// Shows a table's rows in ascending order of their keys, batch by batch. Starts after the last row that a killed run

@@ -24,14 +24,14 @@ struct UnaskedKeys {
             mappings.allSatisfy({ !$0.belongsToPreviousModel && $0.filter == nil && !$0.needsObjects })
         else { return KeyScan.Unasked() }
         let asked = asked
-        let course = course
+        let units = unitNumbers
         let done = resumed?.unit ?? 0
         var found = KeyScan.Unasked()
         for table in Set(mappings.compactMap(\.sourceTable)).sorted() {
             let reading = mappings.filter { $0.sourceTable == table }
             guard modelRun.inputs.layout.schema.tables[table].entities.count == 1, reading.allSatisfy(isPlain),
                 let (step, first) = reading.compactMap({ mapping in
-                    course.steps[mapping.index]?.min().map { ($0, mapping.index) }
+                    units.steps[mapping.index]?.min().map { ($0, mapping.index) }
                 }).min(by: { $0.0 < $1.0 }), step < asked.byOthers[table]?.min() ?? .max
             else { continue }
             let last = max(asked.byOthers[table]?.max() ?? -1, asked.byItself[table]?.max() ?? -1)
@@ -59,18 +59,13 @@ struct UnaskedKeys {
         return own.count == 1 && own[0].isFirst && own[0].isLast && own[0].range == .all
     }
 
-    /// The load order: the numbers of each mapping's steps and of each join table, by index.
-    private var course: (steps: [Int: Set<Int>], join: [Int: Int]) {
+    /// The numbers of the units of each mapping and of each join table, by index.
+    private var unitNumbers: (steps: [Int: Set<Int>], join: [Int: Int]) {
         var (steps, join): ([Int: Set<Int>], [Int: Int]) = ([:], [:])
-        var number = 0
-        for pass in work.passes {
-            for part in pass.steps {
-                for mapping in part.mappings { steps[mapping, default: []].insert(number) }
-                number += 1
-            }
-            for table in pass.joinTables {
-                join[table] = number
-                number += 1
+        for (number, unit) in work.units.enumerated() {
+            switch unit.content {
+            case .step(let step): for mapping in step.mappings { steps[mapping, default: []].insert(number) }
+            case .join(let table): join[table] = number
             }
         }
         return (steps, join)
@@ -78,7 +73,7 @@ struct UnaskedKeys {
 
     /// The steps in which a table's keys are looked up, by others and by rows that look themselves up; -1 is before the load.
     private var asked: (byOthers: [Int: Set<Int>], byItself: [Int: Set<Int>]) {
-        let course = course
+        let units = unitNumbers
         var (asked, byItself): ([Int: Set<Int>], [Int: Set<Int>]) = ([:], [:])
         func note(_ tables: [Int?], at numbers: Set<Int>?) {
             for table in tables.compactMap(\.self) { asked[table, default: []].formUnion(numbers ?? [-1]) }
@@ -93,9 +88,9 @@ struct UnaskedKeys {
                 if case .object = argument, let table = mappings[index].sourceTable,
                     found.allSatisfy({ $0 == table })
                 {
-                    byItself[table, default: []].formUnion(course.steps[index] ?? [-1])
+                    byItself[table, default: []].formUnion(units.steps[index] ?? [-1])
                 } else {
-                    note(found, at: course.steps[index])
+                    note(found, at: units.steps[index])
                 }
             }
         }
@@ -105,7 +100,7 @@ struct UnaskedKeys {
                 guard case .join(let join, _) = modelRun.inputs.destinationSchema.storage(of: planned.relationship) else {
                     continue
                 }
-                note((tables(planned)?.all ?? []) + [mapping.sourceTable], at: course.join[join].map { [$0] })
+                note((tables(planned)?.all ?? []) + [mapping.sourceTable], at: units.join[join].map { [$0] })
             }
         }
         return (asked, byItself)

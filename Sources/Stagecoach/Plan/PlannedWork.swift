@@ -46,6 +46,23 @@ struct PlannedPass: Equatable {
     var joinTables: [Int] = []
 }
 
+/// A part of a mapping model's load: the rows of one step, or the links of a join table. The units of a load are numbered
+/// from 0 in the order in which they are loaded; a resumed run goes on in one of them.
+struct LoadUnit: Equatable {
+    enum Content: Equatable {
+        case step(PlannedStep)
+        /// A join table, by index.
+        case join(Int)
+    }
+
+    /// The number of the pass, from 0.
+    let pass: Int
+    let content: Content
+
+    /// The destination table of the step; nil for a join table.
+    var table: Int? { if case .step(let step) = content { step.table } else { nil } }
+}
+
 /// The engine's work for one mapping model, in order. It is decided once, run without change, and described by
 /// ``MigrationPlan``.
 struct PlannedWork: Equatable {
@@ -54,6 +71,22 @@ struct PlannedWork: Equatable {
     let passes: [PlannedPass]
     /// Groups of tables that refer to each other in a circle or share links, in the order in which they are loaded.
     let groups: [[Int]]
+    /// The units of a load that reads the source step by step.
+    let units: [LoadUnit]
+    /// The units of a load of rows that were made before: each table is loaded in the pass in which it closes.
+    var closingUnits: [LoadUnit] {
+        units.filter { if case .step(let step) = $0.content { step.isLast } else { true } }
+    }
+
+    init(tables: [PlannedTable], passes: [PlannedPass], groups: [[Int]]) {
+        self.tables = tables
+        self.passes = passes
+        self.groups = groups
+        units = passes.enumerated().flatMap { number, pass in
+            pass.steps.map { LoadUnit(pass: number, content: .step($0)) }
+                + pass.joinTables.map { LoadUnit(pass: number, content: .join($0)) }
+        }
+    }
 
     /// Returns the ranges of source keys into which stage 1 cuts a mapping's objects, ascending; one range without
     /// bounds if it is not cut.
