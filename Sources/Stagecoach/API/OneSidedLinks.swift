@@ -1,20 +1,20 @@
-/// Pairs of objects of which only one names the other, in a one-to-one pair of relationships that is copied.
+/// The one-sided links of a copied one-to-one pair: pairs of objects of which only one names the other.
 public struct OneSidedLinks: Sendable, Codable, Equatable {
     /// The source's relationship, `Entity.relationship`.
     public var relationship: String
-    /// Its inverse; the same where it is its own.
+    /// Its inverse; the same relationship if it is its own inverse.
     public var inverse: String
-    /// How many there are in the source.
+    /// The number of such links in the source.
     public var count: Int
-    /// True if the other side was completed; otherwise both columns are as they stand.
+    /// True if the links were completed; false if both columns are copied unchanged.
     public var isCompleted: Bool
     /// Some of the objects that are not named back.
     public var samples: [String]
 
-    /// Objects that are named.
+    /// The most samples.
     static let mostSamples = 3
 
-    /// The sentence that a person should read.
+    /// The sentence for people.
     public var sentence: String {
         let pairs = count == 1 ? "1 link stands" : "\(count) links stand"
         let more = count > samples.count ? ", …" : ""

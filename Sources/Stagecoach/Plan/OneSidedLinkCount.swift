@@ -2,12 +2,12 @@ import CoreDataStore
 import Diagnostics
 import ManagedModel
 
-/// The count of links of one-to-one pairs that stand on one side only in the source.
+/// Counts the links of one-to-one pairs that only one side has in the source.
 enum OneSidedLinkCount {
-    /// Counts the links for the pairs that mapping models copy.
+    /// Counts one-sided links of the pairs that mapping models copy.
     ///
-    /// - Parameter turns: the mappings of each mapping model.
-    /// - Complexity: O(rows of the tables of such pairs), a look-up for each link.
+    /// - Parameter turns: the entity mappings of each mapping model.
+    /// - Complexity: O(rows of the tables of such pairs), and a lookup for each link.
     static func lines(
         in source: SourceStore, _ layout: StoreLayout, turns: [[PlannedMapping]]
     ) throws(MigrationError) -> [OneSidedLinks] {

@@ -12,7 +12,7 @@ enum PassCut {
 
     /// Creates the cut of one of the mapping models that the options ask for.
     ///
-    /// - Parameter turn: the position of the mapping model.
+    /// - Parameter turn: the number of the mapping model.
     init(_ options: MigrationOptions, turn: Int) {
         if let plan = options.plan, plan.models.indices.contains(turn) {
             self = .given(plan.models[turn])

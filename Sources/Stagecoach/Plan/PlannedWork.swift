@@ -47,7 +47,7 @@ struct PlannedPass: Equatable {
 }
 
 /// A part of a mapping model's load: the rows of one step, or the links of a join table. The units of a load are numbered
-/// from 0 in the order in which they are loaded; a resumed run goes on in one of them.
+/// from 0 in the order in which they are loaded; a resumed run begins in one of them.
 struct LoadUnit: Equatable {
     enum Content: Equatable {
         case step(PlannedStep)

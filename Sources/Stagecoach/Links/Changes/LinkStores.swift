@@ -61,7 +61,7 @@ final class LinkStores {
         early = ChangesBeforeRelate(directory: run.inputs.work, memory: memory)
     }
 
-    /// Lays the stores over the links of rows that earlier mapping models made.
+    /// Lays the stores over the links of rows that previous mapping models made.
     func begin(on destination: DestinationStore, _ keysBefore: KeysBefore) throws(MigrationError) {
         for store in all { store.earlier = try ExistingLinks(store, in: destination, keysBefore) }
     }
