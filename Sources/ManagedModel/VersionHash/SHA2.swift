@@ -1,114 +1,137 @@
-/// SHA-512 of FIPS 180-4, streaming.
+/// SHA-256 and SHA-512 of FIPS 180-4, streaming: two functions of one shape, over words of 32 or 64 bits.
 ///
-/// An own implementation, because the program links no cryptographic library and needs the function only for version hashes.
-/// Memory: one block of 128 bytes and a schedule of 80 words. O(n) time in the bytes given.
-package struct SHA512 {
-    /// The number of bytes of a digest.
-    package static let digestCount = 64
-    private static let blockCount = 128
-
-    private var state: [UInt64] = initialState
+/// An own implementation, because the program links no cryptographic library and needs the functions only for version hashes.
+/// Memory: one block of 16 words and a schedule of 64 or 80 words. O(n) time in the bytes given.
+struct SHA2<Word: SHA2Word> {
+    private var state = Word.initialState
     /// The message schedule, stored so that a block allocates nothing.
-    private var schedule = [UInt64](repeating: 0, count: 80)
-    private var block = [UInt8](repeating: 0, count: blockCount)
+    private var schedule = Word.constants
+    private var block = [UInt8](repeating: 0, count: 16 * MemoryLayout<Word>.size)
     private var fill = 0
     private var total: UInt64 = 0
 
-    package init() {}
-
-    /// Returns the digest of some bytes.
-    package static func hash(_ bytes: [UInt8]) -> [UInt8] {
-        var function = SHA512()
-        function.update(bytes)
-        return function.finalize()
-    }
-
     /// Appends bytes to the message.
-    package mutating func update(_ bytes: [UInt8]) {
-        for byte in bytes { append(byte) }
-        total &+= UInt64(bytes.count)
-    }
-
-    /// Appends the UTF-8 bytes of a string to the message, without terminator.
-    package mutating func update(_ text: String) {
-        for byte in text.utf8 {
+    mutating func update(_ bytes: some Sequence<UInt8>) {
+        for byte in bytes {
             append(byte)
             total &+= 1
         }
     }
 
     /// Ends the message and returns its digest. The value is spent afterwards.
-    package consuming func finalize() -> [UInt8] {
+    consuming func finalize() -> [UInt8] {
         let bits = total &* 8
         append(0x80)
-        if fill > Self.blockCount - 16 { while fill != 0 { append(0) } }
-        // The length field has 128 bits. The upper 64 are zero for every message that fits into an address space, and this loop
-        // writes them too.
-        while fill != Self.blockCount - 8 { append(0) }
-        for shift in stride(from: 56, through: 0, by: -8) { append(UInt8(truncatingIfNeeded: bits >> UInt64(shift))) }
-        var digest: [UInt8] = []
-        digest.reserveCapacity(Self.digestCount)
-        for word in state {
-            for shift in stride(from: 56, through: 0, by: -8) {
-                digest.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)))
-            }
-        }
-        return digest
+        if fill > block.count - 2 * MemoryLayout<Word>.size { while fill != 0 { append(0) } }
+        // The length field has two words. Of 128 bits the upper 64 are zero for every message that fits into an address space,
+        // and this loop writes them too.
+        while fill != block.count - 8 { append(0) }
+        withUnsafeBytes(of: bits.bigEndian) { for byte in $0 { append(byte) } }
+        return state.flatMap { word in withUnsafeBytes(of: word.bigEndian, Array.init) }
     }
 
     private mutating func append(_ byte: UInt8) {
         block[fill] = byte
         fill += 1
-        if fill == Self.blockCount {
+        if fill == block.count {
             compress()
             fill = 0
         }
     }
 
     private mutating func compress() {
-        for index in 0..<16 {
-            var word: UInt64 = 0
-            for offset in (index * 8)..<(index * 8 + 8) { word = word << 8 | UInt64(block[offset]) }
-            schedule[index] = word
+        block.withUnsafeBytes { bytes in
+            for index in 0..<16 {
+                let offset = index * MemoryLayout<Word>.size
+                schedule[index] = Word(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Word.self))
+            }
         }
-        for index in 16..<80 {
-            let first = schedule[index - 15]
-            let second = schedule[index - 2]
-            let small0 = rotate(first, 1) ^ rotate(first, 8) ^ first >> 7
-            let small1 = rotate(second, 19) ^ rotate(second, 61) ^ second >> 6
-            schedule[index] = schedule[index - 16] &+ small0 &+ schedule[index - 7] &+ small1
+        let constants = Word.constants
+        for index in 16..<constants.count {
+            let change = schedule[index - 15].small0 &+ schedule[index - 7] &+ schedule[index - 2].small1
+            schedule[index] = schedule[index - 16] &+ change
         }
         var (a, b, c, d) = (state[0], state[1], state[2], state[3])
         var (e, f, g, h) = (state[4], state[5], state[6], state[7])
-        for index in 0..<80 {
-            let big1 = rotate(e, 14) ^ rotate(e, 18) ^ rotate(e, 41)
+        for index in constants.indices {
             let choice = (e & f) ^ (~e & g)
-            let first = h &+ big1 &+ choice &+ Self.constants[index] &+ schedule[index]
-            let big0 = rotate(a, 28) ^ rotate(a, 34) ^ rotate(a, 39)
+            let first = h &+ e.big1 &+ choice &+ constants[index] &+ schedule[index]
             let majority = (a & b) ^ (a & c) ^ (b & c)
             (h, g, f, e) = (g, f, e, d &+ first)
-            (d, c, b, a) = (c, b, a, first &+ big0 &+ majority)
+            (d, c, b, a) = (c, b, a, first &+ a.big0 &+ majority)
         }
-        state[0] &+= a
-        state[1] &+= b
-        state[2] &+= c
-        state[3] &+= d
-        state[4] &+= e
-        state[5] &+= f
-        state[6] &+= g
-        state[7] &+= h
+        for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
+    }
+}
+
+/// SHA-512, whose digest has 64 bytes.
+typealias SHA512 = SHA2<UInt64>
+
+/// SHA-256, streaming.
+package struct SHA256 {
+    /// The number of bytes of a digest.
+    package static let digestCount = 32
+    // Not an alias: other modules call generic code without specialisation.
+    private var function = SHA2<UInt32>()
+
+    package init() {}
+
+    /// Returns the digest of some bytes.
+    package static func hash(_ bytes: [UInt8]) -> [UInt8] {
+        var function = SHA256()
+        function.update(bytes)
+        return function.finalize()
     }
 
-    private func rotate(_ word: UInt64, _ count: UInt64) -> UInt64 { word >> count | word << (64 - count) }
+    /// Appends bytes to the message.
+    package mutating func update(_ bytes: [UInt8]) { function.update(bytes) }
+
+    /// Appends the UTF-8 bytes of a string to the message, without terminator.
+    package mutating func update(_ text: String) { function.update(text.utf8) }
+
+    /// Ends the message and returns its digest. The value is spent afterwards.
+    package consuming func finalize() -> [UInt8] { function.finalize() }
+}
+
+/// The word of a function of the family, with the standard's σ0, σ1, Σ0 and Σ1, and its tables.
+protocol SHA2Word: FixedWidthInteger, BitwiseCopyable {
+    var small0: Self { get }
+    var small1: Self { get }
+    var big0: Self { get }
+    var big1: Self { get }
+    static var initialState: [Self] { get }
+    static var constants: [Self] { get }
+}
+
+extension SHA2Word {
+    fileprivate func rotated(_ count: Self) -> Self { self &>> count | self &<< (Self(Self.bitWidth) - count) }
+}
+
+extension UInt32: SHA2Word {
+    var small0: UInt32 { rotated(7) ^ rotated(18) ^ self >> 3 }
+    var small1: UInt32 { rotated(17) ^ rotated(19) ^ self >> 10 }
+    var big0: UInt32 { rotated(2) ^ rotated(13) ^ rotated(22) }
+    var big1: UInt32 { rotated(6) ^ rotated(11) ^ rotated(25) }
+
+    // Of the same primes as those of 64 bits.
+    static let initialState = UInt64.initialState.map { UInt32($0 >> 32) }
+    static let constants = UInt64.constants.prefix(64).map { UInt32($0 >> 32) }
+}
+
+extension UInt64: SHA2Word {
+    var small0: UInt64 { rotated(1) ^ rotated(8) ^ self >> 7 }
+    var small1: UInt64 { rotated(19) ^ rotated(61) ^ self >> 6 }
+    var big0: UInt64 { rotated(28) ^ rotated(34) ^ rotated(39) }
+    var big1: UInt64 { rotated(14) ^ rotated(18) ^ rotated(41) }
 
     /// The first 64 bits of the fractions of the square roots of the first 8 primes.
-    private static let initialState: [UInt64] = [
+    static let initialState: [UInt64] = [
         0x6A09E667_F3BCC908, 0xBB67AE85_84CAA73B, 0x3C6EF372_FE94F82B, 0xA54FF53A_5F1D36F1,
         0x510E527F_ADE682D1, 0x9B05688C_2B3E6C1F, 0x1F83D9AB_FB41BD6B, 0x5BE0CD19_137E2179,
     ]
 
     /// The first 64 bits of the fractions of the cube roots of the first 80 primes.
-    private static let constants: [UInt64] = [
+    static let constants: [UInt64] = [
         0x428A2F98_D728AE22, 0x71374491_23EF65CD, 0xB5C0FBCF_EC4D3B2F, 0xE9B5DBA5_8189DBBC,
         0x3956C25B_F348B538, 0x59F111F1_B605D019, 0x923F82A4_AF194F9B, 0xAB1C5ED5_DA6D8118,
         0xD807AA98_A3030242, 0x12835B01_45706FBE, 0x243185BE_4EE4B28C, 0x550C7DC3_D5FFB4E2,
