@@ -53,9 +53,6 @@ struct MappingCount: Equatable {
     var made = 0
     var madeByPolicy = 0
 
-    /// True if the counts add up.
-    var isBalanced: Bool { read == migrated + filtered + dropped + rejected + removed }
-
     /// Returns one line for each entity mapping.
     static func lines(_ counts: MigrationCounts) -> [MappingCount] {
         counts.mappings.map { mapping in
