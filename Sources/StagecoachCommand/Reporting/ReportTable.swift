@@ -26,7 +26,12 @@ enum ReportTable {
             row += ["\(words.exitCode)", words.message, ReportFile.unfinishedMark]
             rows.append(row)
         }
-        return rows.map { $0.map(field).joined(separator: ",") + "\r\n" }.joined()
+        return text(rows)
+    }
+
+    /// Returns lines of values.
+    static func text(_ rows: [[String]]) -> String {
+        rows.map { $0.map(field).joined(separator: ",") + "\r\n" }.joined()
     }
 
     /// Returns a value, quoted if necessary.
