@@ -35,7 +35,7 @@ package final class SourceStore {
     var pages: SourcePages?
     let connection: Connection
     /// True if the file's text is UTF-8.
-    let isUTF8: Bool
+    package let isUTF8: Bool
     let pool: StatementPool
     /// The columns whose values are counted, by table.
     var countedColumns: [Int: Set<Int>] = [:]
