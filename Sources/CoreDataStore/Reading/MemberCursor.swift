@@ -99,7 +99,7 @@ package final class MemberCursor {
     private let sql: String
 
     init(store: SourceStore, statement: Statement, sql: String) {
-        steps = RowSteps(store: store, statement: statement, doing: "Reading the members of a relationship")
+        steps = RowSteps(store: store, statement: statement, reading: "the members of a relationship")
         self.sql = sql
     }
 

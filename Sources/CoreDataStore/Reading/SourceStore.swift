@@ -239,6 +239,12 @@ package final class SourceStore {
         return copy
     }
 
+    /// Returns the error of a failed read, attributed to the data.
+    func failure(_ code: Int32, reading subject: String) -> MigrationError {
+        Self.blamingData(
+            SQLiteFailure.error(connection.handle, code: code, doing: "Reading \(subject)", path: path))
+    }
+
     /// Runs a body and attributes its SQL errors to the data.
     func blamingData<Result>(_ body: () throws(MigrationError) -> Result) throws(MigrationError) -> Result {
         do { return try body() } catch { throw SourceStore.blamingData(error) }
