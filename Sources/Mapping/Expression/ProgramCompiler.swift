@@ -1,4 +1,3 @@
-import Diagnostics
 import ManagedModel
 
 /// Turns a syntax tree into a flat program over registers.

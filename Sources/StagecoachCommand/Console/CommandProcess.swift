@@ -1,6 +1,5 @@
 import Diagnostics
 import Foundation
-import Synchronization
 
 /// The process around a command: signals, streams, exit code.
 package enum CommandProcess {
