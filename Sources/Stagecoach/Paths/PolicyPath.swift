@@ -399,12 +399,14 @@ struct PolicyPath {
                 phase: .create, mapping: mapping.index, hasBegun: true, after: sources.window.key(row))
             try checkpoints?.tickStages()
         }
+        let conditions = RunConditions.current
         var lane =
-            modelRun.inputs.worksAhead && creation.mayWorkAhead ? ConcurrentCaller(creation: creation, table: table) : nil
+            conditions.processorCount > 1 && creation.mayWorkAhead
+            ? ConcurrentCaller(creation: creation, table: table) : nil
         defer { lane?.end() }
         if lane == nil { creation.beginPreparing() }
         defer { creation.endPreparing() }
-        var rounds = lane.map { PolicyRounds(lane: $0, isForced: modelRun.inputs.options.worksAhead == true) }
+        var rounds = lane.map { PolicyRounds(lane: $0, leastCall: conditions.leastConcurrentCall) }
         for range in ranges {
             let reader = try SourceReader(
                 run: modelRun.run, slots: slots, table: table, entities: [creation.source.index], range: range,
