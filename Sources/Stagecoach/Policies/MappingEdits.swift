@@ -36,11 +36,13 @@ final class MappingEdits {
         let last = known[ObjectIdentifier(mapping)]
         if let last, last.version == version { return last.planned }
         let planned: PlannedMapping
-        if let same = [last?.planned, original].compactMap({ $0 }).first(where: { $0.expressions == PlannedMapping.expressions(of: mapping) }) {
+        if let same = [last?.planned, original].compactMap({ $0 }).first(where: {
+            $0.expressions == PlannedMapping.expressions(of: mapping)
+        }) {
             planned = same
         } else {
-            planned = try resolution.resolve(mapping, index: original.index)
-            planned.setRelationships(try resolution.relationships(of: planned, among: mappings))
+            let resolved = try resolution.resolve(mapping, index: original.index)
+            planned = resolved.with(try resolution.relationships(of: resolved, among: mappings))
         }
         if known.count > mappings.count + 64 { known = [:] }
         known[ObjectIdentifier(mapping)] = Known(mapping: mapping, planned: planned, version: version)
