@@ -16,6 +16,13 @@ package struct SourceRooms {
         /// The rooms of the file and of the type.
         package let rooms: [String]
 
+        package init(kind: Kind, file: String, type: String, rooms: [String]) {
+            self.kind = kind
+            self.file = file
+            self.type = type
+            self.rooms = rooms
+        }
+
         package var description: String {
             let verb = kind == .use ? "names" : "extends"
             return "\(file) in room \(rooms[0]) \(verb) \(type) of room \(rooms[1])"
