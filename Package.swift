@@ -1,32 +1,12 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Every target is built in Swift 6 mode with warnings as errors. In release builds generic types are asked for by the
-// compiler's functions instead of by name: looking names and conformances up takes a sixth of a short run's instructions.
-let strict: [SwiftSetting] = [
-    .treatAllWarnings(as: .error),
-    .unsafeFlags(
-        ["-Xfrontend", "-disable-concrete-type-metadata-mangled-name-accessors"],
-        .when(platforms: [.linux], configuration: .release)),
-]
+// Every target is built in Swift 6 mode with warnings as errors.
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
 // Most tests are compiled without optimisation even where `-Xswiftc -O` asks for it: what they test is optimised, and their own
 // code would take half of the build. Three targets whose tests compute much themselves are not among them.
 let tests = strict + [.unsafeFlags(["-Xfrontend", "-Onone"], .when(configuration: .debug))]
-
-// Swift's libraries linked into a program, and C++'s (Sources/Linking): it starts in two thirds of the time and needs no Swift
-// where it runs. No library that it loads asks for its symbols. Functions that migrations run lie together
-// (Benchmarks/FunctionOrder/make): 4 MB less in memory, and a tenth of a start's page faults.
-let ownSwift: [LinkerSetting] = [
-    .unsafeFlags(
-        [
-            "-static-stdlib", "-lCoreFoundation", "-l_FoundationCShims", "-l_FoundationCollections", "-l_FoundationICU",
-            "-L\(Context.packageDirectory)/Sources/Linking", "-lstdc++", "-Xclang-linker", "-static-libgcc",
-            "-use-ld=lld", "-Xlinker", "--no-export-dynamic",
-            "-Xlinker", "--no-warn-symbol-ordering", "-Xlinker",
-            "--symbol-ordering-file=\(Context.packageDirectory)/Benchmarks/FunctionOrder/functions.txt",
-        ], .when(platforms: [.linux], configuration: .release))
-]
 
 let package = Package(
     name: "Stagecoach",
@@ -90,9 +70,7 @@ let package = Package(
                 "CLinux",
             ],
             swiftSettings: strict),
-        .executableTarget(
-            name: "StagecoachMain", dependencies: ["StagecoachCommand"], swiftSettings: strict,
-            linkerSettings: ownSwift),
+        .executableTarget(name: "StagecoachMain", dependencies: ["StagecoachCommand"], swiftSettings: strict),
         // Its symbols are exported: shared libraries given with --policies share its Stagecoach, and Swift's libraries.
         .executableTarget(
             name: "StagecoachPoliciesMain", dependencies: ["StagecoachCommand"], swiftSettings: strict,
@@ -104,8 +82,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Diagnostics", "Rows", "Archives", "ManagedModel", "Mapping", "CoreDataStore",
-                "SpillStorage", "Stagecoach", "CSQLite",
+                "Diagnostics", "Archives", "ManagedModel", "Mapping", "CoreDataStore", "SpillStorage", "CSQLite",
             ],
             path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "RowsTests", dependencies: ["Rows", "TestSupport"], swiftSettings: tests),
@@ -123,7 +100,8 @@ let package = Package(
         .testTarget(
             name: "CoreDataStoreTests",
             dependencies: [
-                "CoreDataStore", "ManagedModel", "Rows", "Archives", "Diagnostics", "TestSupport", "CSQLite",
+                "CoreDataStore", "SpillStorage", "ManagedModel", "Rows", "Archives", "Diagnostics", "TestSupport",
+                "CSQLite",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -136,21 +114,20 @@ let package = Package(
         .testTarget(
             name: "StagecoachTests",
             dependencies: [
-                "Stagecoach", "Mapping", "ManagedModel", "CoreDataStore", "SpillStorage", "Rows",
+                "Stagecoach", "Mapping", "ManagedModel", "Archives", "CoreDataStore", "SpillStorage",
                 "Diagnostics", "TestSupport", "CSQLite",
             ],
             swiftSettings: tests),
         .testTarget(
             name: "StagecoachCommandTests",
             dependencies: [
-                "StagecoachCommand", "Stagecoach", "ManagedModel", "Mapping", "CoreDataStore", "SpillStorage",
-                "Diagnostics", "TestSupport",
+                "StagecoachCommand", "Stagecoach", "ManagedModel", "CoreDataStore", "Diagnostics", "TestSupport",
             ],
             swiftSettings: tests),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "TestSupport", "ManagedModel", "Mapping", "CoreDataStore", "Stagecoach",
+                "TestSupport", "ManagedModel", "Mapping", "CoreDataStore", "Stagecoach", "StagecoachCommand",
                 "Diagnostics", "SpillStorage", "CSQLite",
             ],
             swiftSettings: tests),
@@ -162,7 +139,7 @@ let package = Package(
                 "Stagecoach", "Mapping", "ManagedModel", "CoreDataStore", "SpillStorage", "Rows", "Diagnostics",
                 "CSQLite",
             ],
-            path: "Benchmarks/MigrationBenchmarks", swiftSettings: strict, linkerSettings: ownSwift),
+            path: "Benchmarks/MigrationBenchmarks", swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

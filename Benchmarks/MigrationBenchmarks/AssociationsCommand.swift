@@ -98,14 +98,14 @@ enum AssociationsCommand {
         print(kind.rawValue.padding(toLength: 9, withPad: " ", startingAt: 0) + columns.joined())
     }
 
-    /// Looks pairs up in batches of sorted sources and returns the seconds of the lookups, sorting included.
+    /// Looks pairs up by sorted sources, a batch at a time, and returns the seconds of the lookups, sorting included.
     private static func look(
         _ table: AssociationTable, _ kind: Kind, _ pairs: Int, _ multiplier: Int, count: Int, isOrdered: Bool,
         _ clock: inout Clock
     ) throws -> Double {
         let batch = min(count, isOrdered ? 65_536 : 500_000)
         var keys = [Int64](repeating: 0, count: batch)
-        var found = [ObjectReference](repeating: .none, count: batch)
+        var found: [ObjectReference] = []
         var seconds = 0.0
         var asked = 0
         var state: UInt64 = 1
@@ -128,17 +128,14 @@ enum AssociationsCommand {
             }
             _ = clock.lap()
             if !isOrdered { keys[..<here].sort() }
-            try keys.withUnsafeBufferPointer { all in
-                try found.withUnsafeMutableBufferPointer { target in
-                    guard let start = target.baseAddress else { return }
-                    try table.firstDestinations(
-                        entity: 1, sortedKeys: UnsafeBufferPointer(rebasing: all[..<here]), into: start)
+            for key in keys[..<here] {
+                found.removeAll(keepingCapacity: true)
+                try table.destinations(of: ObjectReference(entity: 1, key: key), into: &found)
+                guard !found.isEmpty else {
+                    throw MigrationError("benchmark.failed", .internal, "The source \(key) has no destination")
                 }
             }
             seconds += clock.lap()
-            for index in 0..<here where found[index].isNone {
-                throw MigrationError("benchmark.failed", .internal, "The source \(keys[index]) has no destination")
-            }
             asked += here
         }
         return seconds

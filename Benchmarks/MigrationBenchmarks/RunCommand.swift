@@ -28,26 +28,8 @@ enum RunCommand {
         let schema = StoreSchema(model: try Catalogue().destination)
         let folder = try BenchmarkFolder.make(arguments.text("folder") ?? "\(store).bench")
         defer { rmdir(folder) }
-        var ways = [Way.sqlite(HandWrittenSQL.script(source: store, schema: schema))] + Way.stagecoach
         var notes: [String] = []
-        if !isInstalled("sqlite3") {
-            ways.removeFirst()
-            notes.append("The sqlite3 shell is not installed: no ratios, and contents are compared among our own ways.")
-        }
-        if isInstalled("python3"), !arguments.has("no-rivals") {
-            let largest = try arguments.bytes("rivals-up-to") ?? .max
-            for rival in PythonRival.allCases where Int(size(store)) <= largest {
-                if let module = rival.module, try !isInstalled(module: module) {
-                    notes.append("\(rival.rawValue): \(module) is not installed.")
-                    continue
-                }
-                ways.append(.python(rival, schema))
-            }
-        }
-        if let wanted = arguments.text("ways") {
-            let letters = wanted.split(separator: ",")
-            ways.removeAll { way in !letters.contains { way.name.hasPrefix("(\($0))") } }
-        }
+        let ways = try ways(arguments, store, schema, &notes)
         let comparesContents = !arguments.has("no-contents")
         let before = StoreSchema(model: try Catalogue().source)
         let copied = comparesContents ? try ContentChecksum(path: store, schema: before).lines : []
@@ -78,7 +60,45 @@ enum RunCommand {
                 order.swapAt(place, place + generator.below(order.count - place))
             }
         }
+        failures += self.failures(results, limit: limit)
+        let summary = BenchmarkSummary(
+            store: store, storeBytes: Int(size(store)), memoryLimit: limit, rounds: rounds, results: results,
+            notes: notes, failures: failures)
+        print(summary.table())
+        if let path = arguments.text("json") { try summary.json().write(to: URL(fileURLWithPath: path)) }
+        return failures.isEmpty ? 0 : 1
+    }
+
+    /// The ways to take: all that are installed, less those that the arguments leave out.
+    private static func ways(
+        _ arguments: Arguments, _ store: String, _ schema: StoreSchema, _ notes: inout [String]
+    ) throws -> [Way] {
+        var ways = [Way.sqlite(HandWrittenSQL.script(source: store, schema: schema))] + Way.stagecoach
+        if !isInstalled("sqlite3") {
+            ways.removeFirst()
+            notes.append("The sqlite3 shell is not installed: no ratios, and contents are compared among our own ways.")
+        }
+        if isInstalled("python3"), !arguments.has("no-rivals") {
+            let largest = try arguments.bytes("rivals-up-to") ?? .max
+            for rival in PythonRival.allCases where Int(size(store)) <= largest {
+                if let module = rival.module, try !isInstalled(module: module) {
+                    notes.append("\(rival.rawValue): \(module) is not installed.")
+                    continue
+                }
+                ways.append(.python(rival, schema))
+            }
+        }
+        if let wanted = arguments.text("ways") {
+            let letters = wanted.split(separator: ",")
+            ways.removeAll { way in !letters.contains { way.name.hasPrefix("(\($0))") } }
+        }
+        return ways
+    }
+
+    /// The ways whose contents differ from those of the first, or whose memory is above the limit.
+    private static func failures(_ results: [WayResult], limit: Int) -> [String] {
         let first = results.first { !$0.contents.isEmpty }
+        var failures: [String] = []
         for result in results {
             if let first, !result.contents.isEmpty, result.contents != first.contents {
                 failures.append("\(result.name): other contents than \(first.name)")
@@ -87,12 +107,7 @@ enum RunCommand {
                 failures.append("\(result.name): peak memory above the limit of \(limit >> 20) MiB")
             }
         }
-        let summary = BenchmarkSummary(
-            store: store, storeBytes: Int(size(store)), memoryLimit: limit, rounds: rounds, results: results,
-            notes: notes, failures: failures)
-        print(summary.table())
-        if let path = arguments.text("json") { try summary.json().write(to: URL(fileURLWithPath: path)) }
-        return failures.isEmpty ? 0 : 1
+        return failures
     }
 
     /// A run of a tenth of a second is measured more often than one of seconds: 15 times up to 200 MB, else three times.

@@ -22,29 +22,8 @@ package enum Deflate {
             throw MigrationError("archive.zlib", .internal, "zlib cannot be started")
         }
         defer { inflateEnd(&stream) }
-        var input = bytes
-        var output: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: chunkSize)
-        var isOverLimit = false
-        var status = Z_OK
-        input.withUnsafeMutableBufferPointer { source in
-            stream.next_in = source.baseAddress
-            stream.avail_in = UInt32(source.count)
-            chunk.withUnsafeMutableBufferPointer { target in
-                while status == Z_OK {
-                    stream.next_out = target.baseAddress
-                    stream.avail_out = UInt32(target.count)
-                    status = CZlib.inflate(&stream, Z_NO_FLUSH)
-                    let produced = target.count - Int(stream.avail_out)
-                    guard output.count + produced <= limit else {
-                        isOverLimit = true
-                        return
-                    }
-                    output.append(contentsOf: target[..<produced])
-                }
-            }
-        }
-        guard !isOverLimit else {
+        let (output, status) = run(&stream, on: bytes, CZlib.inflate, Z_NO_FLUSH, limit: limit)
+        guard output.count <= limit else {
             throw .archive("archive.limit", "The compressed data expands to more than \(limit) bytes")
         }
         guard status == Z_STREAM_END else {
@@ -69,6 +48,17 @@ package enum Deflate {
             throw MigrationError("archive.zlib", .internal, "zlib cannot be started")
         }
         defer { deflateEnd(&stream) }
+        let (output, status) = run(&stream, on: bytes, CZlib.deflate, Z_FINISH, limit: .max)
+        guard status == Z_STREAM_END else {
+            throw MigrationError("archive.zlib", .internal, "zlib failed with \(status)")
+        }
+        return output
+    }
+
+    /// Passes bytes through a stream, until it ends or fails, or its output exceeds the limit.
+    private static func run(
+        _ stream: inout z_stream, on bytes: [UInt8], _ step: (z_streamp?, Int32) -> Int32, _ flush: Int32, limit: Int
+    ) -> (output: [UInt8], status: Int32) {
         var input = bytes
         var output: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: chunkSize)
@@ -77,17 +67,14 @@ package enum Deflate {
             stream.next_in = source.baseAddress
             stream.avail_in = UInt32(source.count)
             chunk.withUnsafeMutableBufferPointer { target in
-                while status == Z_OK {
+                while status == Z_OK, output.count <= limit {
                     stream.next_out = target.baseAddress
                     stream.avail_out = UInt32(target.count)
-                    status = CZlib.deflate(&stream, Z_FINISH)
+                    status = step(&stream, flush)
                     output.append(contentsOf: target[..<(target.count - Int(stream.avail_out))])
                 }
             }
         }
-        guard status == Z_STREAM_END else {
-            throw MigrationError("archive.zlib", .internal, "zlib failed with \(status)")
-        }
-        return output
+        return (output, status)
     }
 }

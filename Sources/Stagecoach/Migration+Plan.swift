@@ -194,7 +194,8 @@ extension Migration {
         var models = descriptions.map { $0.model() }
         for index in models.indices {
             let resume = ResumeNote(
-                turns[index].mappings, turns[index].policies, manager, isStaged: models[index].isStaged, appends: appends, of: turns.count)
+                turns[index].mappings, turns[index].policies, manager, isStaged: models[index].isStaged,
+                appends: appends, of: turns.count)
             models[index].resume = resume.sentence
             for (number, obstacle) in resume.obstacles where models[index].entityMappings.indices.contains(number) {
                 models[index].entityMappings[number].obstacle = obstacle

@@ -309,7 +309,8 @@ public final class Migration {
                 memoryLimit: prepared.limit, spilledBytes: area.spills.bytesWritten, destinationBytes: bytes,
                 isDryRun: options.isDryRun,
                 notes: RunNotes.notes(
-                    counts: run.tally.counts, tables: done.tables, schema: run.inputs.destinationSchema, options: options,
+                    counts: run.tally.counts, tables: done.tables, schema: run.inputs.destinationSchema,
+                    options: options,
                     source: run.inputs.source, foreign: try run.inputs.source.foreignTables(beside: run.inputs.layout),
                     existing: existing, missing: external.missing,
                     history: done.historyNote,

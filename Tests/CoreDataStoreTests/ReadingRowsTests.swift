@@ -190,7 +190,7 @@ struct ReadingRowsTests {
     func utf16() throws {
         let path = try fixture.store(in: folder, setup: "PRAGMA encoding='UTF-16le'")
         let store = try SourceStore(testing: path)
-        #expect(!store.file.isUTF8)
+        #expect(!store.isUTF8)
         let layout = try store.layout(for: fixture.model)
         let person = try fixture.table("Person")
         let reader = try store.rows(RowSelection(table: person, columns: try own(person, "ZNAME")), in: layout)

@@ -28,7 +28,7 @@ struct ReadingStoreTests {
         #expect(store.file.pageSize == 4096)
         #expect(store.file.journalMode == .rollback)
         #expect(store.file.walSize == nil)
-        #expect(store.file.isUTF8)
+        #expect(store.isUTF8)
         try store.close()
     }
 

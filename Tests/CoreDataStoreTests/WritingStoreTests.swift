@@ -132,7 +132,8 @@ struct WritingStoreTests {
         let source = StoreMetadata(
             uuid: "old", propertyList: ["MyKey": .integer(7), "NSPersistenceFrameworkVersion": .integer(849)])
         let metadata = DestinationMetadata(
-            carryingOver: source, uuid: "new", hashes: W.metadata(model).versionHashes, identifiers: ["a", "b"])
+            uuid: "new", sourceProperties: source.propertyList, versionHashes: W.metadata(model).versionHashes,
+            versionIdentifiers: ["a", "b"])
         guard case .dictionary(let plist) = try metadata.propertyList(for: model) else {
             Issue.record("no dictionary")
             return

@@ -97,7 +97,7 @@ struct CommandReportTests {
         #expect(told?["code"] as? String == "store.notFound")
         // A signal at a record of the journal: the run stops there, and the same command resumes it.
         let (process, output, messages) = try CommandBinary.start(
-            arguments + reports, in: folder.path, environment: ["STAGECOACH_CHECKPOINT_INTERVAL": "0"])
+            arguments + reports, in: folder.path, environment: FaultInjection.environment())
         let journal = folder.file(".new.sqlite.stagecoach/run.journal")
         while process.isRunning, !FileManager.default.fileExists(atPath: journal) { usleep(2000) }
         process.interrupt()

@@ -107,7 +107,7 @@ struct CommandResumeTests {
         func kill(at number: Int) throws {
             let killed = try CommandBinary.run(
                 arguments("new.sqlite"), in: folder.path,
-                environment: quick.merging(["STAGECOACH_KILL_AT_RECENT": String(number)]) { $1 })
+                environment: FaultInjection.kill(atRecentState: number, in: folder.path))
             #expect(killed.code == -SIGKILL, "\(killed.messages)")
             #expect(FileManager.default.fileExists(atPath: "\(work)/run.recent"))
         }
@@ -149,8 +149,6 @@ struct CommandResumeTests {
         return true
     }
 
-    private let quick = ["STAGECOACH_CHECKPOINT_INTERVAL": "0"]
-
     /// Runs a command until it is done: killed at a record of the first run, and of every later one.
     ///
     /// - Parameters:
@@ -164,11 +162,11 @@ struct CommandResumeTests {
         var kills = 1
         var outcome = try killed(arguments, in: folder, at: first, fresh: fresh)
         while outcome.code == -SIGKILL, kills < 200 {
-            var environment = quick
-            if let later {
-                // A run that is killed at the same place each time would never end.
-                environment["STAGECOACH_KILL_AT_RECORD"] = String(later + (kills > 20 ? kills : 0))
-            }
+            // A run that is killed at the same place each time would never end.
+            let environment =
+                later.map {
+                    FaultInjection.kill(atRecord: $0 + (kills > 20 ? kills : 0), isResumed: true, in: folder)
+                } ?? FaultInjection.environment()
             outcome = try CommandBinary.run(arguments, in: folder, environment: environment)
             if outcome.code == -SIGKILL { kills += 1 }
         }
@@ -182,7 +180,7 @@ struct CommandResumeTests {
     ) throws -> CommandBinary.Outcome {
         var record = record
         while true {
-            let environment = quick.merging(["STAGECOACH_KILL_AT_RECORD": String(record)]) { $1 }
+            let environment = FaultInjection.kill(atRecord: record, in: folder)
             let outcome = try CommandBinary.run(arguments, in: folder, environment: environment)
             if outcome.code == -SIGKILL || record == 1 { return outcome }
             record = max(1, record * 2 / 3)
@@ -461,7 +459,7 @@ struct CommandResumeTests {
         ]
         let killed = try self.killed(arguments, in: folder.path, at: record)
         #expect(killed.code == -SIGKILL)
-        let outcome = try CommandBinary.run(arguments, in: folder.path, environment: quick)
+        let outcome = try CommandBinary.run(arguments, in: folder.path, environment: FaultInjection.environment())
         #expect(outcome.code == 0)
         let events = try outcome.messages.split(separator: "\n").map {
             try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])

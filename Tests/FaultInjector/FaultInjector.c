@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PATHS 4096
@@ -174,14 +175,17 @@ static ssize_t transfer(struct part *part, size_t count) {
     return result;
 }
 
-static void tear(void *part) { transfer(part, ((struct part *)part)->count / 2); }
+static void transfer_before_kill(void *part, bool is_whole) {
+    transfer(part, ((struct part *)part)->count / (is_whole ? 1 : 2));
+}
 
 static ssize_t transferred(struct part part) {
     size_t count = part.count;
     if (is_watched(part.file)) {
         char path[PATHS];
         switch (fault_count(
-            part.writes ? FAULT_WRITE : FAULT_READ, path_of(part.file, path), part.writes ? tear : NULL, &part)) {
+            part.writes ? FAULT_WRITE : FAULT_READ, path_of(part.file, path), part.writes ? transfer_before_kill : NULL,
+            &part)) {
         case FAULT_FAIL: return -1;
         case FAULT_SHORT: count = count > 1 ? count / 2 : count;
         case FAULT_NONE: break;
@@ -471,4 +475,19 @@ int access(const char *path, int mode) {
     char absolute[PATHS];
     if (fault_watches(AT_FDCWD, path, absolute) && fails_at(FAULT_STAT, absolute)) return -1;
     return (int)syscall(SYS_faccessat, AT_FDCWD, path, mode);
+}
+
+// MARK: - Time
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    int result = (int)syscall(SYS_clock_gettime, clock, time);
+    if (result != 0 || clock != CLOCK_BOOTTIME) return result;
+    long passed = fault_clock();
+    time->tv_sec += passed / 1000;
+    time->tv_nsec += passed % 1000 * 1000000;
+    if (time->tv_nsec >= 1000000000) {
+        time->tv_sec += 1;
+        time->tv_nsec -= 1000000000;
+    }
+    return result;
 }

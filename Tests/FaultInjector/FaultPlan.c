@@ -4,12 +4,16 @@
 //     FAULT_KINDS   kinds that count, separated by commas: all, open, create, read, write, sync, rename, truncate, unlink,
 //                   link, clone, mmap, lock, mkdir, stat, close, space for all that takes
 //                   disk, and disk for all but stat and lock
+//     FAULT_NAME    a part of the names of the files that count; absent: all files
 //     FAULT_AT      the number of the call that fails, from 1; 0 or absent: none, calls are only counted
 //     FAULT_TIMES   how many calls fail from there on; 0: all
 //     FAULT_DO      EIO, ENOSPC, EDQUOT, EINTR, another error's number; short; kill; torn (half of a write, then kill);
+//                   written (a write, then kill);
 //                   power (what was not synced is put back, then kill)
 //     FAULT_SEED    for power: what survives. 0: nothing that was not synced
 //     FAULT_STASH   for power: a folder
+//     FAULT_CLOCK   milliseconds that pass, beside the real ones, whenever the time since the machine's start is read
+//                   (CLOCK_BOOTTIME): Swift's ContinuousClock. 0 or absent: none
 //     FAULT_REPORT  a file: a line for the first call that failed, and at the end one with all counts
 #define _GNU_SOURCE
 #include "FaultPlan.h"
@@ -33,12 +37,12 @@
 static const char *const names[FAULT_KINDS] = {"open",   "create", "read",  "write", "sync", "rename", "truncate", "unlink",
                                                "link",   "clone",  "mmap",  "lock",  "mkdir", "stat",  "close"};
 
-enum deed { DEED_ERROR, DEED_SHORT, DEED_KILL, DEED_TORN, DEED_POWER };
+enum deed { DEED_ERROR, DEED_SHORT, DEED_KILL, DEED_TORN, DEED_WRITTEN, DEED_POWER };
 
 static struct {
-    const char *roots, *stash, *report;
+    const char *roots, *stash, *report, *name;
     unsigned mask;
-    long at, times;
+    long at, times, clock;
     unsigned long seed;
     enum deed deed;
     int error;
@@ -67,16 +71,19 @@ static void read_plan(void) {
     plan.roots = getenv("FAULT_ROOTS");
     plan.stash = getenv("FAULT_STASH");
     plan.report = getenv("FAULT_REPORT");
+    plan.name = getenv("FAULT_NAME");
     plan.at = number("FAULT_AT", 0);
+    plan.clock = number("FAULT_CLOCK", 0);
     plan.times = number("FAULT_TIMES", 1);
     plan.seed = (unsigned long)number("FAULT_SEED", 0);
     const char *deed = getenv("FAULT_DO");
     if (deed == NULL) deed = "EIO";
-    plan.deed = strcmp(deed, "short") == 0   ? DEED_SHORT
-                : strcmp(deed, "kill") == 0  ? DEED_KILL
-                : strcmp(deed, "torn") == 0  ? DEED_TORN
-                : strcmp(deed, "power") == 0 ? DEED_POWER
-                                             : DEED_ERROR;
+    plan.deed = strcmp(deed, "short") == 0     ? DEED_SHORT
+                : strcmp(deed, "kill") == 0    ? DEED_KILL
+                : strcmp(deed, "torn") == 0    ? DEED_TORN
+                : strcmp(deed, "written") == 0 ? DEED_WRITTEN
+                : strcmp(deed, "power") == 0   ? DEED_POWER
+                                               : DEED_ERROR;
     plan.error = plan.deed == DEED_ERROR ? error_number(deed) : 0;
     const char *kinds = getenv("FAULT_KINDS");
     char copy[256];
@@ -109,6 +116,19 @@ static void report(const char *format, ...) {
     syscall(SYS_close, file);
 }
 
+long fault_clock(void) {
+    static atomic_long passed;
+    prepare();
+    return plan.clock > 0 ? atomic_fetch_add(&passed, plan.clock) + plan.clock : 0;
+}
+
+/// Tells whether calls on a file count, by the last part of its path.
+static bool is_named(const char *path) {
+    if (plan.name == NULL) return true;
+    const char *name = strrchr(path, '/');
+    return strstr(name == NULL ? path : name, plan.name) != NULL;
+}
+
 unsigned long fault_calls(void) { return atomic_load(&all); }
 bool fault_plays_power(void) { prepare(); return plan.deed == DEED_POWER && plan.stash != NULL; }
 const char *fault_stash(void) { return plan.stash; }
@@ -119,12 +139,12 @@ void fault_die(void) {
     for (;;) pause();
 }
 
-enum fault_action fault_count(unsigned kinds, const char *path, void (*tears)(void *), void *context) {
+enum fault_action fault_count(unsigned kinds, const char *path, void (*writes)(void *, bool), void *context) {
     prepare();
     atomic_fetch_add(&all, 1);
     for (int kind = 0; kind < FAULT_KINDS; kind++)
         if (kinds & 1u << kind) atomic_fetch_add(&counts[kind], 1);
-    if (!(kinds & plan.mask)) return FAULT_NONE;
+    if (!(kinds & plan.mask) || !is_named(path)) return FAULT_NONE;
     long call = (long)atomic_fetch_add(&matching, 1) + 1;
     if (plan.at <= 0 || call < plan.at || (plan.times > 0 && call >= plan.at + plan.times)) return FAULT_NONE;
     if (!atomic_exchange(&fired, true)) {
@@ -135,7 +155,8 @@ enum fault_action fault_count(unsigned kinds, const char *path, void (*tears)(vo
     switch (plan.deed) {
     case DEED_KILL: fault_die();
     case DEED_TORN:
-        if (tears != NULL) tears(context);
+    case DEED_WRITTEN:
+        if (writes != NULL) writes(context, plan.deed == DEED_WRITTEN);
         fault_die();
     case DEED_POWER:
         power_fail();

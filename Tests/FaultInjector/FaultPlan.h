@@ -32,9 +32,9 @@ enum fault_action { FAULT_NONE, FAULT_FAIL, FAULT_SHORT };
 ///
 /// - kinds: what the call is, one or two bits.
 /// - path: of the file, for the report.
-/// - tears: for a write that is killed halfway: writes its first bytes; may be null.
+/// - writes: for a write before a kill: writes all bytes or the first half; may be null.
 /// Returns what the call is to do; for FAULT_FAIL `errno` is set.
-enum fault_action fault_count(unsigned kinds, const char *path, void (*tears)(void *), void *context);
+enum fault_action fault_count(unsigned kinds, const char *path, void (*writes)(void *, bool), void *context);
 
 /// Tells whether a path belongs to the watched folders. A relative path starts at `directory`, a descriptor.
 bool fault_watches(int directory, const char *path, char absolute[4096]);
@@ -44,6 +44,9 @@ bool fault_plays_power(void);
 
 /// The folder for what a power failure may have to put back; in the file system of the watched ones.
 const char *fault_stash(void);
+
+/// The milliseconds that have passed beside the real ones, those of this call included.
+long fault_clock(void);
 
 /// The seed of what a power failure keeps.
 unsigned long fault_seed(void);

@@ -180,8 +180,8 @@ enum FuzzStates {
                 directory: directory, name: "pairs", memory: 0, logs: RecordMemory(bytes: 1 << 16))
             try table.restore(from: &state)
             for key in stride(from: Int64(0), to: 101, by: 10) {
-                _ = try table.firstDestination(of: ObjectReference(entity: 1, key: key))
                 var found: [ObjectReference] = []
+                try table.destinations(of: ObjectReference(entity: 1, key: key), into: &found)
                 try table.sources(of: ObjectReference(entity: 2, key: key), into: &found)
             }
             let pairs = try table.pairs()

@@ -31,10 +31,16 @@ private let examples: [(message: String, sha256: String, sha512: String)] = [
 
 @Suite("SHA-256 and SHA-512")
 struct DigestTests {
+    private static func long(_ message: [UInt8]) -> [UInt8] {
+        var function = SHA512()
+        function.update(message)
+        return function.finalize()
+    }
+
     @Test("The examples of FIPS 180-4 come out", arguments: examples)
     func standardExamples(message: String, sha256: String, sha512: String) {
         #expect(SHA256.hash(Array(message.utf8)).hexadecimal == sha256)
-        #expect(SHA512.hash(Array(message.utf8)).hexadecimal == sha512)
+        #expect(Self.long(Array(message.utf8)).hexadecimal == sha512)
     }
 
     @Test("A million times the letter a")
@@ -70,7 +76,7 @@ struct DigestTests {
                 offset = end
             }
             #expect(short.finalize() == SHA256.hash(message), "seed \(seed), length \(length)")
-            #expect(long.finalize() == SHA512.hash(message), "seed \(seed), length \(length)")
+            #expect(long.finalize() == Self.long(message), "seed \(seed), length \(length)")
         }
     }
 

@@ -65,29 +65,17 @@ private struct PlainAssociations {
             var found: [ObjectReference] = [.none]
             try table.destinations(of: probe, into: &found)
             #expect(found == [.none] + (model.destinations[probe] ?? []), "\(label)")
-            #expect(try table.firstDestination(of: probe) == model.destinations[probe]?.first, "\(label)")
             found = []
             let target = ObjectReference(
                 entity: known.destination.entity, key: known.destination.key &- Int64(random.below(2)))
             try table.sources(of: target, into: &found)
             #expect(found == model.sources[target] ?? [], "\(label)")
         }
-        var keys = (0..<200).map { _ in
-            model.pairs[random.below(model.pairs.count)].source.key &+ Int64(random.below(2))
-        }
-        keys += [.min, .max, keys[0]]
-        keys.sort()
-        var firsts = [ObjectReference](repeating: .none, count: keys.count)
-        var found: [ObjectReference] = []
-        var ends: [Int] = []
-        try keys.withUnsafeBufferPointer { buffer in
-            try table.firstDestinations(entity: 1, sortedKeys: buffer, into: &firsts)
-            try table.destinations(entity: 1, sortedKeys: buffer, into: &found, ends: &ends)
-        }
-        for (index, key) in keys.enumerated() {
-            let expected = model.destinations[ObjectReference(entity: 1, key: key)] ?? []
-            #expect(firsts[index] == expected.first ?? .none, "\(label)")
-            #expect(Array(found[(index > 0 ? ends[index - 1] : 0)..<ends[index]]) == expected, "\(label)")
+        for key in [Int64.min, .max] {
+            let probe = ObjectReference(entity: 1, key: key)
+            var found: [ObjectReference] = []
+            try table.destinations(of: probe, into: &found)
+            #expect(found == model.destinations[probe] ?? [], "\(label)")
         }
     }
 
@@ -96,7 +84,6 @@ private struct PlainAssociations {
         var firsts: [(destination: ObjectReference, source: ObjectReference)] = []
         while let next = try order.next() { firsts.append((next.destination, next.firstSource)) }
         #expect(firsts.elementsEqual(model.firsts) { $0 == $1 }, "\(label)")
-        #expect(try table.count() == model.pairs.count, "\(label)")
         let cursor = try table.pairs()
         var pairs: [(source: ObjectReference, destination: ObjectReference)] = []
         while let pair = try cursor.next() { pairs.append(pair) }
@@ -125,17 +112,11 @@ private struct PlainAssociations {
             if random.chance(1500) { try check(table, model, &random, "seed \(seed), pair \(number)") }
             if random.chance(4000) { try checkWhole(table, model, "seed \(seed), pair \(number)") }
         }
-        #expect(table.isMonotonic == [0, 1, 2, 8].contains(kind))
+        #expect((table.countOfDestinations != nil) == [0, 1, 2, 8].contains(kind))
         #expect(table.layout.isWide == (kind == 5))
         try check(table, model, &random, "seed \(seed), at the end")
         try checkWhole(table, model, "seed \(seed), at the end")
         if memory == 0 && kind > 2 && kind != 8 { #expect(fixture.directory.bytesWritten > 0) }
-        table.removeAll()
-        #expect(try table.count() == 0)
-        #expect(try table.pairs().next() == nil)
-        #expect(try fixture.files().isEmpty)
-        try table.add(source: ObjectReference(entity: 1, key: 1), destination: ObjectReference(entity: 1, key: 9))
-        #expect(try table.count() == 1 && table.isMonotonic)
     }
 
     @Test("A cursor shows the pairs of when it was made, while others are added")
@@ -149,7 +130,7 @@ private struct PlainAssociations {
         for number in 0..<60_000 {
             try table.add(source: reference((number * 7919) % 5003), destination: reference(100_000 + number))
         }
-        #expect(!table.isMonotonic)
+        #expect(table.countOfDestinations == nil)
         for number in 0..<5000 {
             let next = try order.next()
             #expect(next?.destination == reference(number + 3) && next?.firstSource == reference(number))
@@ -177,8 +158,9 @@ private struct PlainAssociations {
                     for number in stride(from: 0, to: 60_000, by: 300) {
                         do {
                             let source = ObjectReference(entity: 1, key: Int64(number))
-                            let key = try table.firstDestination(of: source)?.key
-                            #expect(key == Int64(number * 3))
+                            var found: [ObjectReference] = []
+                            try table.destinations(of: source, into: &found)
+                            #expect(found.map(\.key) == [Int64(number * 3)])
                         } catch let error as MigrationError {
                             #expect(error.code == "spill.damaged" && error.context.path == path)
                         }
@@ -219,8 +201,7 @@ private struct PlainAssociations {
             }
             source += 1
             destination += Int64(keys.count)
-            #expect(try together.count() == single.count(), "seed \(seed)")
-            #expect(together.isMonotonic == single.isMonotonic, "seed \(seed)")
+            #expect(together.countOfDestinations == single.countOfDestinations, "seed \(seed)")
         }
         let (found, expected) = (
             try together.destinationsInOrderOfFirstAssociation(), try single.destinationsInOrderOfFirstAssociation()

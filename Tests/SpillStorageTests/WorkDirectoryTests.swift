@@ -14,7 +14,6 @@ import Testing
         #expect(mode == 0o700)
         let file = try SpillFile(directory: directory, named: "a")
         try [1, 2, 3].withUnsafeBytes { try file.append($0) }
-        try file.synchronize()
         #expect(directory.bytesWritten == 24)
         #expect(directory.bytesHeld == 24)
         try directory.remove()

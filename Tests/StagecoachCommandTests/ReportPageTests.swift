@@ -13,9 +13,12 @@ struct ReportPageTests {
 
     private func account(_ outcome: RunAccount.Outcome) -> RunAccount {
         RunAccount(
-            outcome: outcome, source: hostile, destination: hostile, sourceVersion: hostile,
-            destinationVersion: hostile, mapping: hostile, command: ["stagecoach", hostile], folder: hostile,
-            started: Date(timeIntervalSinceReferenceDate: 0))
+            outcome: outcome, source: hostile, destination: hostile, names: names, command: ["stagecoach", hostile],
+            folder: hostile, started: Date(timeIntervalSinceReferenceDate: 0))
+    }
+
+    private var names: MigrationNames {
+        MigrationNames(sourceVersion: hostile, destinationVersion: hostile, mapping: hostile)
     }
 
     /// A run of a store in which every name is hostile, and everything that may be told is there to tell.
@@ -52,7 +55,7 @@ struct ReportPageTests {
                 processorSeconds: 11,
                 peakMemory: 60 << 20, memoryLimit: 64 << 20, spilledBytes: 5 << 20, destinationBytes: 7 << 20,
                 isDryRun: false, notes: [hostile]),
-            sourceVersion: hostile, destinationVersion: hostile, mapping: hostile)
+            names: names)
         account.plans = [
             MigrationPlan(
                 inputs: .init(

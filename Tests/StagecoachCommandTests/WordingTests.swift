@@ -78,8 +78,7 @@ struct WordingTests {
             let report = try JSONDecoder().decode(CheckReport.self, from: Data(text.utf8))
             return CheckWording.verdict(
                 CheckOutline(
-                    report: report, fails: true, rejects: rejects, maximumRejects: 1, sourceVersion: nil,
-                    destinationVersion: nil, mapping: nil))
+                    report: report, fails: true, rejects: rejects, maximumRejects: 1, names: .init()))
         }
         #expect(try verdict(rejects: false) == "A migration would fail: rules are broken 3 times")
         let many = try verdict(rejects: true)

@@ -185,12 +185,13 @@ struct ConcurrentPolicyTests {
         fixture.mapping.entityMappingsByName["Persons"]?.entityMigrationPolicyClassName = "P"
     }
 
-    private func run(_ isConcurrent: Bool, _ change: (MigrationManager) -> Void = { _ in }) -> PolicyEnding {
+    private func run(
+        _ isConcurrent: Bool, threads: Int = 2, _ change: (MigrationManager) -> Void = { _ in }
+    ) -> PolicyEnding {
         let manager = fixture.manager()
         manager.policies.register("P") { isConcurrent ? ConcurrentPolicy() : IsolatedPolicy() }
-        manager.options.worksAhead = true
         change(manager)
-        return PolicyEnding(of: fixture, by: manager)
+        return RunConditions.$current.withValue(.calling(threads: threads)) { PolicyEnding(of: fixture, by: manager) }
     }
 
     private func differences(_ change: (MigrationManager) -> Void = { _ in }) throws -> [String] {
@@ -227,7 +228,7 @@ struct ConcurrentPolicyTests {
         reset()
         _ = run(false)
         #expect(Self.ahead.withLock { $0 } == 0)
-        _ = run(true) { $0.options.worksAhead = false }
+        _ = run(true, threads: 1)
         #expect(Self.ahead.withLock { $0 } == 0)
         _ = run(true)
         #expect(Self.ahead.withLock { $0 } > 0)
@@ -295,16 +296,15 @@ struct ConcurrentPolicyTests {
             attempts += 1
             let manager = fixture.manager()
             manager.policies.register("P") { ConcurrentPolicy() }
-            manager.options.worksAhead = true
             manager.options.batchSize = 60
-            manager.options.checkpointInterval = .zero
-            manager.options.journalFailure = 1 + generator.below(4 + attempts)
+            var conditions = RunConditions.savingOften(failingAfter: 1 + generator.below(4 + attempts))
+            (conditions.processorCount, conditions.leastConcurrentCall) = (2, .zero)
             do {
-                let report = try Migration(
+                let migration = Migration(
                     from: fixture.sourcePath, model: fixture.source, mapping: fixture.mapping,
                     to: fixture.destinationURL.path, model: fixture.destination, options: manager.options,
-                    manager: manager
-                ).run()
+                    manager: manager)
+                let report = try RunConditions.$current.withValue(conditions) { try migration.run() }
                 ending.report = report
                 ending.store = try ReferenceStore.read(path: fixture.destinationURL.path, model: fixture.destination)
             } catch let error as MigrationError where error.code == "journal.io" {

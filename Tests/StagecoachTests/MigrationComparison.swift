@@ -35,8 +35,6 @@ struct MigrationComparison {
             var options = MigrationOptions()
             options.memoryRoom = room << 20
             options.batchSize = batchSize
-            // Small batches go with relationships that leave memory early.
-            if let batchSize { options.heldMembers = batchSize }
             options.passes = passes
             options.passNames = passNames
             options.keys = keys

@@ -146,20 +146,19 @@ struct PolicyStateTests {
         Self.calls.withLock { $0 = [] }
         var options = MigrationOptions()
         options.batchSize = 4
-        options.checkpointInterval = .zero
         var resume: MigrationPlan.Model?
         for failure in [first, nil] as [Int?] {
             let manager = MigrationManager(sourceModel: model, destinationModel: model)
             manager.policies = PolicyRegistry()
             manager.policies.register("Policy", policy)
-            options.journalFailure = failure
             Self.calls.withLock { $0.append([]) }
             let migration = Migration(
                 from: path, model: model, mapping: mapping, to: folder.file("new.sqlite"), model: model,
                 options: options, manager: manager)
             if resume == nil { resume = try migration.plan().models[0] }
             do {
-                _ = try migration.run()
+                let conditions = RunConditions.savingOften(failingAfter: failure)
+                _ = try RunConditions.$current.withValue(conditions) { try migration.run() }
             } catch let error as MigrationError where error.code == "journal.io" {
                 continue
             }

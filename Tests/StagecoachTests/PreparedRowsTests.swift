@@ -229,14 +229,13 @@ struct PreparedRowsTests {
             attempts += 1
             let manager = manager()
             manager.options.batchSize = [40, 150, 700][generator.below(3)]
-            manager.options.checkpointInterval = .zero
-            manager.options.journalFailure = 1 + generator.below(4 + attempts)
+            let conditions = RunConditions.savingOften(failingAfter: 1 + generator.below(4 + attempts))
             do {
-                try Migration(
+                let migration = Migration(
                     from: fixture.sourcePath, model: fixture.source, mapping: fixture.mapping,
                     to: fixture.destinationURL.path, model: fixture.destination, options: manager.options,
-                    manager: manager
-                ).run()
+                    manager: manager)
+                try RunConditions.$current.withValue(conditions) { try migration.run() }
                 break
             } catch let error as MigrationError where error.code == "journal.io" {
                 continue

@@ -26,18 +26,17 @@ import Testing
         let mapping = try MappingModel.inferred(from: old, to: new)
         // The number of records depends on how fast the disk is: only the first run's first state is certain.
         func expected(failure: Int?) throws -> Int {
-            var options = MigrationOptions()
-            options.checkpointInterval = .zero
-            options.journalFailure = failure
             let trace = RunTrace()
             let progress = ProgressCounter(trace: trace)
             let migration = Migration(
-                from: path, model: old, mapping: mapping, to: folder.file("new.sqlite"), model: new, options: options,
+                from: path, model: old, mapping: mapping, to: folder.file("new.sqlite"), model: new,
                 progress: progress)
+            let conditions = RunConditions.savingOften(failingAfter: failure)
+            let run = { _ = try RunConditions.$current.withValue(conditions) { try migration.run() } }
             if failure == nil {
-                try migration.run()
+                try run()
             } else {
-                let error = #expect(throws: MigrationError.self) { try migration.run() }
+                let error = #expect(throws: MigrationError.self) { try run() }
                 #expect(error?.code == "journal.io")
             }
             #expect((progress.resumedAt > 0) == (failure == nil))

@@ -17,15 +17,13 @@ struct KilledRun {
     init(
         _ generator: inout SeededGenerator, _ options: MigrationOptions, _ make: (MigrationOptions) throws -> Migration
     ) throws {
-        var options = options
-        options.checkpointInterval = .zero
         var attempts = 0
         while true {
             attempts += 1
             // Later ones get further, so that there is an end.
-            options.journalFailure = 1 + generator.below(6 + attempts)
+            let conditions = RunConditions.savingOften(failingAfter: 1 + generator.below(6 + attempts))
             do {
-                report = try make(options).run()
+                report = try RunConditions.$current.withValue(conditions) { try make(options).run() }
                 break
             } catch let error as MigrationError where error.code == "journal.io" {
                 continue

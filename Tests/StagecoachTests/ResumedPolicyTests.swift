@@ -94,7 +94,6 @@ struct ResumedPolicyTests {
             let shared = Unchecked(course)
             let destination = folder.file("out-\(UUID().uuidString).sqlite")
             var options = variant.options
-            options.checkpointInterval = .zero
             if rejects {
                 options.onInvalid = .reject
                 options.rejectFile = destination + ".rejects"
@@ -115,12 +114,13 @@ struct ResumedPolicyTests {
                     }
                     course.begin()
                     // Later attempts get further, so that there is an end.
-                    options.journalFailure = 1 + generator.below(6 + course.attempts)
+                    let conditions = RunConditions.savingOften(
+                        failingAfter: 1 + generator.below(6 + course.attempts))
                     do {
-                        report = try Migration(
+                        let attempt = Migration(
                             from: path, model: migration.source, mapping: mapping, to: destination,
-                            model: migration.destination, options: options, manager: manager
-                        ).run()
+                            model: migration.destination, options: options, manager: manager)
+                        report = try RunConditions.$current.withValue(conditions) { try attempt.run() }
                     } catch let error as MigrationError where error.code == "journal.io" {
                         continue
                     }

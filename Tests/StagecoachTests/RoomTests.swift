@@ -106,7 +106,10 @@ struct RoomTests {
         #expect(
             pair.foreignExtensions.map(\.description) == ["Down/Lower.swift in room Down extends Upper of room Up"])
         let mentioned = SourceRooms(
-            ["Down/Lower.swift": "/* Upper */ struct Lower { let text = \"Upper\" } // Upper", "Up/Upper.swift": upper],
+            [
+                "Down/Lower.swift": "/* Upper */ struct Lower { let text = \"Upper\" } // Upper",
+                "Up/Upper.swift": upper,
+            ],
             order: ["Down", "Up"])
         #expect(mentioned.upwardUses.isEmpty)
         #expect(SourceRooms(["Attic/A.swift": ""], order: ["Down"]).unknownRooms == ["Attic"])

@@ -81,8 +81,6 @@ final class HugeColumn: HugeValueSource {
     }
 
     private func failure(_ code: Int32, key: Int64) -> MigrationError {
-        let error = SQLiteFailure.error(
-            store.connection.handle, code: code, doing: "Reading \(layout.tables[table].name)", path: store.path)
-        return SourceStore.blamingData(error).inside(store.context(table, key, layout))
+        store.failure(code, reading: layout.tables[table].name).inside(store.context(table, key, layout))
     }
 }

@@ -50,9 +50,7 @@ extension SourceStore {
                     if code & 0xff == SQLITE_TOOBIG {
                         throw tooLarge(table: table, after: asked, columns: columns, layout: layout)
                     }
-                    throw SourceStore.blamingData(
-                        SQLiteFailure.error(
-                            connection.handle, code: code, doing: "Reading \(layout.tables[table].name)", path: path))
+                    throw failure(code, reading: layout.tables[table].name)
                 }
                 if batch.isFull {
                     statement.reset()
@@ -64,10 +62,7 @@ extension SourceStore {
                 where !batch.read(handle, column: Int32(slot) + 1, row: row, slot: slot) {
                     batch.removeLastRow()
                     statement.reset()
-                    throw SourceStore.blamingData(
-                        SQLiteFailure.error(
-                            connection.handle, code: SQLITE_NOMEM, doing: "Reading \(layout.tables[table].name)",
-                            path: path))
+                    throw failure(SQLITE_NOMEM, reading: layout.tables[table].name)
                 }
                 asked = key
             }

@@ -48,7 +48,7 @@ package final class LinkReader: RowReader {
     private var last: (Int64, Int64)?
 
     init(store: SourceStore, statement: Statement, side: Int, table: String) {
-        way = .statement(RowSteps(store: store, statement: statement, doing: "Reading \(table)"), side: side)
+        way = .statement(RowSteps(store: store, statement: statement, reading: table), side: side)
         self.table = table
     }
 

@@ -30,14 +30,21 @@ extension SourceStore {
     package func members(
         table: Int, column: Int, owner: Int64, orderColumn: Int?, in layout: StoreLayout
     ) throws(MigrationError) -> MemberCursor {
+        try members(table: table, column: column, owners: owner...owner, orderColumn: orderColumn, in: layout)
+    }
+
+    /// Returns the members of all owners in a range of keys.
+    ///
+    /// Ascending by owner, then in the order of ``members(table:column:owner:orderColumn:in:)``.
+    /// - Complexity: O(members) if the column has an index; otherwise a scan of the table and a sort, which may spill.
+    package func members(
+        table: Int, column: Int, owners: ClosedRange<Int64>, orderColumn: Int?, in layout: StoreLayout
+    ) throws(MigrationError) -> MemberCursor {
         let source = layout.tables[table]
         let entity = source.columns[EntityTable.entityColumn].quoted
-        let place = orderColumn.map { "t.\(source.columns[$0].quoted)" }
-        let order = place.map { "\($0), " } ?? ""
-        let sql =
-            "SELECT t.\"Z_PK\", t.\(entity), \(place ?? "NULL") FROM \(source.name.quoted) AS t "
-            + "WHERE t.\(source.columns[column].quoted) = ?1 ORDER BY \(order)t.\"Z_PK\""
-        return try cursor(sql, owner)
+        return try cursor(
+            key: "t.\"Z_PK\"", entity: "t.\(entity)", order: orderColumn.map { "t.\(source.columns[$0].quoted)" },
+            from: "\(source.name.quoted) AS t", owner: "t.\(source.columns[column].quoted)", owners)
     }
 
     /// Returns the members that a join table links to an object, ascending by order, if there is one, then by key.
@@ -49,44 +56,64 @@ extension SourceStore {
     package func joined(
         joinTable: Int, side: Int, key: Int64, in layout: StoreLayout
     ) throws(MigrationError) -> MemberCursor {
+        try joined(joinTable: joinTable, side: side, owners: key...key, in: layout)
+    }
+
+    /// Returns the members that a join table links to all objects in a range of keys.
+    ///
+    /// Ascending by object, then in the order of ``joined(joinTable:side:key:in:)``.
+    package func joined(
+        joinTable: Int, side: Int, owners: ClosedRange<Int64>, in layout: StoreLayout
+    ) throws(MigrationError) -> MemberCursor {
         precondition(side == 0 || side == 1)
         let join = layout.joinTables[joinTable]
         let other = join.sides[1 - side]
         let entity = layout.schema.joinTables[joinTable].sides[1 - side].relationship.entity
         let members = layout.tables[layout.schema.tableByEntity[entity]]
-        let place = other.orderColumn.map { "j.\($0.quoted)" }
-        let order = place.map { "\($0), " } ?? ""
-        let sql =
-            "SELECT j.\(other.column.quoted), m.\(members.columns[EntityTable.entityColumn].quoted), \(place ?? "NULL") "
-            + "FROM \(join.name.quoted) AS j LEFT JOIN \(members.name.quoted) AS m "
-            + "ON m.\"Z_PK\" = j.\(other.column.quoted) WHERE j.\(join.sides[side].column.quoted) = ?1 "
-            + "ORDER BY \(order)j.\(other.column.quoted)"
-        return try cursor(sql, key)
+        let key = "j.\(other.column.quoted)"
+        return try cursor(
+            key: key, entity: "m.\(members.columns[EntityTable.entityColumn].quoted)",
+            order: other.orderColumn.map { "j.\($0.quoted)" },
+            from: "\(join.name.quoted) AS j LEFT JOIN \(members.name.quoted) AS m ON m.\"Z_PK\" = \(key)",
+            owner: "j.\(join.sides[side].column.quoted)", owners)
     }
 
-    private func cursor(_ sql: String, _ key: Int64) throws(MigrationError) -> MemberCursor {
+    private func cursor(
+        key: String, entity: String, order: String?, from tables: String, owner: String, _ owners: ClosedRange<Int64>
+    ) throws(MigrationError) -> MemberCursor {
+        // One owner's members need no sort along an index of the owners.
+        let isOne = owners.lowerBound == owners.upperBound
+        let sql =
+            "SELECT \(key), \(entity), \(order ?? "NULL"), \(owner) FROM \(tables) WHERE "
+            + "\(owner) \(isOne ? "= ?1" : "BETWEEN ?1 AND ?2") ORDER BY \(owner), \(order.map { "\($0), " } ?? "")\(key)"
         let statement = try blamingData { () throws(MigrationError) in try pool.take(sql) }
-        statement.bind(key, at: 1)
+        statement.bind(owners.lowerBound, at: 1)
+        if !isOne { statement.bind(owners.upperBound, at: 2) }
         return MemberCursor(store: self, statement: statement, sql: sql)
     }
 }
 
-/// A cursor over the members of one object's to-many relationship. On release it returns its statement to the store's pool.
+/// A cursor over the members of to-many relationships, owner by owner. On release it returns its statement to the store's pool.
 package final class MemberCursor {
     private var steps: RowSteps
     private let sql: String
 
     init(store: SourceStore, statement: Statement, sql: String) {
-        steps = RowSteps(store: store, statement: statement, doing: "Reading the members of a relationship")
+        steps = RowSteps(store: store, statement: statement, reading: "the members of a relationship")
         self.sql = sql
     }
 
     deinit { steps.store.pool.give(steps.statement, sql: sql) }
 
     /// Returns the next member; nil at the end. Rows without a key are skipped.
-    package func next() throws(MigrationError) -> Member? {
+    package func next() throws(MigrationError) -> Member? { try nextOfOwner()?.member }
+
+    /// Returns the next member with its owner; nil at the end. Rows without a key are skipped.
+    package func nextOfOwner() throws(MigrationError) -> (owner: Int64, member: Member)? {
+        let handle = steps.statement.handle
         while try steps.next() {
-            if let member = Member(row: steps.statement.handle) { return member }
+            guard sqlite3_column_type(handle, 3) == SQLITE_INTEGER, let member = Member(row: handle) else { continue }
+            return (sqlite3_column_int64(handle, 3), member)
         }
         return nil
     }

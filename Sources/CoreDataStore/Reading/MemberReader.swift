@@ -39,13 +39,11 @@ package final class MemberReader {
     /// The greatest number of owners in one query.
     package static let keysAtOnce = 256
 
-    private let store: SourceStore
-    private let statement: Statement
+    private var steps: RowSteps
     private let selection: MemberSelection
     private let layout: StoreLayout
     /// True if the statement is at a row that no batch has taken.
     private var hasRow = false
-    private var isFinished = false
     private var last: (owner: Int64, member: Int64)?
     private var lastValue = Cell.null
     private var lastBytes: [UInt8] = []
@@ -53,11 +51,10 @@ package final class MemberReader {
     fileprivate init(
         store: SourceStore, selection: MemberSelection, owners: MemberQuery.Owners, layout: StoreLayout
     ) throws(MigrationError) {
-        self.store = store
         self.selection = selection
         self.layout = layout
         let query = try MemberQuery(selection, layout: layout)
-        statement = try store.blamingData { () throws(MigrationError) in
+        let statement = try store.blamingData { () throws(MigrationError) in
             var lacksIndex = false
             for (table, column) in query.searched where try !store.hasIndex(table, on: column) { lacksIndex = true }
             // Without an index every member would need a scan of the next table, so SQLite makes one in a temporary file.
@@ -65,12 +62,15 @@ package final class MemberReader {
             defer { if lacksIndex { try? store.connection.execute("PRAGMA automatic_index=0") } }
             return try store.connection.prepare(query.sql(owners))
         }
+        steps = RowSteps(store: store, statement: statement, reading: "the members of a relationship")
     }
 
     /// Starts again from the first owner.
     package func restart() {
-        statement.reset()
-        forget()
+        steps.restart()
+        hasRow = false
+        last = nil
+        lastValue = .null
     }
 
     /// Starts the query for the members of some owners.
@@ -78,19 +78,11 @@ package final class MemberReader {
     /// - Precondition: 1 to ``keysAtOnce`` keys, and a reader made by ``SourceStore/membersByKey(_:in:)``.
     package func ask(for keys: ArraySlice<Int64>) {
         precondition(!keys.isEmpty && keys.count <= MemberReader.keysAtOnce)
-        statement.reset()
+        restart()
         for index in 0..<MemberReader.keysAtOnce {
             let position = min(keys.startIndex + index, keys.endIndex - 1)
-            statement.bind(keys[position], at: Int32(index + 1))
+            steps.statement.bind(keys[position], at: Int32(index + 1))
         }
-        forget()
-    }
-
-    private func forget() {
-        hasRow = false
-        isFinished = false
-        last = nil
-        lastValue = .null
     }
 
     /// Clears the batch and fills it with members of the owners from one key through another. Rows of earlier owners are
@@ -104,17 +96,21 @@ package final class MemberReader {
     ) throws(MigrationError) -> Bool {
         batch.removeAll()
         precondition(batch.slots == selection.columns.count)
-        while !isFinished, !batch.isFull {
+        let (store, handle, selection, layout) = (steps.store, steps.statement.handle, selection, layout)
+        func tooLarge() -> MigrationError {
+            store.tooLarge(table: selection.path.table, after: nil, columns: selection.columns, layout: layout)
+        }
+        while !steps.isFinished, !batch.isFull {
             if !hasRow {
-                guard try step() else { break }
-                hasRow = true
+                hasRow = try steps.next(tooLarge: tooLarge)
+                if !hasRow { break }
             }
             // Only an integer can be a key; Core Data writes no other values.
-            guard sqlite3_column_type(statement.handle, 0) == SQLITE_INTEGER else {
+            guard sqlite3_column_type(handle, 0) == SQLITE_INTEGER else {
                 hasRow = false
                 continue
             }
-            let owner = sqlite3_column_int64(statement.handle, 0)
+            let owner = sqlite3_column_int64(handle, 0)
             if owner > end { break }
             hasRow = false
             if owner >= first { try append(owner, to: &batch) }
@@ -122,25 +118,8 @@ package final class MemberReader {
         return !batch.isEmpty
     }
 
-    private func step() throws(MigrationError) -> Bool {
-        let code = sqlite3_step(statement.handle)
-        if code == SQLITE_ROW { return true }
-        isFinished = true
-        if code == SQLITE_DONE {
-            statement.reset()
-            return false
-        }
-        if code & 0xff == SQLITE_TOOBIG {
-            throw store.tooLarge(
-                table: selection.path.table, after: nil, columns: selection.columns, layout: layout)
-        }
-        throw SourceStore.blamingData(
-            SQLiteFailure.error(
-                store.connection.handle, code: code, doing: "Reading the members of a relationship", path: store.path))
-    }
-
     private func append(_ owner: Int64, to batch: inout RowBatch) throws(MigrationError) {
-        let handle = statement.handle
+        let handle = steps.statement.handle
         let member = sqlite3_column_int64(handle, 1)
         if selection.distinctColumn == nil, let last, last == (owner, member) { return }
         let row = batch.appendRow(key: member)
@@ -148,7 +127,7 @@ package final class MemberReader {
         where !batch.read(handle, column: Int32(truncatingIfNeeded: slot) + 2, row: row, slot: slot) {
             throw MigrationError(
                 "store.io", .io, "SQLite has no memory for a value",
-                context: store.context(selection.path.table, member, layout))
+                context: steps.store.context(selection.path.table, member, layout))
         }
         batch[row, selection.ownerSlot] = .integer(owner)
         if let column = selection.distinctColumn,

@@ -63,7 +63,7 @@ package final class OwnerReader: RowReader {
     private var lastOwner: Int64?
 
     init(store: SourceStore, statement: Statement, table: String) {
-        steps = RowSteps(store: store, statement: statement, doing: "Reading the members in \(table)")
+        steps = RowSteps(store: store, statement: statement, reading: "the members in \(table)")
         self.table = table
     }
 

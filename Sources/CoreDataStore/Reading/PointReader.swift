@@ -89,9 +89,6 @@ package final class PointReader {
             let before = key == .min ? nil : key - 1
             return store.tooLarge(table: table, after: before, columns: columns, layout: layout)
         }
-        return SourceStore.blamingData(
-            SQLiteFailure.error(
-                store.connection.handle, code: code, doing: "Reading \(layout.tables[table].name)", path: store.path)
-        ).inside(store.context(table, key, layout))
+        return store.failure(code, reading: layout.tables[table].name).inside(store.context(table, key, layout))
     }
 }

@@ -5,22 +5,29 @@ import Diagnostics
 struct RowSteps {
     let store: SourceStore
     let statement: Statement
-    /// The action in errors, such as "Reading ZBOOK".
-    let doing: String
+    /// The subject in errors, such as "ZBOOK".
+    let subject: String
     private(set) var isFinished = false
 
-    init(store: SourceStore, statement: Statement, doing: String) {
+    init(store: SourceStore, statement: Statement, reading subject: String) {
         self.store = store
         self.statement = statement
-        self.doing = doing
+        self.subject = subject
+    }
+
+    /// Starts again from the first row.
+    mutating func restart() {
+        statement.reset()
+        isFinished = false
     }
 
     /// Advances to the next row. At the end the statement is reset, because an idle statement holds no page.
     ///
+    /// - Parameter tooLarge: makes the error for a value above the limit.
     /// - Returns: false at the end, and on every later call.
     /// - Throws: `store.damaged`, `store.io`. The pass then ends too.
     @inline(__always)
-    mutating func next() throws(MigrationError) -> Bool {
+    mutating func next(tooLarge: () -> MigrationError? = { nil }) throws(MigrationError) -> Bool {
         if isFinished { return false }
         let code = sqlite3_step(statement.handle)
         if code == SQLITE_ROW { return true }
@@ -29,8 +36,8 @@ struct RowSteps {
             statement.reset()
             return false
         }
-        throw SourceStore.blamingData(
-            SQLiteFailure.error(store.connection.handle, code: code, doing: doing, path: store.path))
+        if code & 0xff == SQLITE_TOOBIG, let error = tooLarge() { throw error }
+        throw store.failure(code, reading: subject)
     }
 
     /// Ends the pass early, because the rows are not as they should be.

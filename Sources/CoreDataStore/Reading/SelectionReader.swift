@@ -132,10 +132,7 @@ final class SelectionReader: RowReader {
         if code & 0xff == SQLITE_TOOBIG {
             return store.tooLarge(table: selection.table, after: lastKey, columns: selection.columns, layout: layout)
         }
-        let error = SQLiteFailure.error(
-            store.connection.handle, code: code, doing: "Reading \(layout.tables[selection.table].name)",
-            path: store.path)
-        return SourceStore.blamingData(error)
+        return store.failure(code, reading: layout.tables[selection.table].name)
             .inside(.init(entity: layout.schema.model.entity(at: layout.schema.tables[selection.table].root).name))
     }
 }

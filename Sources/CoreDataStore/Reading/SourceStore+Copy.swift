@@ -1,5 +1,4 @@
 import CSQLite
-import Diagnostics
 
 extension SourceStore {
     /// Copies the state of the snapshot to a new file that needs no `-wal`. The store, its `-wal` and `-shm` are only read.

@@ -35,7 +35,7 @@ package final class SourceStore {
     var pages: SourcePages?
     let connection: Connection
     /// True if the file's text is UTF-8.
-    let isUTF8: Bool
+    package let isUTF8: Bool
     let pool: StatementPool
     /// The columns whose values are counted, by table.
     var countedColumns: [Int: Set<Int>] = [:]
@@ -237,6 +237,12 @@ package final class SourceStore {
         copy.code = "store.damaged"
         copy.category = .data
         return copy
+    }
+
+    /// Returns the error of a failed read, attributed to the data.
+    func failure(_ code: Int32, reading subject: String) -> MigrationError {
+        Self.blamingData(
+            SQLiteFailure.error(connection.handle, code: code, doing: "Reading \(subject)", path: path))
     }
 
     /// Runs a body and attributes its SQL errors to the data.

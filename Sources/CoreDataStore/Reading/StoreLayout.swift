@@ -1,6 +1,3 @@
-import Diagnostics
-import ManagedModel
-
 /// A model's schema as found in one file: the actual table and column names, and the entity numbers of its rows.
 ///
 /// Indices are those of the schema: of a table in ``StoreSchema/tables``, of a column in its columns, of a join table, of an

@@ -1,5 +1,4 @@
 import Archives
-import Diagnostics
 
 /// The content of a store's Z_METADATA.
 package struct StoreMetadata: Sendable, Equatable {

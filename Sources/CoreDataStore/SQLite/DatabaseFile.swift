@@ -118,12 +118,6 @@ package struct DatabaseFile: Sendable {
         }
     }
 
-    /// The number of free pages, from the header.
-    package var freePageCount: Int64 { Int64(DatabaseFile.bigEndian(header, 36)) }
-
-    /// True if text is stored as UTF-8; false for UTF-16.
-    package var isUTF8: Bool { DatabaseFile.bigEndian(header, 56) <= 1 }
-
     static let magic = Array("SQLite format 3\0".utf8)
 
     static func bigEndian(_ bytes: [UInt8], _ offset: Int) -> UInt32 {

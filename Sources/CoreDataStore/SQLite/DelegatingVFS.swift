@@ -1,4 +1,6 @@
 import CSQLite
+import Glibc
+import Synchronization
 
 /// SQLite's default VFS, and a table of functions that delegates to it: the base of Stagecoach's own VFSs.
 enum DelegatingVFS {
@@ -73,5 +75,47 @@ enum DelegatingVFS {
             return now(standard, time)
         }
         return vfs
+    }
+}
+
+/// A VFS of Stagecoach, registered with SQLite until ``close()``. It must outlive its connections.
+package class RegisteredVFS: @unchecked Sendable {
+    private static let nextNumber = Atomic<Int>(1)
+
+    /// The name for opening a connection.
+    package let name: String
+    // Set once in the initialiser and read by SQLite; immutable afterwards.
+    private let vfs: UnsafeMutablePointer<sqlite3_vfs>
+    private let nameBytes: UnsafeMutablePointer<CChar>
+    private let isRegistered = Atomic(true)
+
+    /// Registers a table of functions, which find their VFS with ``of(_:)``.
+    init(name: String, _ table: sqlite3_vfs) {
+        self.name = name
+        nameBytes = strdup(name)
+        vfs = .allocate(capacity: 1)
+        vfs.initialize(to: table)
+        vfs.pointee.zName = UnsafePointer(nameBytes)
+        vfs.pointee.pAppData = Unmanaged.passUnretained(self).toOpaque()
+        sqlite3_vfs_register(vfs, 0)
+    }
+
+    deinit {
+        close()
+        vfs.deallocate()
+        free(nameBytes)
+    }
+
+    /// Unregisters the VFS. No connection may use it any more.
+    package func close() {
+        if isRegistered.exchange(false, ordering: .relaxed) { sqlite3_vfs_unregister(vfs) }
+    }
+
+    /// Returns a name that no other VFS has.
+    static func freshName(_ prefix: String) -> String { "\(prefix)-\(nextNumber.add(1, ordering: .relaxed).oldValue)" }
+
+    /// Returns the object of a table that SQLite calls.
+    static func of(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> Self? {
+        vfs?.pointee.pAppData.flatMap { Unmanaged<RegisteredVFS>.fromOpaque($0).takeUnretainedValue() as? Self }
     }
 }

@@ -2,7 +2,6 @@ import CSQLite
 import DatabasePages
 import Diagnostics
 import Glibc
-import Synchronization
 
 /// The VFS through which every byte of a source is read. The main file and `-wal` are opened read-only, every write fails, the
 /// wal-index is in heap memory, and nothing is created, changed or touched beside the store.
@@ -13,40 +12,27 @@ import Synchronization
 ///
 /// One instance is registered under ``fixedName``, and keeps SQLite's temporary data in memory. An instance with a directory
 /// for temporary files has a name of its own and is unregistered by ``close()``.
-package final class SourceVFS: @unchecked Sendable {
+package final class SourceVFS: RegisteredVFS, @unchecked Sendable {
     /// The name of the instance without temporary files.
     package static let fixedName = "stagecoach-source"
 
     /// The instance without temporary files. It is registered at first use and never closed.
     package static let standard = SourceVFS(name: fixedName, temporaryDirectory: nil)
 
-    private static let nextNumber = Atomic<Int>(1)
-
-    /// The name for opening a connection.
-    package let name: String
     /// The directory for SQLite's sorts that spill; nil for none.
     package let temporaryDirectory: String?
     /// The number of bytes written to temporary files.
     package let written = WriteCounter()
-    // Set once in the initialiser and read by SQLite; immutable afterwards.
-    private let vfs: UnsafeMutablePointer<sqlite3_vfs>
-    private let nameBytes: UnsafeMutablePointer<CChar>
-    private let isRegistered: Atomic<Bool>
 
     /// Makes a VFS with its temporary files in a directory. They are unlinked at once.
     package convenience init(temporaryDirectory: String) {
-        let number = SourceVFS.nextNumber.add(1, ordering: .relaxed).newValue
-        self.init(name: "\(SourceVFS.fixedName)-\(number)", temporaryDirectory: temporaryDirectory)
+        self.init(name: Self.freshName(Self.fixedName), temporaryDirectory: temporaryDirectory)
     }
 
     private init(name: String, temporaryDirectory: String?) {
-        self.name = name
         self.temporaryDirectory = temporaryDirectory
-        nameBytes = strdup(name)
-        vfs = .allocate(capacity: 1)
         var table = DelegatingVFS.make()
         table.szOsFile = Int32(max(SourceFile.structureSize, TemporaryFile.structureSize))
-        table.zName = UnsafePointer(nameBytes)
         table.xOpen = { vfs, name, file, flags, outFlags in
             guard let this = SourceVFS.of(vfs), let file else { return SQLITE_CANTOPEN }
             file.pointee.pMethods = nil
@@ -59,25 +45,7 @@ package final class SourceVFS: @unchecked Sendable {
             result.pointee = exists ? 1 : 0
             return SQLITE_OK
         }
-        vfs.initialize(to: table)
-        isRegistered = Atomic(true)
-        vfs.pointee.pAppData = Unmanaged.passUnretained(self).toOpaque()
-        sqlite3_vfs_register(vfs, 0)
-    }
-
-    deinit {
-        close()
-        vfs.deallocate()
-        free(nameBytes)
-    }
-
-    /// Unregisters the VFS. No connection may use it any more.
-    package func close() {
-        if isRegistered.exchange(false, ordering: .relaxed) { sqlite3_vfs_unregister(vfs) }
-    }
-
-    private static func of(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> SourceVFS? {
-        vfs?.pointee.pAppData.map { Unmanaged<SourceVFS>.fromOpaque($0).takeUnretainedValue() }
+        super.init(name: name, table)
     }
 
     private func open(

@@ -9,11 +9,7 @@ import Synchronization
 ///
 /// There is one instance for each directory, and it must outlive its connections. Named files are those of the default VFS,
 /// with the usual locks, shared memory and syncs.
-package final class WorkVFS: @unchecked Sendable {
-    private static let nextNumber = Atomic<Int>(1)
-
-    /// The name for opening a connection.
-    package let name: String
+package final class WorkVFS: RegisteredVFS, @unchecked Sendable {
     package let temporaryDirectory: String
     /// The number of bytes written to database, -wal and journal files.
     package let written = WriteCounter()
@@ -21,27 +17,17 @@ package final class WorkVFS: @unchecked Sendable {
     package let spilled = WriteCounter()
     /// The checksums of the databases that are open for writing.
     private let sums = OpenSums()
-    // Set once in the initialiser and read by SQLite; immutable afterwards.
-    private let vfs: UnsafeMutablePointer<sqlite3_vfs>
-    private let nameBytes: UnsafeMutablePointer<CChar>
-    private let isRegistered: Atomic<Bool>
 
     /// Registers the VFS.
     ///
     /// - Parameter temporaryDirectory: an existing directory.
     package init(temporaryDirectory: String) {
-        let number = WorkVFS.nextNumber.add(1, ordering: .relaxed).newValue
-        name = "stagecoach-work-\(number)"
         self.temporaryDirectory = temporaryDirectory
-        nameBytes = strdup(name)
-        vfs = .allocate(capacity: 1)
         var table = DelegatingVFS.make()
-        table.zName = UnsafePointer(nameBytes)
         table.szOsFile = Int32(
             max(DelegatingVFS.standardFileSize + MemoryLayout<CountedFile>.stride, TemporaryFile.structureSize))
         table.xOpen = { vfs, name, file, flags, outFlags in
-            guard let data = vfs?.pointee.pAppData, let file else { return SQLITE_CANTOPEN }
-            let this = Unmanaged<WorkVFS>.fromOpaque(data).takeUnretainedValue()
+            guard let this = WorkVFS.of(vfs), let file else { return SQLITE_CANTOPEN }
             file.pointee.pMethods = nil
             guard let name else {
                 outFlags?.pointee = flags
@@ -70,9 +56,7 @@ package final class WorkVFS: @unchecked Sendable {
             return SQLITE_OK
         }
         table.xDelete = { vfs, name, sync in
-            if let name, let data = vfs?.pointee.pAppData {
-                Unmanaged<WorkVFS>.fromOpaque(data).takeUnretainedValue().sums.willDelete(String(cString: name))
-            }
+            if let name { WorkVFS.of(vfs)?.sums.willDelete(String(cString: name)) }
             guard let standard = DelegatingVFS.standard, let delete = standard.pointee.xDelete else {
                 return ResultCode.deleteError
             }
@@ -80,10 +64,7 @@ package final class WorkVFS: @unchecked Sendable {
             // Deleting a missing file is not a failure.
             return code == ResultCode.deletesNothing ? code : FailedCall.note(code)
         }
-        vfs.initialize(to: table)
-        isRegistered = Atomic(true)
-        vfs.pointee.pAppData = Unmanaged.passUnretained(self).toOpaque()
-        sqlite3_vfs_register(vfs, 0)
+        super.init(name: Self.freshName("stagecoach-work"), table)
     }
 
     /// Makes a missing file. Returns false on failure, with the reason in `errno`; the default VFS would try other ways and
@@ -127,17 +108,6 @@ package final class WorkVFS: @unchecked Sendable {
         }
         // The absence of a file that should be created is not the reason.
         return errno != ENOENT ? errno : flags & SQLITE_OPEN_CREATE != 0 && number == ENOENT ? EIO : number
-    }
-
-    deinit {
-        close()
-        vfs.deallocate()
-        free(nameBytes)
-    }
-
-    /// Unregisters the VFS. No connection may use it any more.
-    package func close() {
-        if isRegistered.exchange(false, ordering: .relaxed) { sqlite3_vfs_unregister(vfs) }
     }
 }
 
@@ -206,6 +176,30 @@ private struct CountedFile {
     ) {
         guard let original = file.pointee.pMethods else { return }
         var methods = original.pointee
+        keepSums(&methods)
+        noteFailures(&methods)
+        methods.xClose = { file in
+            guard let file else { return SQLITE_OK }
+            let this = CountedFile.of(file)
+            let original = this.pointee.original
+            file.pointee.pMethods = original
+            this.pointee.counter.release()
+            this.pointee.sums?.release()
+            this.deinitialize(count: 1)
+            return original.pointee.xClose?(file) ?? SQLITE_OK
+        }
+        let place = (UnsafeMutableRawPointer(file) + DelegatingVFS.standardFileSize)
+            .bindMemory(to: CountedFile.self, capacity: 1)
+        place.initialize(
+            to: CountedFile(
+                methods: methods, original: original, counter: Unmanaged.passRetained(counter),
+                sums: sums.map { Unmanaged.passRetained($0) }, isJournal: isJournal))
+        // The table is the first member of the structure.
+        file.pointee.pMethods = UnsafeRawPointer(place).assumingMemoryBound(to: sqlite3_io_methods.self)
+    }
+
+    /// Replaces the functions that change a file: they count, and keep the checksums.
+    private static func keepSums(_ methods: inout sqlite3_io_methods) {
         methods.xWrite = { file, buffer, count, offset in
             guard let file else { return ResultCode.writeError }
             let this = CountedFile.of(file)
@@ -226,12 +220,6 @@ private struct CountedFile {
             }
             return FailedCall.note(code)
         }
-        methods.xRead = { file, buffer, count, offset in
-            guard let file, let read = CountedFile.of(file).pointee.original.pointee.xRead else {
-                return ResultCode.readError
-            }
-            return FailedCall.note(read(file, buffer, count, offset))
-        }
         methods.xTruncate = { file, size in
             guard let file, let truncate = CountedFile.of(file).pointee.original.pointee.xTruncate else {
                 return ResultCode.truncateError
@@ -249,6 +237,16 @@ private struct CountedFile {
                 }
             }
             return FailedCall.note(code)
+        }
+    }
+
+    /// Replaces functions by those that note the reason of a failure.
+    private static func noteFailures(_ methods: inout sqlite3_io_methods) {
+        methods.xRead = { file, buffer, count, offset in
+            guard let file, let read = CountedFile.of(file).pointee.original.pointee.xRead else {
+                return ResultCode.readError
+            }
+            return FailedCall.note(read(file, buffer, count, offset))
         }
         methods.xSync = { file, flags in
             guard let file, let sync = CountedFile.of(file).pointee.original.pointee.xSync else {
@@ -268,23 +266,5 @@ private struct CountedFile {
             guard code == SQLITE_OK, isMoved, errno != 0, errno != ENOENT else { return code }
             return FailedCall.note(ResultCode.statError)
         }
-        methods.xClose = { file in
-            guard let file else { return SQLITE_OK }
-            let this = CountedFile.of(file)
-            let original = this.pointee.original
-            file.pointee.pMethods = original
-            this.pointee.counter.release()
-            this.pointee.sums?.release()
-            this.deinitialize(count: 1)
-            return original.pointee.xClose?(file) ?? SQLITE_OK
-        }
-        let place = (UnsafeMutableRawPointer(file) + DelegatingVFS.standardFileSize)
-            .bindMemory(to: CountedFile.self, capacity: 1)
-        place.initialize(
-            to: CountedFile(
-                methods: methods, original: original, counter: Unmanaged.passRetained(counter),
-                sums: sums.map { Unmanaged.passRetained($0) }, isJournal: isJournal))
-        // The table is the first member of the structure.
-        file.pointee.pMethods = UnsafeRawPointer(place).assumingMemoryBound(to: sqlite3_io_methods.self)
     }
 }

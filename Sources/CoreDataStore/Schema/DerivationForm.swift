@@ -1,5 +1,3 @@
-import ManagedModel
-
 /// The form of a derivation expression.
 ///
 /// The forms are `now()`; a function of a text, `canonical:(name)`; a key path over to-one relationships to an attribute; and

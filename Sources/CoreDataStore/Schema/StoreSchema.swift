@@ -1,5 +1,4 @@
 import DatabasePages
-import Diagnostics
 import ManagedModel
 
 /// The SQLite schema that Core Data gives a model: tables, columns, join tables, entity numbers.

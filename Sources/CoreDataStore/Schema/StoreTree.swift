@@ -1,5 +1,3 @@
-import ManagedModel
-
 /// An R-tree over attributes of an entity: a fetch index whose elements are of that type.
 ///
 /// In the form that Photos has of framework 1030 (`Z_RT_GenericAsset_boundedByRect`): a virtual table, and three triggers that

@@ -27,18 +27,6 @@ package struct DestinationMetadata: Sendable {
         self.versionIdentifiers = versionIdentifiers
     }
 
-    /// Makes the metadata of a store derived from another, with its application keys and framework version.
-    ///
-    /// - Parameters:
-    ///   - source: the metadata of the source.
-    ///   - uuid: the identifier of the new store: the source's to keep object URIs, otherwise a fresh one.
-    ///   - hashes: the version hashes of the destination model by entity name, 32 bytes each.
-    ///   - identifiers: the version identifiers of the destination model.
-    package init(carryingOver source: StoreMetadata, uuid: String, hashes: [String: [UInt8]], identifiers: [String]) {
-        self.init(
-            uuid: uuid, sourceProperties: source.propertyList, versionHashes: hashes, versionIdentifiers: identifiers)
-    }
-
     /// The keys of Z_PLIST that Core Data itself manages.
     enum Key {
         static let storeType = "NSStoreType"

@@ -1,5 +1,4 @@
 import CSQLite
-import DatabasePages
 import Diagnostics
 import Glibc
 import SpillStorage

@@ -1,6 +1,5 @@
 import Archives
 import CSQLite
-import DatabasePages
 import Diagnostics
 import Glibc
 import SpillStorage

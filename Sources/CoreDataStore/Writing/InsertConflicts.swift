@@ -1,4 +1,3 @@
-import CSQLite
 import Diagnostics
 import ManagedModel
 import Rows

@@ -1,5 +1,4 @@
 import Diagnostics
-import Rows
 import SpillStorage
 
 /// The progress of building an index's tree from sorted entries.

@@ -73,8 +73,6 @@ package struct IndexTerm: Sendable {
         if affinity == .real, (whole < 0 ? ~whole : whole) >= 1 << 47 { return NumberForm(real: real) }
         return NumberForm(integer: whole)
     }
-
-    func isNull(_ word: UInt64) -> Bool { (isAscending ? word : ~word) == Self.null }
 }
 
 /// The encoding of a number in a record: its serial type and its bytes.

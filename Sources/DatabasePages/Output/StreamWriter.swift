@@ -1,6 +1,5 @@
 import Diagnostics
 import Dispatch
-import SpillStorage
 
 /// Writes one buffer of pages while the next one is filled, in a thread of its own, once the file is large.
 ///

@@ -11,14 +11,6 @@ package final class PairScan {
     /// The number of entries skipped because a key is NULL, of those that were read.
     package private(set) var skipped = 0
 
-    /// The current leaf.
-    private struct Leaf {
-        var bytes: UnsafeRawPointer
-        var page: UInt32 = 0
-        var count = 0
-        var next = 0
-    }
-
     /// An entry; NULL is less than every number.
     private struct Entry {
         var first: Int64?
@@ -44,12 +36,11 @@ package final class PairScan {
     }
 
     private let file: PageFile
-    private let root: UInt32
     /// The table's name, for errors.
     private let table: String
     private let slots: (first: Int, second: Int)
     private let way: TreeDescent
-    private var leaf: Leaf
+    private var leaf: TreeLeaf
     private var last: Entry?
     /// The pair that the scan begins behind: all entries up to it are skipped, itself included. Nil once an entry is behind it.
     private var after: (first: Int64, second: Int64)?
@@ -66,12 +57,11 @@ package final class PairScan {
         file: PageFile, root: UInt32, table: String, slots: (Int, Int), after: (first: Int64, second: Int64)? = nil
     ) {
         self.file = file
-        self.root = root
         self.table = table
         self.slots = (slots.0, slots.1)
         self.after = after
         way = TreeDescent(file: file, root: root, interior: .indexInterior, leaf: .indexLeaf)
-        leaf = Leaf(bytes: way.start)
+        leaf = TreeLeaf(bytes: way.start)
     }
 
     /// Tells whether a page can be the root of an index.
@@ -84,16 +74,17 @@ package final class PairScan {
     /// - Throws: `store.damaged`, `store.io`.
     package func fill(_ batch: inout RowBatch) throws(MigrationError) {
         guard !isFinished else { return }
-        do throws(MigrationError) {
-            try fillUnlessFinished(&batch)
-        } catch {
-            isFinished = true
-            throw error
-        }
+        // An error ends the scan, too.
+        isFinished = true
+        isFinished = try !fillFurther(&batch)
     }
 
-    private func fillUnlessFinished(_ batch: inout RowBatch) throws(MigrationError) {
-        if !isStarted { try start() }
+    /// Returns false at the end.
+    private func fillFurther(_ batch: inout RowBatch) throws(MigrationError) -> Bool {
+        if !isStarted {
+            isStarted = true
+            if let root = try way.begin() { leaf = root }
+        }
         var leaf = self.leaf
         while !batch.isFull {
             if leaf.next < leaf.count {
@@ -106,11 +97,11 @@ package final class PairScan {
                 leaf.next += 1
                 try add(leaf.bytes, place, leaf.page, &batch)
             } else if try !advance(&leaf, &batch) {
-                isFinished = true
-                break
+                return false
             }
         }
         self.leaf = leaf
+        return true
     }
 
     /// Appends the entry of a cell.
@@ -175,15 +166,10 @@ package final class PairScan {
 
     // MARK: - The walk
 
-    private func start() throws(MigrationError) {
-        isStarted = true
-        if let bytes = try way.begin() { leaf = try openLeaf(bytes, root) }
-    }
-
     /// Appends the entry that is between two leaves, or moves to the next leaf. Returns false at the end.
     ///
     /// The steps of a level are numbered: even steps are its children, odd ones the entries between them.
-    private func advance(_ leaf: inout Leaf, _ batch: inout RowBatch) throws(MigrationError) -> Bool {
+    private func advance(_ leaf: inout TreeLeaf, _ batch: inout RowBatch) throws(MigrationError) -> Bool {
         while let level = way.lowest {
             guard level.next <= 2 * level.count else {
                 way.leave()
@@ -197,7 +183,7 @@ package final class PairScan {
                 return true
             }
             if let child = try way.descend(to: index) {
-                leaf = try openLeaf(child.bytes, child.page)
+                leaf = child
                 return true
             }
         }
@@ -210,9 +196,5 @@ package final class PairScan {
         let divider = try entry(UnsafeRawPointer(level.bytes), try level.cell(index) + 4, level.page)
         guard let first = divider.first, let second = divider.second else { return true }
         return (first, second) <= after
-    }
-
-    private func openLeaf(_ bytes: UnsafeRawPointer, _ page: UInt32) throws(MigrationError) -> Leaf {
-        Leaf(bytes: bytes, page: page, count: try file.cells(bytes, page, .indexLeaf, root: root), next: 0)
     }
 }

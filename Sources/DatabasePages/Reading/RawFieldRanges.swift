@@ -1,5 +1,3 @@
-import Rows
-
 /// The runs of neighbouring fields that a scan reads together. A run stays encoded as it is in the record, if SQLite would
 /// store all its values in the same way in a column of the same affinity.
 final class RawFieldRanges {

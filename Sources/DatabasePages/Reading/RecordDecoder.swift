@@ -154,16 +154,7 @@ final class RecordDecoder {
                 let size = RecordForm.size(ofNumber: UInt64(serial))
                 guard size <= end - body else { return damage }
                 if code >= 0 {
-                    let cell = cells + Int(code & slotMask)
-                    if serial == 0 {
-                        cell.pointee = .null
-                    } else if serial == 7 {
-                        let real = Double(bitPattern: UInt64(bigEndian: body.loadUnaligned(as: UInt64.self)))
-                        cell.pointee = real.isNaN ? .null : .real(real)
-                    } else {
-                        let integer = RecordForm.integer(body, serial: UInt64(serial), size: size)
-                        cell.pointee = code & realFlag != 0 ? .real(Double(integer)) : .integer(integer)
-                    }
+                    cells[Int(code & slotMask)] = number(body, UInt64(serial), size, isReal: code & realFlag != 0)
                 }
                 body += size
             } else {
@@ -189,6 +180,18 @@ final class RecordDecoder {
             field &+= 1
         }
         return used
+    }
+
+    /// The cell of a number; eight bytes are loaded whatever its size.
+    @inline(__always)
+    private static func number(_ bytes: UnsafeRawPointer, _ serial: UInt64, _ size: Int, isReal: Bool) -> Cell {
+        if serial == 0 { return .null }
+        if serial == 7 {
+            let real = Double(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)))
+            return real.isNaN ? .null : .real(real)
+        }
+        let integer = RecordForm.integer(bytes, serial: serial, size: size)
+        return isReal ? .real(Double(integer)) : .integer(integer)
     }
 
     /// Decodes the fields of a record of any kind; slower than ``fields``.

@@ -9,15 +9,6 @@ import Rows
 /// Memory: 64 KiB of leaves, a page for each level, and a page for overflow.
 /// Complexity: O(pages of the key range).
 package final class TableScan {
-    /// The current leaf.
-    struct Leaf {
-        var bytes: UnsafeRawPointer
-        var page: UInt32 = 0
-        var count = 0
-        var next = 0
-        var upper: Int64?
-    }
-
     let file: PageFile
     private let root: UInt32
     let after: Int64?
@@ -26,7 +17,7 @@ package final class TableScan {
     /// Counts values of the rows that the scan passes; nil if nobody needs them.
     let tally: ValueTally?
     private let way: TreeDescent
-    @exclusivity(unchecked) var leaf: Leaf
+    @exclusivity(unchecked) var leaf: TreeLeaf
     @exclusivity(unchecked) var lastKey: Int64?
     @exclusivity(unchecked) private var isStarted = false
     @exclusivity(unchecked) private(set) var isFinished = false
@@ -43,7 +34,7 @@ package final class TableScan {
         decoder = RecordDecoder(file: file, request: request)
         tally = request.tally
         way = TreeDescent(file: file, root: root, interior: .tableInterior, leaf: .tableLeaf)
-        leaf = Leaf(bytes: way.start)
+        leaf = TreeLeaf(bytes: way.start)
     }
 
     /// Tells whether a page can be the root of a table with row ids. SQLite must read other tables (WITHOUT ROWID).
@@ -56,16 +47,15 @@ package final class TableScan {
     /// - Throws: `store.damaged`, naming the page; `store.io`; the request's error for values that are too large.
     package func fill(_ batch: inout RowBatch) throws(MigrationError) {
         guard !isFinished else { return }
-        do throws(MigrationError) {
-            try fillUnlessFinished(&batch)
-        } catch {
-            isFinished = true
-            throw error
-        }
+        // An error ends the scan, too.
+        isFinished = true
+        isFinished = try !fillFurther(&batch)
     }
 
-    private func fillUnlessFinished(_ batch: inout RowBatch) throws(MigrationError) {
+    /// Returns false at the end.
+    private func fillFurther(_ batch: inout RowBatch) throws(MigrationError) -> Bool {
         if !isStarted { try start() }
+        var hasMore = true
         var leaf = self.leaf
         var lastKey = self.lastKey ?? .min
         var isFirst = self.lastKey == nil
@@ -79,10 +69,8 @@ package final class TableScan {
             if leaf.next == leaf.count {
                 // The next leaf would overwrite the pages that the batch's rows refer to.
                 if lends, !batch.isEmpty, !way.hasNextLeaf { break }
-                guard try nextLeaf(&leaf) else {
-                    isFinished = true
-                    break
-                }
+                hasMore = try nextLeaf(&leaf)
+                if !hasMore { break }
                 if lends { lend(leaf, to: &batch) }
             }
             let (key, place, total) = try cell(leaf)
@@ -99,7 +87,7 @@ package final class TableScan {
             // Skip the rows before the range in its first leaf.
             if key <= after, !isWhole { continue }
             if key > through {
-                isFinished = true
+                hasMore = false
                 break
             }
             if total <= largestLocal {
@@ -114,10 +102,11 @@ package final class TableScan {
         }
         self.leaf = leaf
         if !isFirst { self.lastKey = lastKey }
+        return hasMore
     }
 
     /// Lets a batch's cells refer to the current pages.
-    private func lend(_ leaf: Leaf, to batch: inout RowBatch) {
+    private func lend(_ leaf: TreeLeaf, to batch: inout RowBatch) {
         if leaf.page == root {
             batch.lend(pages: leaf.bytes, count: file.pageSize)
         } else {
@@ -126,7 +115,7 @@ package final class TableScan {
     }
 
     private func decodeSpanning(
-        _ leaf: Leaf, _ place: Int, _ total: Int, _ key: Int64, after previous: Int64, _ batch: inout RowBatch
+        _ leaf: TreeLeaf, _ place: Int, _ total: Int, _ key: Int64, after previous: Int64, _ batch: inout RowBatch
     ) throws(MigrationError) {
         let local = localSize(total)
         guard local + 4 <= file.usableSize - place else {
@@ -142,7 +131,7 @@ package final class TableScan {
     /// The next row's key, the offset of its record in the page, and the record's size; part of the record may be in overflow
     /// pages.
     @inline(__always)
-    func cell(_ leaf: Leaf) throws(MigrationError) -> (key: Int64, place: Int, total: Int) {
+    func cell(_ leaf: TreeLeaf) throws(MigrationError) -> (key: Int64, place: Int, total: Int) {
         let usable = file.usableSize
         let pointer = PageKind.tableLeaf.headerSize + 2 * leaf.next
         var place = Int(UInt16(bigEndian: leaf.bytes.loadUnaligned(fromByteOffset: pointer, as: UInt16.self)))
@@ -165,7 +154,7 @@ package final class TableScan {
     // MARK: - The walk
 
     /// Moves to a leaf with a row that is not read yet. Returns false if there is none.
-    func stand(at leaf: inout Leaf) throws(MigrationError) -> Bool {
+    func stand(at leaf: inout TreeLeaf) throws(MigrationError) -> Bool {
         if !isStarted {
             try start()
             leaf = self.leaf
@@ -177,29 +166,23 @@ package final class TableScan {
 
     private func start() throws(MigrationError) {
         isStarted = true
-        if let bytes = try way.begin() { leaf = try openLeaf(bytes, root, upper: nil) }
+        if let root = try way.begin() { leaf = root }
     }
 
     /// Moves to the next leaf. Returns false behind the last one.
-    private func nextLeaf(_ leaf: inout Leaf) throws(MigrationError) -> Bool {
+    private func nextLeaf(_ leaf: inout TreeLeaf) throws(MigrationError) -> Bool {
         while let (level, index) = way.nextChild() {
             let upper = index < level.count ? try divider(level, index) : level.upper
             // All keys of this child are before the range.
             if let after, let upper, upper <= after { continue }
             if let child = try way.descend(to: index) {
-                leaf = try openLeaf(child.bytes, child.page, upper: upper)
+                leaf = child
+                leaf.upper = upper
                 return true
             }
             way.lowest?.upper = upper
         }
         return false
-    }
-
-    private func openLeaf(
-        _ bytes: UnsafeRawPointer, _ page: UInt32, upper: Int64?
-    ) throws(MigrationError) -> Leaf {
-        let count = try file.cells(bytes, page, .tableLeaf, root: root)
-        return Leaf(bytes: bytes, page: page, count: count, next: 0, upper: upper)
     }
 
     /// The greatest key that the child of a cell may have.

@@ -24,15 +24,14 @@ package enum TreeCount {
         _ root: UInt32, _ interior: PageKind, _ leaf: PageKind, in file: PageFile
     ) throws(MigrationError) -> Int64 {
         let way = TreeDescent(file: file, root: root, interior: interior, leaf: leaf)
-        if let bytes = try way.begin() { return Int64(try file.cells(bytes, root, leaf, root: root)) }
+        if let leaf = try way.begin() { return Int64(leaf.count) }
         var count: Int64 = 0
         var visited: UInt32 = 0
         while let (level, index) = way.nextChild() {
             if index == 0, interior == .indexInterior { count += Int64(level.count) }
             visited += 1
             guard visited <= file.pageCount else { throw file.damaged(root, "its tree has more pages than the file") }
-            guard let child = try way.descend(to: index) else { continue }
-            count += Int64(try file.cells(child.bytes, child.page, leaf, root: root))
+            if let leaf = try way.descend(to: index) { count += Int64(leaf.count) }
         }
         return count
     }

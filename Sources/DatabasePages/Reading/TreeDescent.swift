@@ -1,5 +1,17 @@
 import Diagnostics
 
+/// A leaf that a scan reads.
+struct TreeLeaf {
+    var bytes: UnsafeRawPointer
+    var page: UInt32 = 0
+    /// The number of its cells.
+    var count = 0
+    /// The cell that is read next.
+    var next = 0
+    /// The greatest key that its rows may have, in a table; nil: any key.
+    var upper: Int64?
+}
+
 /// The descent from a tree's root to its leaves, for the scans of tables and of indexes: interior pages depth first, leaves
 /// with bounded read-ahead. The scan decides the order of the children.
 ///
@@ -58,15 +70,15 @@ final class TreeDescent {
 
     /// Reads the root.
     ///
-    /// - Returns: its bytes if it is a leaf, valid as long as this object; otherwise nil.
+    /// - Returns: the root if it is a leaf, with its bytes, valid as long as this object; otherwise nil.
     /// - Throws: `store.damaged`, `store.io`.
-    func begin() throws(MigrationError) -> UnsafeRawPointer? {
+    func begin() throws(MigrationError) -> TreeLeaf? {
         try file.check(root, namedBy: root)
         let top = level(0)
         try file.read(root, count: 1, into: top.bytes)
         if top.bytes.load(as: UInt8.self) == leaf.rawValue {
             leafDepth = 0
-            return UnsafeRawPointer(top.bytes)
+            return try open(UnsafeRawPointer(top.bytes), root)
         }
         try top.open(root, interior, root: root)
         depth = 1
@@ -78,20 +90,24 @@ final class TreeDescent {
     /// - Returns: the child if it is a leaf, with its bytes, valid until the next call; nil if the child is an interior page,
     ///   which is the lowest page now.
     /// - Throws: `store.damaged`, `store.io`.
-    func descend(to index: Int) throws(MigrationError) -> (page: UInt32, bytes: UnsafeRawPointer)? {
+    func descend(to index: Int) throws(MigrationError) -> TreeLeaf? {
         let level = levels[depth - 1]
         let page = try level.child(index)
-        if depth == leafDepth { return (page, try readAhead(page, index, level)) }
+        if depth == leafDepth { return try open(try readAhead(page, index, level), page) }
         guard depth < PageFile.mostLevels else { throw file.damaged(page, "it lies deeper than 20 levels") }
         let below = self.level(depth)
         try file.read(page, count: 1, into: below.bytes)
         if leafDepth == nil, below.bytes.load(as: UInt8.self) == leaf.rawValue {
             leafDepth = depth
-            return (page, try readAhead(page, index, level))
+            return try open(try readAhead(page, index, level), page)
         }
         try below.open(page, interior, root: root)
         depth += 1
         return nil
+    }
+
+    private func open(_ bytes: UnsafeRawPointer, _ page: UInt32) throws(MigrationError) -> TreeLeaf {
+        TreeLeaf(bytes: bytes, page: page, count: try file.cells(bytes, page, leaf, root: root))
     }
 
     private func level(_ index: Int) -> InteriorPage {

@@ -37,22 +37,12 @@ extension RecordEncoder {
                 types += 1
             case .integer, .reference:
                 guard affinities[slot] != .text else { return false }
-                let form = forms[Self.formIndex(of: cell.integerValue)]
-                if form.width == 8, affinities[slot] == .real {
-                    put(real: Double(cell.integerValue), &types, &body)
-                } else {
-                    put(cell.bits, form, &types, &body)
-                }
+                put(integer: cell.integerValue, affinities[slot], forms, &types, &body)
             case .real:
                 guard affinities[slot] != .text else { return false }
                 let real = cell.realValue
                 if affinities[slot] != .blob, real > -0x1p63, real < 0x1p63, Double(Int64(real)) == real {
-                    let form = forms[Self.formIndex(of: Int64(real))]
-                    if form.width == 8, affinities[slot] == .real {
-                        put(real: real, &types, &body)
-                    } else {
-                        put(UInt64(bitPattern: Int64(real)), form, &types, &body)
-                    }
+                    put(integer: Int64(real), affinities[slot], forms, &types, &body)
                 } else if real.isNaN {
                     types.storeBytes(of: 0, as: UInt8.self)
                     types += 1
@@ -62,41 +52,14 @@ extension RecordEncoder {
             case .text, .blob:
                 let length = Int(cell.length)
                 guard cell.kind == .blob || !affinities[slot].isNumber, length < bodyEnd - body else { return false }
-                let serial = UInt64(truncatingIfNeeded: length &* 2 &+ (cell.kind == .text ? 13 : 12))
-                if serial < 0x80 {
-                    types.storeBytes(of: UInt8(truncatingIfNeeded: serial), as: UInt8.self)
-                    types += 1
-                } else {
-                    types += Varint.write(serial, to: types)
-                }
+                put(serial: UInt64(truncatingIfNeeded: length &* 2 &+ (cell.kind == .text ? 13 : 12)), &types)
                 if length > 0 {
                     let (start, readable) = batch.place(of: cell)
-                    if length <= 64, readable >= 64, bodyEnd - body >= 64 {
-                        Self.copyShort(start, length, to: body)
-                    } else {
-                        body.copyMemory(from: start, byteCount: length)
-                    }
+                    Self.copy(start, length, readable: readable, to: body, end: bodyEnd)
                 }
                 body += length
             case .rawRecord:
-                let values = batch.rawRecord(cell)
-                let length = values.body.count
-                guard length < bodyEnd - body, let typesFrom = values.types.baseAddress,
-                    let bodyFrom = values.body.baseAddress
-                else { return false }
-                if values.types.count <= 8, values.readable.types >= 8 {
-                    // May copy too many bytes: the next serial types overwrite them.
-                    types.storeBytes(of: typesFrom.loadUnaligned(as: UInt64.self), as: UInt64.self)
-                } else {
-                    types.copyMemory(from: typesFrom, byteCount: values.types.count)
-                }
-                types += values.types.count
-                if length <= 64, values.readable.body >= 64, bodyEnd - body >= 64 {
-                    Self.copyShort(bodyFrom, length, to: body)
-                } else {
-                    body.copyMemory(from: bodyFrom, byteCount: length)
-                }
-                body += length
+                guard put(rawRecord: cell, of: batch, &types, &body, end: bodyEnd) else { return false }
                 slot &+= cell.rawRecordSlots &- 1
             case .huge, .absent: return false
             }
@@ -106,6 +69,19 @@ extension RecordEncoder {
         typesStart.storeBytes(of: UInt8(truncatingIfNeeded: header), as: UInt8.self)
         setLocal(header: header, body: body - bodyStart)
         return true
+    }
+
+    /// Copies bytes: short ones without a function call, where as many may be read and written as that takes.
+    @inline(__always)
+    private static func copy(
+        _ bytes: UnsafeRawPointer, _ count: Int, readable: Int, to place: UnsafeMutableRawPointer,
+        end: UnsafeMutableRawPointer
+    ) {
+        if count <= 64, readable >= 64, end - place >= 64 {
+            copyShort(bytes, count, to: place)
+        } else {
+            place.copyMemory(from: bytes, byteCount: count)
+        }
     }
 
     /// Copies up to 64 bytes without a function call. All 64 bytes of both places may be read or written; later values
@@ -123,6 +99,52 @@ extension RecordEncoder {
         place.storeBytes(
             of: bytes.loadUnaligned(fromByteOffset: 48, as: SIMD2<UInt64>.self), toByteOffset: 48,
             as: SIMD2<UInt64>.self)
+    }
+
+    /// Writes the fields that a raw record's cell has of its source. Returns false if there is no room.
+    @inline(__always)
+    private func put(
+        rawRecord cell: Cell, of batch: borrowing RowBatch, _ types: inout UnsafeMutableRawPointer,
+        _ body: inout UnsafeMutableRawPointer, end: UnsafeMutableRawPointer
+    ) -> Bool {
+        let values = batch.rawRecord(cell)
+        let length = values.body.count
+        guard length < end - body, let typesFrom = values.types.baseAddress, let bodyFrom = values.body.baseAddress
+        else { return false }
+        if values.types.count <= 8, values.readable.types >= 8 {
+            // May copy too many bytes: the next serial types overwrite them.
+            types.storeBytes(of: typesFrom.loadUnaligned(as: UInt64.self), as: UInt64.self)
+        } else {
+            types.copyMemory(from: typesFrom, byteCount: values.types.count)
+        }
+        types += values.types.count
+        Self.copy(bodyFrom, length, readable: values.readable.body, to: body, end: end)
+        body += length
+        return true
+    }
+
+    @inline(__always)
+    private func put(serial: UInt64, _ types: inout UnsafeMutableRawPointer) {
+        if serial < 0x80 {
+            types.storeBytes(of: UInt8(truncatingIfNeeded: serial), as: UInt8.self)
+            types += 1
+        } else {
+            types += Varint.write(serial, to: types)
+        }
+    }
+
+    /// Writes an integer; one of eight bytes in a column of reals is written as a real.
+    @inline(__always)
+    private func put(
+        integer: Int64, _ affinity: ColumnAffinity, _ forms: UnsafePointer<IntegerForm>,
+        _ types: inout UnsafeMutableRawPointer, _ body: inout UnsafeMutableRawPointer
+    ) {
+        let form = forms[Self.formIndex(of: integer)]
+        if form.width == 8, affinity == .real {
+            put(real: Double(integer), &types, &body)
+        } else {
+            put(UInt64(bitPattern: integer), form, &types, &body)
+        }
     }
 
     @inline(__always)

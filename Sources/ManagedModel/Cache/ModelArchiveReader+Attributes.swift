@@ -155,7 +155,7 @@ extension ModelArchiveReader {
 }
 
 extension AttributeType {
-    /// The class name in archives for the type, if the model names none.
+    /// The class of the type's values in Core Data and in archives, if the model names none.
     var defaultValueClassName: String? {
         switch self {
         case .integer16, .integer32, .integer64, .double, .float, .boolean: "NSNumber"

@@ -21,19 +21,7 @@ enum ModelResolution {
                     remedy: "Rename or remove one of them", context: .init(entity: entity.name))
             }
         }
-        var supers: [Int?] = []
-        for entity in sorted {
-            guard let name = entity.superentityName else {
-                supers.append(nil)
-                continue
-            }
-            guard let parent = index[name] else {
-                throw MigrationError(
-                    "model.unknownSuperentity", .configuration, "The parent entity \(name) does not exist",
-                    remedy: "Declare it, or choose another parent", context: .init(entity: entity.name))
-            }
-            supers.append(parent)
-        }
+        let supers = try sorted.map { entity throws(MigrationError) in try superentity(of: entity, index) }
         let lineages = try lineages(sorted, supers)
         let sizes = try CompositeChecks.check(definition)
         try checkPropertyCount(sorted, lineages, sizes)
@@ -81,6 +69,16 @@ enum ModelResolution {
     /// Tells whether a text precedes another in code point order, which version hashes and digests use.
     static func precedes(_ first: String, _ second: String) -> Bool {
         first.unicodeScalars.lexicographicallyPrecedes(second.unicodeScalars)
+    }
+
+    private static func superentity(
+        of entity: EntityDefinition, _ index: [String: Int]
+    ) throws(MigrationError) -> Int? {
+        guard let name = entity.superentityName else { return nil }
+        if let parent = index[name] { return parent }
+        throw MigrationError(
+            "model.unknownSuperentity", .configuration, "The parent entity \(name) does not exist",
+            remedy: "Declare it, or choose another parent", context: .init(entity: entity.name))
     }
 
     private static func lineages(

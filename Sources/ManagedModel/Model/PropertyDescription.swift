@@ -27,18 +27,7 @@ extension AttributeDescription: PropertyDescription {
 
     /// The name of the class of the attribute's values in Core Data.
     public var attributeValueClassName: String? {
-        switch attributeType {
-        case .boolean, .integer16, .integer32, .integer64, .double, .float: "NSNumber"
-        case .decimal: "NSDecimalNumber"
-        case .string: "NSString"
-        case .date: "NSDate"
-        case .binaryData: "NSData"
-        case .uuid: "NSUUID"
-        case .uri: "NSURL"
-        case .transformable: definition.valueClassName
-        case .composite: "NSDictionary"
-        case .undefined, .objectID: nil
-        }
+        attributeType == .transformable ? definition.valueClassName : attributeType.defaultValueClassName
     }
 }
 

@@ -65,7 +65,7 @@ package enum VersionHash {
     package static func digest(of hashes: [String: [UInt8]]) -> String {
         var function = SHA512()
         for (name, hash) in ordered(hashes) {
-            function.update(name)
+            function.update(name.utf8)
             function.update(hash)
         }
         return Data(function.finalize()).base64EncodedString()

@@ -53,16 +53,7 @@ struct ExpressionPrinter {
             write(left, .set)
             text += " \(sign.rawValue) "
             write(right, ExpressionPrecedence.set.tighter)
-        case .element(let collection, let index):
-            writePrimary(collection)
-            text += "["
-            switch index {
-            case .at(let inner): write(inner, .set)
-            case .first: text += "FIRST"
-            case .last: text += "LAST"
-            case .size: text += "SIZE"
-            }
-            text += "]"
+        case .element(let collection, let index): writeElement(of: collection, index)
         case .fetch(let request, let context, let countOnly):
             text += "FETCH("
             writeList([request, context])
@@ -103,6 +94,18 @@ struct ExpressionPrinter {
         } else {
             write(node, .primary)
         }
+    }
+
+    private mutating func writeElement(of collection: ExpressionNode, _ index: ElementIndex) {
+        writePrimary(collection)
+        text += "["
+        switch index {
+        case .at(let inner): write(inner, .set)
+        case .first: text += "FIRST"
+        case .last: text += "LAST"
+        case .size: text += "SIZE"
+        }
+        text += "]"
     }
 
     private mutating func writeList(_ nodes: [ExpressionNode]) {

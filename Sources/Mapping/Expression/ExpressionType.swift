@@ -51,14 +51,6 @@ enum ExpressionType: Equatable {
     var isWhole: Bool { self == .boolean || self == .integer }
     var isFloating: Bool { self == .float || self == .real }
 
-    /// True if values are stored in an arena.
-    var hasBytes: Bool {
-        switch self {
-        case .text, .uuid, .uri, .data, .transformable: true
-        default: false
-        }
-    }
-
     /// Tells whether an attribute of this type takes a value of another type unchanged. A transformable value is its bytes.
     func takes(_ other: ExpressionType) -> Bool {
         self == other || isNumber && other.isNumber || self == .data && other == .transformable

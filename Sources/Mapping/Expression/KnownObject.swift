@@ -46,24 +46,6 @@ enum KnownObject: String, Sendable, CaseIterable {
         return names.isEmpty ? nil : "It has \(names.joined(separator: ", "))"
     }
 
-    /// The name of the class for error messages.
-    var label: String {
-        switch self {
-        case .manager: "the migration manager"
-        case .entityPolicy: "the migration policy"
-        case .entityMapping: "an entity mapping"
-        case .propertyMapping: "a property mapping"
-        case .mappingModel: "a mapping model"
-        case .model: "a model"
-        case .entity: "an entity"
-        case .attribute, .relationship: "a property of a model"
-        case .objectID: "an object id"
-        case .context: "a context"
-        case .fetchRequest: "a fetch request"
-        case .expression: "an expression"
-        }
-    }
-
     // MARK: Keys of managed objects
 
     /// The keys of managed objects that are not properties of their entities, with the kinds of their values.

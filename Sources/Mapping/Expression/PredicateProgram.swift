@@ -1,5 +1,4 @@
 import Diagnostics
-import ManagedModel
 import Rows
 
 /// The compiled predicate of a source filter. It tells for each source row if it passes.

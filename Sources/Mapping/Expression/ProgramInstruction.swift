@@ -1,5 +1,4 @@
 import Diagnostics
-import Rows
 
 /// A value inside a program: 16 bytes, like a cell, but with bytes in one of three places.
 struct ProgramRegister {

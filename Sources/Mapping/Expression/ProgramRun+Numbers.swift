@@ -1,4 +1,3 @@
-import Diagnostics
 import ManagedModel
 
 #if canImport(Glibc)
@@ -126,30 +125,16 @@ extension ProgramRun {
         switch (a.kind, b.kind) {
         case (.integer, .integer):
             return a.integerValue < b.integerValue ? -1 : a.integerValue == b.integerValue ? 0 : 1
-        case (.real, .real): return order(a.realValue, b.realValue)
-        case (.integer, .real): return order(a.integerValue, b.realValue)
-        case (.real, .integer): return order(b.integerValue, a.realValue).map { -$0 }
+        case (.real, .real): return ValueOrder.order(a.realValue, b.realValue)
+        case (.integer, .real): return ValueOrder.order(a.integerValue, b.realValue)
+        case (.real, .integer): return ValueOrder.order(b.integerValue, a.realValue).map { -$0 }
         default:
             // If either number is a decimal, both are compared exactly in base ten.
             guard let left = exact(a, first), let right = exact(b, second) else {
-                return order(approximate(a, first), approximate(b, second))
+                return ValueOrder.order(approximate(a, first), approximate(b, second))
             }
             return ExactDecimal.compare(left, right)
         }
-    }
-
-    private func order(_ a: Double, _ b: Double) -> Int? {
-        a < b ? -1 : a == b ? 0 : a > b ? 1 : nil
-    }
-
-    /// Compares an integer with a floating-point number, without rounding the integer.
-    private func order(_ a: Int64, _ b: Double) -> Int? {
-        if b.isNaN { return nil }
-        if b >= 9_223_372_036_854_775_808 { return -1 }
-        if b < -9_223_372_036_854_775_808 { return 1 }
-        let whole = Int64(b)
-        if a != whole { return a < whole ? -1 : 1 }
-        return order(0.0 as Double, b - Double(whole))
     }
 
     private func exact(_ value: ProgramRegister, _ register: UInt16) -> ExactDecimal? {

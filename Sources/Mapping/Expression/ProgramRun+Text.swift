@@ -81,29 +81,7 @@ extension ProgramRun {
         switch comparison {
         case .beginsWith: return exactOrder(UnsafeRawBufferPointer(rebasing: text.prefix(part.count)), part) == 0
         case .endsWith: return exactOrder(UnsafeRawBufferPointer(rebasing: text.suffix(part.count)), part) == 0
-        default: return contains(text, part)
-        }
-    }
-
-    /// Tells whether a text contains another. Uses Knuth-Morris-Pratt, so that no text makes the search quadratic; a single
-    /// byte is searched directly.
-    private func contains(_ text: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer) -> Bool {
-        if part.count <= 1 { return part.isEmpty || text.contains(part[0]) }
-        return withUnsafeTemporaryAllocation(of: Int.self, capacity: part.count) { borders in
-            borders[0] = 0
-            var length = 0
-            for index in 1..<part.count {
-                while length > 0, part[index] != part[length] { length = borders[length - 1] }
-                if part[index] == part[length] { length += 1 }
-                borders[index] = length
-            }
-            length = 0
-            for byte in text {
-                while length > 0, byte != part[length] { length = borders[length - 1] }
-                if byte == part[length] { length += 1 }
-                if length == part.count { return true }
-            }
-            return false
+        default: return TextSearch.contains(text, part)
         }
     }
 

@@ -1,5 +1,4 @@
 import Diagnostics
-import ManagedModel
 import Rows
 
 /// One evaluation of a program over one row.

@@ -31,7 +31,4 @@ enum ReservedWord: String, CaseIterable {
         default: false
         }
     }
-
-    /// The word in error messages and canonical text.
-    var spelling: String { rawValue.uppercased() }
 }

@@ -1,4 +1,3 @@
-import Diagnostics
 import ManagedModel
 
 /// The default expressions of properties: inference and Xcode's compiler fill them in, and JSON may leave them out.

@@ -9,7 +9,7 @@ import Foundation
 /// Dates, data and decimals are written as objects with one key: `{"$date": 483291.5}` (seconds since 2001-01-01 00:00:00 UTC),
 /// `{"$data": "AP8="}` (base64), `{"$decimal": "12.5"}`. An object that would be read as one of these is written as
 /// `{"$object": {…}}`.
-enum UserInfoValue: Hashable {
+package enum UserInfoValue: Hashable {
     case null
     case boolean(Bool)
     case integer(Int)
@@ -25,7 +25,7 @@ enum UserInfoValue: Hashable {
     case foreign(type: String, description: String)
 
     /// - Complexity: O(n) in nested values.
-    init(_ value: Any) {
+    package init(_ value: Any) {
         let type = Swift.type(of: value)
         // Numbers and Booleans convert into each other with `as?`, so Swift's own are identified by their type.
         if type == Bool.self, let flag = value as? Bool {

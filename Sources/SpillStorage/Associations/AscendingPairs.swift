@@ -47,7 +47,6 @@ final class AscendingPairs {
 
     /// The number of pairs.
     var count: Int { destinations.count }
-    var sourceCount: Int { sources.count }
 
     /// The size in bytes of the sets in memory.
     var bytesInMemory: Int { sources.bytesInMemory + destinations.bytesInMemory + starts.bytesInMemory }
@@ -73,6 +72,9 @@ final class AscendingPairs {
         }
         return range.contains(number)
     }
+
+    /// Writes the sets to disk and frees their memory, unless they are small.
+    func park() throws(MigrationError) { for set in [sources, destinations, starts] { try set.park() } }
 
     /// Puts the sets into their smallest form.
     func seal() throws(MigrationError) {

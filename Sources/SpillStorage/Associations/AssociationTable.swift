@@ -51,7 +51,6 @@ package final class AssociationTable {
     private(set) var destinationsAscend = true
     let record: UnsafeMutablePointer<UInt64>
     var sequences: [UInt64] = []
-    private var probes = 0
 
     /// Makes an empty table. It makes no file until the allowance is used up.
     ///
@@ -77,21 +76,6 @@ package final class AssociationTable {
     }
 
     deinit { record.deallocate() }
-
-    /// True if the table consists of sets of keys.
-    package var isMonotonic: Bool { forward == nil }
-
-    /// The number of pairs in the table.
-    ///
-    /// If a pair may have been added twice, the pairs are sorted once to find out: O(n log n), then O(1) until the next such
-    /// add.
-    ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
-    package func count() throws(MigrationError) -> Int {
-        guard forward != nil else { return ascending?.count ?? monotonic?.keys.count ?? 0 }
-        try dropDuplicates()
-        return forward?.count ?? 0
-    }
 
     /// The size in bytes of the table's sets of keys in memory, including their directories. Bytes on disk and pairs in logs
     /// are not counted.
@@ -135,35 +119,19 @@ package final class AssociationTable {
         return (form.keys, form.base)
     }
 
-    /// Writes the pairs to disk and frees their memory. A set of keys stays in memory if it is small, see ``KeyIndex/park()``.
+    /// Writes the pairs to disk and frees their memory. Sets of keys stay in memory if they are small, see ``KeyIndex/park()``.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func park() throws(MigrationError) {
         try monotonic?.keys.park()
+        try ascending?.park()
         try forward?.release()
         try backward?.release()
     }
 
-    /// Removes all pairs and the files. Existing cursors keep theirs.
-    package func removeAll() {
-        monotonic = nil
-        ascending = nil
-        forward = nil
-        backward = nil
-        layout = PairLayout(isWide: false)
-        sequence = 0
-        largestSource = .none
-        largestDestination = .none
-        lastSource = .none
-        lastDestination = .none
-        mayHaveDuplicates = false
-        destinationsAscend = true
-        probes = 0
-    }
-
     /// Merges the runs of pairs into one. This pays once the adds are over and before very many lookups.
     ///
-    /// Bulk lookups do it by themselves after as many probes as a sixteenth of the pairs. It changes no answer.
+    /// It changes no answer.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     /// - Complexity: O(n log runs). The pairs take twice their size on disk meanwhile.
@@ -445,13 +413,5 @@ package final class AssociationTable {
     /// Makes a sorter for records as wide as the table's.
     func newSorter(_ suffix: String) -> RecordSorter {
         RecordSorter(directory: directory, name: name + "-" + suffix, width: layout.width, memory: memory / 2)
-    }
-
-    /// Merges the log's runs once there were many lookups in proportion to its records.
-    func prepare(for lookups: Int, in log: RecordLog) throws(MigrationError) {
-        probes += lookups
-        guard log.runCount > 1, probes > log.count / 16 else { return }
-        try log.compact()
-        probes = 0
     }
 }

@@ -8,7 +8,7 @@ package struct ObjectReference: Hashable, Sendable {
         self.key = key
     }
 
-    /// The reference to no object: bulk lookups return it if nothing is found. No entity has its number.
+    /// The reference to no object. No entity has its number.
     package static var none: ObjectReference { ObjectReference(entity: .max, key: 0) }
     /// True if it refers to no object.
     package var isNone: Bool { entity == .max }

@@ -86,26 +86,25 @@ final class BlockIndex {
         try withEntry(block) { RecordOrder.isLess(prefix, $0, words: compared) }
     }
 
-    /// The first of the blocks `from..<count` that does not begin before some words; `count` if all begin before.
+    /// The first block that does not begin before some words; ``count`` if all begin before.
     ///
     /// - Complexity: O(log count), and a page read from the disk unless it is the page read last.
-    func lowerBound(
-        _ prefix: UnsafePointer<UInt64>, words compared: Int, from: Int, count: Int
-    ) throws(MigrationError) -> Int {
-        var bound = 0
-        if let pages, tail.isEmpty || !isTailBefore(prefix, compared) {
-            let after = try pages.lowerBound(prefix, words: compared, from: 0, count: pages.count)
-            if after > 0 {
-                try load(after - 1)
-                let entries = page.start.assumingMemoryBound(to: UInt64.self)
-                bound = (after - 1) * Self.pageEntries
-                bound += RecordOrder.lowerBound(
-                    entries, from: 0, count: Self.pageEntries, width: width, prefix: prefix, words: compared)
+    func lowerBound(_ prefix: UnsafePointer<UInt64>, words compared: Int) throws(MigrationError) -> Int {
+        guard let pages, tail.isEmpty || !isTailBefore(prefix, compared) else {
+            return tail.withUnsafeBufferPointer { entries in
+                guard let start = entries.baseAddress else { return paged }
+                return paged
+                    + RecordOrder.lowerBound(
+                        start, count: entries.count / width, width: width, prefix: prefix, words: compared)
             }
-        } else {
-            bound = paged + Self.lowerBound(tail, from: max(0, from - paged), width: width, prefix, compared)
         }
-        return min(max(bound, from), max(from, count))
+        let after = try pages.lowerBound(prefix, words: compared)
+        guard after > 0 else { return 0 }
+        try load(after - 1)
+        return (after - 1) * Self.pageEntries
+            + RecordOrder.lowerBound(
+                page.start.assumingMemoryBound(to: UInt64.self), count: Self.pageEntries, width: width, prefix: prefix,
+                words: compared)
     }
 
     /// Writes the index's state.
@@ -140,17 +139,6 @@ final class BlockIndex {
     private func isTailBefore(_ prefix: UnsafePointer<UInt64>, _ compared: Int) -> Bool {
         tail.withUnsafeBufferPointer { entries in
             entries.baseAddress.map { RecordOrder.isLess($0, prefix, words: compared) } ?? false
-        }
-    }
-
-    private static func lowerBound(
-        _ entries: [UInt64], from: Int, width: Int, _ prefix: UnsafePointer<UInt64>, _ compared: Int
-    ) -> Int {
-        entries.withUnsafeBufferPointer { space in
-            guard let start = space.baseAddress else { return 0 }
-            let count = space.count / width
-            return RecordOrder.lowerBound(
-                start, from: min(from, count), count: count, width: width, prefix: prefix, words: compared)
         }
     }
 

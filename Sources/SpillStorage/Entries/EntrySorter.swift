@@ -83,7 +83,7 @@ package final class EntrySorter {
         for index in 0..<count { try run.append(gathered.entry(index)) }
         try run.flush()
         gathered.removeAll()
-        while runs.count >= fanIn, runs[runs.count - fanIn].level == runs[runs.count - 1].level {
+        while runs.areDue(fanIn) {
             // Free the entries' memory: the blocks of a merge need it.
             gathered = GatheredEntries()
             try mergeNewest(fanIn)
@@ -91,13 +91,13 @@ package final class EntrySorter {
     }
 
     private func mergeNewest(_ number: Int) throws(MigrationError) {
-        let first = runs.count - number
-        let run = try newRun(level: (runs[first...].map(\.level).max() ?? 0) + 1)
-        let merged = SortedEntries(runs[first...].map(EntrySource.init), order: order)
-        while let entry = try merged.next() { try run.append(entry) }
-        try run.flush()
-        runs.removeSubrange(first...)
-        runs.append(run)
+        try runs.replaceNewest(number) { newest, level throws(MigrationError) in
+            let run = try newRun(level: level)
+            let merged = SortedEntries(newest.map(EntrySource.init), order: order)
+            while let entry = try merged.next() { try run.append(entry) }
+            try run.flush()
+            return run
+        }
     }
 
     private func newRun(level: Int) throws(MigrationError) -> EntryRun {

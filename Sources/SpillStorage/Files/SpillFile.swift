@@ -134,12 +134,4 @@ package final class SpillFile {
         guard count >= 0 else { throw SpillFailure.system("read", path, number: -count) }
         return count
     }
-
-    /// Syncs the file's content, so that it outlives a crash of the machine.
-    ///
-    /// - Throws: `spill.full`, `spill.io` (74).
-    func synchronize() throws(MigrationError) {
-        let result = directory.calls.syncUninterrupted(descriptor)
-        guard result == 0 else { throw SpillFailure.system("write", path, number: -result) }
-    }
 }

@@ -26,8 +26,6 @@ package final class WorkDirectory: Sendable {
     package var bytesWritten: Int { written.load(ordering: .relaxed) }
     /// The number of bytes that the spill files hold now.
     package var bytesHeld: Int { held.load(ordering: .relaxed) }
-    /// The number of spill files ever made.
-    package var filesMade: Int { names.load(ordering: .relaxed) }
 
     /// Creates the folder (mode 0700) if it is missing, locks it, and removes a killed run's spill files.
     ///

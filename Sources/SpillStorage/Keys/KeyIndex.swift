@@ -274,11 +274,19 @@ package final class KeyIndex {
             while chunk >= 0 && chunks[chunk].firstKey > key { chunk -= 1 }
             return chunk
         }
+        return lastChunk { $0.pointee.firstKey <= key }
+    }
+
+    private func chunkHolding(rank: Int) -> Int { max(0, lastChunk { $0.pointee.rank <= rank }) }
+
+    /// The last chunk that begins early enough; -1 if there is none.
+    @inline(__always)
+    private func lastChunk(where beginsEarly: (UnsafeMutablePointer<Chunk>) -> Bool) -> Int {
         var low = 0
         var length = chunkCount
         while length > 0 {
             let half = length >> 1
-            if chunks[low + half].firstKey <= key {
+            if beginsEarly(chunks + low + half) {
                 low += half + 1
                 length -= half + 1
             } else {
@@ -286,21 +294,6 @@ package final class KeyIndex {
             }
         }
         return low - 1
-    }
-
-    private func chunkHolding(rank: Int) -> Int {
-        var low = 0
-        var length = chunkCount
-        while length > 0 {
-            let half = length >> 1
-            if chunks[low + half].rank <= rank {
-                low += half + 1
-                length -= half + 1
-            } else {
-                length = half
-            }
-        }
-        return max(0, low - 1)
     }
 
     // MARK: Closing ranges

@@ -85,26 +85,15 @@ package final class RecordLog {
         for word in 0..<width { place[word] = record[word] }
     }
 
-    /// Adds a record of three words.
-    package func append(_ first: UInt64, _ second: UInt64, _ third: UInt64) throws(MigrationError) {
-        precondition(width == 3)
-        let place = try room()
-        place[0] = first
-        place[1] = second
-        place[2] = third
-    }
-
-    /// Adds a record of five words.
+    /// Adds a record of three to five words; those beyond ``width`` are left out.
     package func append(
-        _ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64, _ fifth: UInt64
+        _ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64 = 0, _ fifth: UInt64 = 0
     ) throws(MigrationError) {
-        precondition(width == 5)
+        precondition(width >= 3 && width <= 5)
         let place = try room()
-        place[0] = first
-        place[1] = second
-        place[2] = third
-        place[3] = fourth
-        place[4] = fifth
+        (place[0], place[1], place[2]) = (first, second, third)
+        if width > 3 { place[3] = fourth }
+        if width > 4 { place[4] = fifth }
     }
 
     /// Removes all records and the files. Existing cursors keep theirs.
@@ -185,7 +174,7 @@ package final class RecordLog {
         var sources: [RecordSource] = []
         try withPrefix(prefix) { start, words throws(MigrationError) in
             for run in runs {
-                let from = try run.blockHolding(start, words: words, blocks: run.blockCount)
+                let from = try run.blockHolding(start, words: words)
                 let source = RecordSource(run: run, from: from)
                 if words > 0 { try source.skip(before: start, words: words, width: width) }
                 sources.append(source)
@@ -196,7 +185,7 @@ package final class RecordLog {
                 var (first, last) = (0, end - begin)
                 if words > 0 {
                     first = RecordOrder.lowerBound(
-                        segment, from: 0, count: end - begin, width: width, prefix: start, words: words)
+                        segment, count: end - begin, width: width, prefix: start, words: words)
                     last = first
                     while last < end - begin, RecordOrder.isEqual(segment + last * width, start, words: words) {
                         last += 1
@@ -220,33 +209,7 @@ package final class RecordLog {
     package func forEach(
         prefix: UnsafePointer<UInt64>, words: Int, _ body: (UnsafePointer<UInt64>) -> Void
     ) throws(MigrationError) {
-        precondition(words > 0 && words <= width)
-        settle()
-        for run in runs {
-            var index = try run.blockHolding(prefix, words: words, blocks: run.blockCount)
-            while index < run.blockCount, try !run.block(index, beginsAfter: prefix, words: words) {
-                let (found, inBlock) = try memory.cache.block(index, of: run)
-                var position = RecordOrder.lowerBound(
-                    found, from: 0, count: inBlock, width: width, prefix: prefix, words: words)
-                while position < inBlock, RecordOrder.isEqual(found + position * width, prefix, words: words) {
-                    body(found + position * width)
-                    position += 1
-                }
-                if position < inBlock { break }
-                index += 1
-            }
-        }
-        var begin = 0
-        for end in segmentEnds {
-            let segment = buffer + begin * width
-            var position = RecordOrder.lowerBound(
-                segment, from: 0, count: end - begin, width: width, prefix: prefix, words: words)
-            while position < end - begin, RecordOrder.isEqual(segment + position * width, prefix, words: words) {
-                body(segment + position * width)
-                position += 1
-            }
-            begin = end
-        }
+        try forFirst(.max, prefixWords: words, from: prefix, startWords: words, body)
     }
 
     /// Passes the first records with a prefix to a closure, those of every run and segment that are not before a start. The
@@ -262,108 +225,31 @@ package final class RecordLog {
     ) throws(MigrationError) {
         precondition(words > 0 && words <= startWords && startWords <= width)
         settle()
+        var left = most
+        /// Passes those of a block or segment. Returns true if none is behind them there.
+        @inline(__always)
+        func pass(_ records: UnsafePointer<UInt64>, count: Int) -> Bool {
+            var place = RecordOrder.lowerBound(records, count: count, width: width, prefix: start, words: startWords)
+            while left > 0, place < count, RecordOrder.isEqual(records + place * width, start, words: words) {
+                body(records + place * width)
+                place += 1
+                left -= 1
+            }
+            return place == count
+        }
         for run in runs {
-            var left = most
-            var index = try run.blockHolding(start, words: startWords, blocks: run.blockCount)
+            left = most
+            var index = try run.blockHolding(start, words: startWords)
             while left > 0, index < run.blockCount, try !run.block(index, beginsAfter: start, words: words) {
-                let (found, inBlock) = try memory.cache.block(index, of: run)
-                var position = RecordOrder.lowerBound(
-                    found, from: 0, count: inBlock, width: width, prefix: start, words: startWords)
-                while left > 0, position < inBlock,
-                    RecordOrder.isEqual(found + position * width, start, words: words)
-                {
-                    body(found + position * width)
-                    position += 1
-                    left -= 1
-                }
-                if position < inBlock { break }
+                let block = try memory.cache.block(index, of: run)
+                guard pass(block.records, count: block.count) else { break }
                 index += 1
             }
         }
         var begin = 0
         for end in segmentEnds {
-            var left = most
-            let segment = buffer + begin * width
-            var position = RecordOrder.lowerBound(
-                segment, from: 0, count: end - begin, width: width, prefix: start, words: startWords)
-            while left > 0, position < end - begin,
-                RecordOrder.isEqual(segment + position * width, start, words: words)
-            {
-                body(segment + position * width)
-                position += 1
-                left -= 1
-            }
-            begin = end
-        }
-    }
-
-    /// Passes the records that begin with each of many ascending prefixes to a closure. It goes run by run and unpacks each
-    /// block once a run.
-    ///
-    /// - Parameters:
-    ///   - prefixes: `count` prefixes of `words` words each, ascending; equal ones are allowed.
-    ///   - body: receives a prefix's index and a record; the records of one prefix do not all come together.
-    /// - Throws: `spill.damaged`, `spill.io` (74).
-    package func forEach(
-        sortedPrefixes prefixes: UnsafePointer<UInt64>, count prefixCount: Int, words: Int,
-        _ body: (Int, UnsafePointer<UInt64>) -> Void
-    ) throws(MigrationError) {
-        precondition(words > 0 && words <= width)
-        settle()
-        guard prefixCount > 0 else { return }
-        let unpacked = UnsafeMutablePointer<UInt64>.allocate(capacity: recordsPerBlock * width)
-        defer { unpacked.deallocate() }
-        for run in runs {
-            // `inBlock` records of block `loaded` are unpacked; `position` is the first of them that can hold the next prefix.
-            var (loaded, inBlock, position) = (-1, 0, 0)
-            for probe in 0..<prefixCount {
-                let prefix = prefixes + probe * words
-                if loaded < 0 || RecordOrder.isLess(unpacked + (inBlock - 1) * width, prefix, words: words) {
-                    let index = try run.blockHolding(prefix, words: words, from: max(0, loaded), blocks: run.blockCount)
-                    if index != loaded {
-                        inBlock = try run.read(index, into: unpacked)
-                        (loaded, position) = (index, 0)
-                    }
-                }
-                position = RecordOrder.lowerBound(
-                    unpacked, from: position, count: inBlock, width: width, prefix: prefix, words: words)
-                var (block, at) = (loaded, position)
-                while true {
-                    while at < inBlock, RecordOrder.isEqual(unpacked + at * width, prefix, words: words) {
-                        body(probe, unpacked + at * width)
-                        at += 1
-                    }
-                    guard at == inBlock, block + 1 < run.blockCount,
-                        try !run.block(block + 1, beginsAfter: prefix, words: words)
-                    else { break }
-                    block += 1
-                    at = 0
-                    inBlock = try run.read(block, into: unpacked)
-                    at = RecordOrder.lowerBound(
-                        unpacked, from: 0, count: inBlock, width: width, prefix: prefix, words: words)
-                }
-                if block != loaded {
-                    // If the next prefix is equal, its records may begin in an earlier block.
-                    let repeats =
-                        probe + 1 < prefixCount && RecordOrder.isEqual(prefix + words, prefix, words: words)
-                    (loaded, position) = repeats ? (-1, 0) : (block, at)
-                }
-            }
-        }
-        var begin = 0
-        for end in segmentEnds {
-            let segment = buffer + begin * width
-            var position = 0
-            for probe in 0..<prefixCount {
-                let prefix = prefixes + probe * words
-                position = RecordOrder.lowerBound(
-                    segment, from: position, count: end - begin, width: width, prefix: prefix, words: words)
-                var at = position
-                while at < end - begin, RecordOrder.isEqual(segment + at * width, prefix, words: words) {
-                    body(probe, segment + at * width)
-                    at += 1
-                }
-            }
+            left = most
+            _ = pass(buffer + begin * width, count: end - begin)
             begin = end
         }
     }
@@ -377,7 +263,7 @@ package final class RecordLog {
             return
         }
         if gathered > 0 { try spill() }
-        if runs.count > 1 { try merge(from: 0) }
+        if runs.count > 1 { try mergeNewest(runs.count) }
     }
 
     // MARK: In memory
@@ -462,37 +348,17 @@ package final class RecordLog {
 
     private func spill() throws(MigrationError) {
         if segmentEnds.isEmpty { settle() } else { joinSegments() }
-        if let last = runs.last, !RecordOrder.isLess(buffer, last.last, words: width) {
-            try last.append(buffer, count: gathered)
-        } else {
-            let run = try newRun(level: 0)
-            try run.append(buffer, count: gathered)
-            runs.append(run)
-        }
+        try runs.append(sorted: buffer, count: gathered) { () throws(MigrationError) in try newRun(level: 0) }
         gathered = 0
         segmentEnds.removeAll(keepingCapacity: true)
-        while runs.count >= runsOfLevel,
-            runs[runs.count - runsOfLevel].level == runs[runs.count - 1].level
-        {
-            try merge(from: runs.count - runsOfLevel)
-        }
+        while runs.areDue(runsOfLevel) { try mergeNewest(runsOfLevel) }
     }
 
-    private func merge(from first: Int) throws(MigrationError) {
+    private func mergeNewest(_ number: Int) throws(MigrationError) {
         // The blocks of the merge need this memory.
         memory.dropSpace()
-        let merged = try newRun(level: (runs[first...].map(\.level).max() ?? 0) + 1)
-        var merger = RecordMerger(runs[first...].map { RecordSource(run: $0) }, width: width)
-        while let record = try merger.current() {
-            try merged.append(record)
-            try merger.advance()
-        }
-        try merged.flush()
-        runs.removeSubrange(first...)
-        runs.append(merged)
+        try runs.mergeNewest(number, isOnlyReading: false) { level throws(MigrationError) in try newRun(level: level) }
         merges += 1
-        // The freed blocks lie between others on the heap, so malloc does not give them back by itself.
-        if merged.count * width * 8 > 4 << 20 { ProcessMemory.trim() }
     }
 
     private func newRun(level: Int) throws(MigrationError) -> SortedRecordFile {

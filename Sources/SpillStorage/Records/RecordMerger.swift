@@ -72,7 +72,7 @@ final class RecordSource {
     func skip(before prefix: UnsafePointer<UInt64>, words: Int, width: Int) throws(MigrationError) {
         while true {
             let skipped = RecordOrder.lowerBound(
-                start, from: 0, count: count, width: width, prefix: prefix, words: words)
+                start, count: count, width: width, prefix: prefix, words: words)
             start += skipped * width
             count -= skipped
             if count > 0 { return }

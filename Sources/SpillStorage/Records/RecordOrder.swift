@@ -22,11 +22,12 @@ enum RecordOrder {
         return true
     }
 
-    /// The index of the first record that is not before the prefix. The search begins at a position, with steps that double.
+    /// The index of the first record that is not before the prefix. The search goes from the first record, with steps that
+    /// double.
     static func lowerBound(
-        _ records: UnsafePointer<UInt64>, from: Int, count: Int, width: Int, prefix: UnsafePointer<UInt64>, words: Int
+        _ records: UnsafePointer<UInt64>, count: Int, width: Int, prefix: UnsafePointer<UInt64>, words: Int
     ) -> Int {
-        var low = from
+        var low = 0
         var step = 1
         while low + step <= count && isLess(records + (low + step - 1) * width, prefix, words: words) {
             low += step

@@ -89,12 +89,6 @@ package final class RecordSorter {
         for word in 0..<width { place[word] = record[word] }
     }
 
-    /// Adds a record of one word.
-    package func append(_ only: UInt64) throws(MigrationError) {
-        precondition(width == 1)
-        try room()[0] = only
-    }
-
     /// Adds records that the caller writes in place.
     ///
     /// - Parameters:
@@ -125,38 +119,19 @@ package final class RecordSorter {
         place[1] = second
     }
 
-    /// Adds a record of three words.
-    package func append(_ first: UInt64, _ second: UInt64, _ third: UInt64) throws(MigrationError) {
-        precondition(width == 3)
-        let place = try room()
-        place[0] = first
-        place[1] = second
-        place[2] = third
-    }
-
-    /// Adds a record of four words.
+    /// Adds a record of three to eight words; those beyond ``width`` are left out.
     package func append(
-        _ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64
+        _ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64 = 0, _ fifth: UInt64 = 0,
+        _ sixth: UInt64 = 0, _ seventh: UInt64 = 0, _ eighth: UInt64 = 0
     ) throws(MigrationError) {
-        precondition(width == 4)
+        precondition(width >= 3)
         let place = try room()
-        place[0] = first
-        place[1] = second
-        place[2] = third
-        place[3] = fourth
-    }
-
-    /// Adds a record of five words.
-    package func append(
-        _ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64, _ fifth: UInt64
-    ) throws(MigrationError) {
-        precondition(width == 5)
-        let place = try room()
-        place[0] = first
-        place[1] = second
-        place[2] = third
-        place[3] = fourth
-        place[4] = fifth
+        (place[0], place[1], place[2]) = (first, second, third)
+        if width > 3 { place[3] = fourth }
+        if width > 4 { place[4] = fifth }
+        if width > 5 { place[5] = sixth }
+        if width > 6 { place[6] = seventh }
+        if width > 7 { place[7] = eighth }
     }
 
     /// Sorts the records in memory and returns all records in order. The sorter is empty afterwards and can be filled again.
@@ -327,16 +302,9 @@ package final class RecordSorter {
 
     private func spill() throws(MigrationError) {
         sortGathered()
-        // Records that come in order make one long run.
-        if let last = runs.last, !RecordOrder.isLess(records, last.last, words: width) {
-            try last.append(records, count: gathered)
-        } else {
-            let run = try newRun(level: 0)
-            try run.append(records, count: gathered)
-            runs.append(run)
-        }
+        try runs.append(sorted: records, count: gathered) { () throws(MigrationError) in try newRun(level: 0) }
         gathered = 0
-        while runs.count >= fanIn, runs[runs.count - fanIn].level == runs[runs.count - 1].level {
+        while runs.areDue(fanIn) {
             shrink()
             try mergeNewest(fanIn)
         }
@@ -349,19 +317,8 @@ package final class RecordSorter {
     }
 
     private func mergeNewest(_ number: Int) throws(MigrationError) {
-        let first = runs.count - number
-        let run = try newRun(level: (runs[first...].map(\.level).max() ?? 0) + 1)
-        var merger = RecordMerger(
-            runs[first...].map { RecordSource(run: $0, isOnlyReading: true) }, width: width)
-        while let record = try merger.current() {
-            try run.append(record)
-            try merger.advance()
-        }
-        try run.flush()
-        runs.removeSubrange(first...)
-        runs.append(run)
+        try runs.mergeNewest(number, isOnlyReading: true) { level throws(MigrationError) in try newRun(level: level) }
         mergePasses += 1
-        if run.count * width * 8 > 4 << 20 { ProcessMemory.trim() }
     }
 
     private func newRun(level: Int) throws(MigrationError) -> SortedRecordFile {

@@ -163,16 +163,14 @@ final class SortedRecordFile {
         number + 1 < blockCount ? try index.offset(number + 1) : file.end
     }
 
-    /// The block that may hold the first record not before the prefix. The search begins at a block.
+    /// The block that may hold the first record not before the prefix.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
-    func blockHolding(
-        _ prefix: UnsafePointer<UInt64>, words: Int, from: Int = 0, blocks: Int
-    ) throws(MigrationError) -> Int {
+    func blockHolding(_ prefix: UnsafePointer<UInt64>, words: Int) throws(MigrationError) -> Int {
         let compared = min(words, indexWords)
-        guard compared > 0, blocks > 0 else { return 0 }
+        guard compared > 0, blockCount > 0 else { return 0 }
         // The block before may end with records of this prefix.
-        return max(from, try index.lowerBound(prefix, words: compared, from: from, count: blocks) - 1)
+        return max(0, try index.lowerBound(prefix, words: compared) - 1)
     }
 
     /// Tells whether a block begins after the prefix.

@@ -218,7 +218,7 @@ final class SortedRowFile {
         if let first = open.firstKey, key >= first { return blockCount }
         guard blockCount > 0 else { return nil }
         var word = SortKey.encode(key)
-        let bound = try index.lowerBound(&word, words: 1, from: 0, count: blockCount)
+        let bound = try index.lowerBound(&word, words: 1)
         let isFirst = bound < blockCount ? try index.firstWord(bound) == word : false
         return isFirst ? bound : bound > 0 ? bound - 1 : nil
     }

@@ -6,13 +6,10 @@ public struct MigrationOptions: Sendable {
     /// The peak resident memory of the process in bytes; nil: 256 MiB, or three quarters of the cgroup's limit if that
     /// is lower.
     public var memoryLimit: Int?
-    /// Bytes that the run may use above the process's memory at its start, instead of a limit. For tests, which share
-    /// their process with other tests.
+    /// Bytes that the run may use above the process's memory at its start, instead of a limit: for a process that does
+    /// other work too.
     package var memoryRoom: Int?
-    /// The number of members that a relationship set by a lookup holds in memory; more are sorted on disk. For tests,
-    /// which have few.
-    package var heldMembers = 16_384
-    /// The number of rows fetched at a time; nil: the memory limit decides.
+    /// The number of rows fetched at a time, and of members that a lookup holds in memory; nil: the memory limit decides.
     public var batchSize: Int?
     /// The folder for spills and association tables; nil: beside the destination.
     public var workDirectory: String?
@@ -82,13 +79,6 @@ public struct MigrationOptions: Sendable {
 
     /// Digests of the libraries that contain the policies. A run that did not end is not resumed with other code.
     package var policyCode: [String] = []
-
-    /// The time between two checkpoints; nil: half a second. For tests.
-    package var checkpointInterval: Duration?
-    /// The journal record from which on writing fails; nil: never. For tests.
-    package var journalFailure: Int?
-    /// True if two threads call policies that allow it; nil: if there are two processors. For tests.
-    package var worksAhead: Bool?
 
     /// The size in bytes above which a value becomes a file by default. Apple documents no figure; the largest value that a
     /// known real store keeps in the column has 99,812 bytes (`store1-24.wiredatabase`).

@@ -197,7 +197,8 @@ struct KeyScan {
                 while end < batch.count, batch[end, 0].integerValue == current { end += 1 }
                 if current != number {
                     number = current
-                    let entity = run.inputs.layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: number))
+                    let entity = run.inputs.layout.entity(
+                        inTable: table, forFileNumber: Int(truncatingIfNeeded: number))
                     index = entity.flatMap { byEntity[$0] }
                 }
                 try index?.append(contentsOf: batch.keys(row..<end))

@@ -44,10 +44,12 @@ final class WorkArea {
     /// - Parameter folder: the folder for spills; nil: beside the destination.
     /// - Throws: `destination.busy` (75) if another run holds it, `work.cannotCreate` (73).
     init(beside place: DestinationPath, spills folder: String?) throws {
-        beside = try WorkDirectory(path: place.workDirectory, keepsFiles: true)
+        let calls = RunConditions.current.fileCalls
+        beside = try WorkDirectory(path: place.workDirectory, calls: calls, keepsFiles: true)
         do {
             let path = place.spillDirectory(in: folder)
-            spills = path == place.workDirectory ? beside : try WorkDirectory(path: path, keepsFiles: true)
+            spills =
+                path == place.workDirectory ? beside : try WorkDirectory(path: path, calls: calls, keepsFiles: true)
         } catch {
             try? beside.remove(keepsFiles: true)
             throw error

@@ -41,7 +41,8 @@ final class KeyedLinks {
         let due = tasks.filter { $0.tables(in: schema).contains(table) }
         tasks.removeAll { $0.tables(in: schema).contains(table) }
         for task in due where !task.tables(in: schema).allSatisfy(isLoaded) {
-            let resolution = DeclaredLinkSort(run: modelRun.run, missing: modelRun.missing, mappings: mappings, keys: relating.keys)
+            let resolution = DeclaredLinkSort(
+                run: modelRun.run, missing: modelRun.missing, mappings: mappings, keys: relating.keys)
             for (target, patches) in try resolution.resolve(task) { pending[target, default: []].append(patches) }
         }
         var patches: [any RowPatches] = pending.removeValue(forKey: table) ?? []
@@ -54,7 +55,8 @@ final class KeyedLinks {
             patches.append(
                 ReferencePatches(
                     run: modelRun.run, mapping: mapping, of: entity, direct: relating.links.direct[mapping.index] ?? [],
-                    own: keys, keys: relating.keys, missing: modelRun.missing, sharing: keys.mode == .kept ? own.count : 1, written: written))
+                    own: keys, keys: relating.keys, missing: modelRun.missing,
+                    sharing: keys.mode == .kept ? own.count : 1, written: written))
         }
         return patches
     }

@@ -31,7 +31,9 @@ struct PolicyLoad {
             ).write()
             try checkTouched(touched, in: destination)
         }
-        let links = try relating.map { try KeyedLinks(modelRun: modelRun, mappings: mappings, relating: $0, checkpoints: checkpoints) }
+        let links = try relating.map {
+            try KeyedLinks(modelRun: modelRun, mappings: mappings, relating: $0, checkpoints: checkpoints)
+        }
         var walk = UnitWalk(
             work.closingUnits, passes: work.passes.count, modelRun: modelRun, checkpoints: checkpoints,
             countsBeforeLoad: false)
@@ -86,7 +88,9 @@ struct PolicyLoad {
         let start = walk.position
         // Kept keys do not advance `nextKey`, so there may be rows even if no key was given.
         let made = max(1, rows.nextKey - 1 - modelRun.keysBefore.highestKeys[table.table])
-        if start == nil { try modelRun.validation.prepare(table.table, expecting: Int(clamping: made), in: destination) }
+        if start == nil {
+            try modelRun.validation.prepare(table.table, expecting: Int(clamping: made), in: destination)
+        }
         // Each run is read one block at a time, and so are its patches.
         try rows.joinRuns(most: max(4, modelRun.inputs.budget.spill / (256 << 10)))
         let done = walk.done

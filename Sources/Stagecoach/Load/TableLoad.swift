@@ -161,7 +161,8 @@ struct TableLoad {
     /// appended to, because its columns may differ.
     private func copiedRuns(_ programs: [Compiled], _ slots: SourceColumns, _ source: EntityTable) -> [RowSelection.Run]
     {
-        guard !programs.isEmpty, !modelRun.inputs.options.appendsToExisting, !modelRun.keysBefore.hasRows.contains(true) else { return [] }
+        guard !programs.isEmpty, !modelRun.inputs.options.appendsToExisting, !modelRun.keysBefore.hasRows.contains(true)
+        else { return [] }
         let patched = patches.flatMap { [$0.column, $0.entityColumn, $0.orderColumn].compactMap { $0 } }
         let external = modelRun.inputs.destinationSchema.externalColumns[table.table].map(\.column)
         return CopiedColumns(
@@ -297,14 +298,16 @@ struct TableLoad {
         // Key paths are resolved from the mapping's own entity; the slots are shared by all mappings of the scan.
         var mine = slots.seen(from: source)
         let attributes = try AttributeProgram(
-            mapping: mapping, slots: &mine, indexed: modelRun.inputs.indexedColumns(of: mapping), external: modelRun.external,
+            mapping: mapping, slots: &mine, indexed: modelRun.inputs.indexedColumns(of: mapping),
+            external: modelRun.external,
             streams: true)
         let references = ReferenceProgram(
             mapping: mapping, direct: links.direct[mapping.index] ?? [], keys: keys,
             missing: modelRun.missing, in: modelRun.inputs.destinationSchema, slots: &mine)
         slots = mine.seen(from: slots.entity)
         let rules = try RowRules(
-            entity: entity, schema: modelRun.inputs.destinationSchema, mapping: mapping, copied: attributes.copiedAttributes,
+            entity: entity, schema: modelRun.inputs.destinationSchema, mapping: mapping,
+            copied: attributes.copiedAttributes,
             typed: attributes.copiedColumns, excuses: excuses)
         return Compiled(
             mapping: mapping, attributes: attributes, references: references, rules: rules, keys: own,

@@ -134,7 +134,7 @@ final class WindowRelations {
     ///   - open: reads the members of a range of owners.
     func members(
         of owner: Int64, _ reference: PropertyReference, table: Int, last: Int64,
-        open: (ClosedRange<Int64>) throws(MigrationError) -> GroupedMemberCursor?
+        open: (ClosedRange<Int64>) throws(MigrationError) -> MemberCursor?
     ) throws(MigrationError) -> ArraySlice<Member>? {
         if let known = members[reference], known.holds(owner) { return known.members(of: owner) }
         guard isAskedAgain(reference), owner < last, let cursor = try open(owner...last) else { return nil }
@@ -144,7 +144,7 @@ final class WindowRelations {
         var current: Int64?
         var begin = 0
         var through = last
-        while let (next, member) = try cursor.next() {
+        while let (next, member) = try cursor.nextOfOwner() {
             if next != current {
                 if let current { starts[current] = begin..<found.count }
                 current = next

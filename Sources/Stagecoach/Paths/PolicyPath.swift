@@ -35,7 +35,8 @@ struct PolicyPath {
         let awaited = awaitedKeys
         let scan = try KeyScan(
             run: modelRun.run, archive: modelRun.archive, keysBefore: modelRun.keysBefore, mappings: mappings,
-            tables: work.tables, restoreKeys: { [checkpoints] index, table throws(MigrationError) in
+            tables: work.tables,
+            restoreKeys: { [checkpoints] index, table throws(MigrationError) in
                 try checkpoints?.restoreKeys(index, ofTable: table) ?? false
             }, collectByObjects: ObjectFilterScan(modelRun: modelRun, manager: manager).collect, awaited: awaited
         ).scan()
@@ -52,7 +53,8 @@ struct PolicyPath {
             modelRun.touched = touched
             try runtime.objects.begin(on: destination, touched: touched)
         }
-        modelRun.services.concurrentSorts = 6 + (modelRun.inputs.destinationSchema.tables.map { $0.columns.count }.max() ?? 0) / 4
+        modelRun.services.concurrentSorts =
+            6 + (modelRun.inputs.destinationSchema.tables.map { $0.columns.count }.max() ?? 0) / 4
         runtime.evaluate(with: manager, policies)
         manager.attach(runtime)
         defer {
@@ -127,7 +129,8 @@ struct PolicyPath {
         // saves.
         if checkpoints?.processorSeconds ?? 0 > 1 { modelRun.services.releaseCode() }
         let loading = PolicyLoad(
-            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, work: work, runtime: runtime, excuses: excuses,
+            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, work: work, runtime: runtime,
+            excuses: excuses,
             relating: relating)
         let highest = try load(
             LoadRequest(
@@ -218,7 +221,8 @@ struct PolicyPath {
         // Only policies associate by hand. Each model has a share of its own, because its tables stay for later models.
         let room = modelRun.inputs.budget.keys / 2 / max(1, modelRun.inputs.mappingCount) * planned.count
         let allowances = KeyScan.shares(
-            of: room, needs: planned.map { $0.hasPolicy ? $0.sourceTable.map(modelRun.inputs.keyBytes(ofTable:)) ?? 0 : 0 })
+            of: room,
+            needs: planned.map { $0.hasPolicy ? $0.sourceTable.map(modelRun.inputs.keyBytes(ofTable:)) ?? 0 : 0 })
         let own = zip(planned, allowances).map { mapping, allowance in
             MappingAssociations(
                 mapping: mapping, keys: keys.byMapping[mapping.index], directory: modelRun.archive.directory,
@@ -295,7 +299,8 @@ struct PolicyPath {
         var slots = SourceColumns(
             entity: sourceEntity, schema: modelRun.inputs.layout.schema, columns: [.own(EntityTable.lockColumn)])
         let program = try AttributeProgram(
-            mapping: mapping, slots: &slots, indexed: modelRun.inputs.indexedColumns(of: mapping), external: modelRun.external)
+            mapping: mapping, slots: &slots, indexed: modelRun.inputs.indexedColumns(of: mapping),
+            external: modelRun.external)
         let number = Int64(modelRun.inputs.destinationSchema.number(of: entity))
         var batch = modelRun.inputs.sourceBatch(slots: slots.columns.count)
         for range in part.rest(of: work.ranges(ofMapping: mapping.index)) {
@@ -399,12 +404,14 @@ struct PolicyPath {
                 phase: .create, mapping: mapping.index, hasBegun: true, after: sources.window.key(row))
             try checkpoints?.tickStages()
         }
+        let conditions = RunConditions.current
         var lane =
-            modelRun.inputs.worksAhead && creation.mayWorkAhead ? ConcurrentCaller(creation: creation, table: table) : nil
+            conditions.processorCount > 1 && creation.mayWorkAhead
+            ? ConcurrentCaller(creation: creation, table: table) : nil
         defer { lane?.end() }
         if lane == nil { creation.beginPreparing() }
         defer { creation.endPreparing() }
-        var rounds = lane.map { PolicyRounds(lane: $0, isForced: modelRun.inputs.options.worksAhead == true) }
+        var rounds = lane.map { PolicyRounds(lane: $0, leastCall: conditions.leastConcurrentCall) }
         for range in ranges {
             let reader = try SourceReader(
                 run: modelRun.run, slots: slots, table: table, entities: [creation.source.index], range: range,

@@ -36,7 +36,9 @@ final class MappingEdits {
         let last = known[ObjectIdentifier(mapping)]
         if let last, last.version == version { return last.planned }
         let planned: PlannedMapping
-        if let same = [last?.planned, original].compactMap({ $0 }).first(where: { $0.expressions == PlannedMapping.expressions(of: mapping) }) {
+        if let same = [last?.planned, original].compactMap({ $0 }).first(where: {
+            $0.expressions == PlannedMapping.expressions(of: mapping)
+        }) {
             planned = same
         } else {
             planned = try resolution.resolve(mapping, index: original.index)

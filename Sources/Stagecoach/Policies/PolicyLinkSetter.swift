@@ -9,6 +9,9 @@ import SpillStorage
 /// Mappings without a policy come first, all of them; their links follow the rules for inverse pairs. The relationships that a
 /// policy's default method sets count as policy code and are applied on top.
 final class PolicyLinkSetter {
+    /// The number of members that a lookup holds in memory where no batch size is given. More are sorted on disk.
+    private static let heldMembers = 16_384
+
     private let modelRun: ModelRun
     private let mappings: [PlannedMapping]
     private let associations: [MappingAssociations]
@@ -100,7 +103,7 @@ final class PolicyLinkSetter {
                 try forEachMember(lookup, for: owner, of: source, in: mapping) { member, order, _ in
                     if let many { return try many.append(LinkMember(end: member, order: order)) }
                     members.append(LinkMember(end: member, order: order))
-                    if canSpill, members.count == modelRun.inputs.options.heldMembers {
+                    if canSpill, members.count == modelRun.inputs.options.batchSize ?? Self.heldMembers {
                         many = try ManyMembers(members, modelRun.services)
                         members.removeAll()
                     }

@@ -24,7 +24,8 @@ struct RelatingByKeys {
         var isCertain = false
         for mapping in mappings { mapping.isRelatedByKeys = false }
         defer { if !isCertain { for mapping in mappings { mapping.isRelatedByKeys = false } } }
-        guard !modelRun.keysBefore.hasRows.contains(true), !runtime.objects.hasDeletions, runtime.objects.links.isUntouched,
+        guard !modelRun.keysBefore.hasRows.contains(true), !runtime.objects.hasDeletions,
+            runtime.objects.links.isUntouched,
             mappings.allSatisfy({ !$0.belongsToPreviousModel && !$0.hasDynamicRelationships })
         else { return nil }
         var byMapping = keys.byMapping

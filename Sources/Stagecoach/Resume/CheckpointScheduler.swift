@@ -32,7 +32,6 @@ final class CheckpointScheduler {
     private var lastProcessor = CheckpointScheduler.processorSeconds
     /// The earliest time at which the processor time can make a state due. Each query of the processor time is a system call.
     private var notDueBefore = ContinuousClock.now
-    private let journalFailure: Int?
     private var writer: JournalWriter?
     private var last = ContinuousClock.now
     /// The run whose work is recorded, its external values, and the mapping models that it has finished.
@@ -94,7 +93,7 @@ final class CheckpointScheduler {
     ///   - header: makes the header of this run.
     init(
         _ area: WorkArea, earlier: InterruptedRun?, isResumable: Bool, cancellation: CancellationFlag,
-        options: MigrationOptions,
+        conditions: RunConditions = .current,
         header: @escaping () throws -> JournalRecord.Header
     ) {
         journalPath = area.runJournalPath
@@ -106,16 +105,10 @@ final class CheckpointScheduler {
         self.earlier = earlier
         self.isResumable = isResumable
         self.cancellation = cancellation
-        let asked = CheckpointScheduler.setting("STAGECOACH_CHECKPOINT_INTERVAL")
-        let given = options.checkpointInterval ?? asked.map { .milliseconds($0) }
-        intervals = (given ?? .milliseconds(30))...(given ?? .milliseconds(500))
-        recents = RecentStates(area.recentStatePath, interval: given ?? .milliseconds(4))
+        intervals = conditions.checkpointIntervals
+        recents = RecentStates(area.recentStatePath, interval: conditions.recentStateInterval)
         noted = NotedKeys(area.notedKeysPath)
-        journalFailure = options.journalFailure
     }
-
-    /// Returns the number in an environment variable.
-    static func setting(_ name: String) -> Int? { getenv(name).flatMap { Int(String(cString: $0)) } }
 
     // MARK: - Resuming
 
@@ -282,7 +275,7 @@ final class CheckpointScheduler {
     /// Takes a state if one is due. Called after a batch of a step was written.
     func tick(_ writer: any TableWriter, _ position: () -> LoadPosition) throws {
         guard isResumable else { return }
-        guard isDue, !recents.isAwaited else { return try tickRecent(writer, position) }
+        guard isDue else { return try tickRecent(writer, position) }
         guard let pages = writer as? PageTableWriter else { return try commit(position()) }
         guard isFree else { return try tickRecent(writer, position) }
         guard let fill = try pages.checkpoint(sorts: isPlain ? .all : .none),
@@ -295,7 +288,8 @@ final class CheckpointScheduler {
 
     /// True if a state of a table that is being filled consists of its pages and sorts alone: no other part uses files.
     private var isPlain: Bool {
-        stages == nil && !isStaged && turns.done == 0 && rejects == nil && appended == nil && model?.missing.unmigrated == nil
+        stages == nil && !isStaged && turns.done == 0 && rejects == nil && appended == nil
+            && model?.missing.unmigrated == nil
             && !everything
     }
 
@@ -564,7 +558,7 @@ final class CheckpointScheduler {
         if let writer { return writer }
         let made = try JournalWriter(
             journalPath, header: try header(), earlier: continuesJournal ? earlier : nil, storePath: storePath,
-            spills: spills, failure: journalFailure)
+            spills: spills)
         writer = made
         return made
     }

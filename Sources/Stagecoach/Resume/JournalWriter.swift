@@ -22,11 +22,6 @@ final class JournalWriter: @unchecked Sendable {
     private let busy = Atomic<Bool>(false)
     private let lastSettled = Atomic<Int>(0)
     private let failure = Mutex<MigrationError?>(nil)
-    /// For tests: the number of the record after which the process kills itself.
-    private let killAfter: Int?
-    /// For tests: the number of records after which writing fails.
-    private let failAfter: Int?
-    private var appended = 0
 
     /// - Parameters:
     ///   - path: the path of the journal. A new journal is created if there is no earlier run to resume.
@@ -35,22 +30,18 @@ final class JournalWriter: @unchecked Sendable {
     /// - Throws: `journal.full`, `journal.io` (74).
     init(
         _ path: String, header: JournalRecord.Header, earlier: InterruptedRun?, storePath: String,
-        spills: WorkDirectory,
-        failure: Int? = nil
+        spills: WorkDirectory
     ) throws {
-        failAfter = failure
         self.storePath = storePath
         self.spills = spills
-        killAfter = CheckpointScheduler.setting("STAGECOACH_KILL_AT_RECORD")
         if let earlier {
-            journal = try RunJournal(continuing: path, after: earlier.journal)
+            journal = try RunJournal(continuing: path, after: earlier.journal, calls: spills.calls)
             headerPlace = earlier.journal.places.first ?? 0
             latest = earlier.statePlaces
         } else {
-            journal = try RunJournal(creating: path)
+            journal = try RunJournal(creating: path, calls: spills.calls)
             headerPlace = try journal.append(JournalRecord.record(header))
             try journal.synchronizeFolder()
-            countAppended()
         }
     }
 
@@ -140,9 +131,6 @@ final class JournalWriter: @unchecked Sendable {
         _ record: RunJournal.Record, synchronizes: Bool, everything: Bool
     ) throws(MigrationError) {
         if synchronizes || everything { try synchronize(everything: everything) }
-        if let failAfter, appended >= failAfter {
-            throw .writing("Writing the journal", path: storePath, otherwise: "journal.io", number: EIO)
-        }
         if record.kind == JournalRecord.stateKind {
             let before = latest.suffix(1)
             if journal.isLong {
@@ -155,12 +143,6 @@ final class JournalWriter: @unchecked Sendable {
         } else {
             try journal.append(record)
         }
-        countAppended()
-    }
-
-    private func countAppended() {
-        appended += 1
-        if appended == killAfter { kill(getpid(), SIGKILL) }
     }
 
     private func synchronize(everything: Bool) throws(MigrationError) {

@@ -66,9 +66,10 @@ struct RecentState {
 /// Memory: one record, while it is written.
 final class RecentStates {
     private let path: String
-    /// The least time between two states. On a long run it grows to a fiftieth of the run's time.
-    private let interval: Duration
-    private let start = ContinuousClock.now
+    /// Returns the least time between two states, given the time that the run has taken.
+    private let interval: @Sendable (Duration) -> Duration
+    /// The beginning of the run. Time in which the machine sleeps does not count.
+    private let start = SuspendingClock.now
     private var last = ContinuousClock.now
     private var slot: RecordSlot?
     /// True if the file cannot be written. Then only the journal's states remain.
@@ -77,18 +78,10 @@ final class RecentStates {
     /// The journal's states on which checksums are based: one that is on the disk, and one that is being written.
     private var base: (ordinal: Int, part: Int)?
     private var pending: (ordinal: Int, part: Int)?
-    /// For tests: the number of the state after which the process kills itself.
-    private let killAfter: Int?
-    private var taken = 0
-
-    init(_ path: String, interval: Duration) {
+    init(_ path: String, interval: @escaping @Sendable (Duration) -> Duration) {
         self.path = path
         self.interval = interval
-        killAfter = CheckpointScheduler.setting("STAGECOACH_KILL_AT_RECENT")
     }
-
-    /// For tests: true if the journal's states are to be left out, so that the test reaches its kill.
-    var isAwaited: Bool { killAfter != nil && (base ?? pending) != nil }
 
     /// Records that a state of a table that is being filled was given to the journal. New checksums begin at it.
     func note(_ ordinal: Int, of writer: PageTableWriter) {
@@ -111,9 +104,8 @@ final class RecentStates {
     /// Tells whether a state is due. It is due earlier if the writer is about to sort, because no state can be taken then.
     func isDue(_ writer: PageTableWriter) -> Bool {
         guard base != nil, table === writer else { return false }
-        let now = ContinuousClock.now
-        let least = max(interval, interval == .zero ? .zero : start.duration(to: now) / 50)
-        return last.duration(to: now) >= (writer.sortsNext ? least / 8 : least)
+        let least = interval(start.duration(to: .now))
+        return last.duration(to: .now) >= (writer.sortsNext ? least / 8 : least)
     }
 
     /// Writes a state. If writing fails, no further recent states are written.
@@ -127,8 +119,6 @@ final class RecentStates {
             self.slot = slot
             try slot.write(
                 RecentState(run: run, base: base.ordinal, written: writer.written, state: state).bytes)
-            taken += 1
-            if taken == killAfter { kill(getpid(), SIGKILL) }
         } catch {
             hasFailed = true
             forget()

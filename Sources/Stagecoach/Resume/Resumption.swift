@@ -46,7 +46,7 @@ struct Resumption {
     /// - Throws: `resume.changed` (78) if the inputs differ from those of the interrupted run; `store.io` (74).
     init(
         _ area: WorkArea, _ left: InterruptedWork, to destinationPath: String, appends: Bool,
-        options: MigrationOptions, cancellation: CancellationFlag, isResumable: Bool, passing: PassedOver,
+        cancellation: CancellationFlag, isResumable: Bool, passing: PassedOver,
         header: @escaping () throws(MigrationError) -> JournalRecord.Header
     ) throws {
         self.area = area
@@ -62,8 +62,7 @@ struct Resumption {
             return made
         }
         checkpoints = CheckpointScheduler(
-            area, earlier: left.run, isResumable: isResumable, cancellation: cancellation, options: options,
-            header: header)
+            area, earlier: left.run, isResumable: isResumable, cancellation: cancellation, header: header)
         guard let earlier = left.run else {
             (state, published) = (nil, nil)
             return

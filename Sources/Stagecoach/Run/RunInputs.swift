@@ -41,9 +41,6 @@ final class RunInputs {
     /// Tells whether a row existed before the run.
     func isOlder(_ key: Int64, table: Int) -> Bool { key <= highestKeys[table] }
 
-    /// True if two threads may call policies that allow it.
-    var worksAhead: Bool { options.worksAhead ?? (ProcessInfo.processInfo.activeProcessorCount > 1) }
-
     // MARK: - Batches
 
     /// Returns the number of rows in a batch with a given number of slots: the user's choice, or as many as fit the

@@ -14,7 +14,6 @@ final class BatchRun: Sendable {
         var arguments: ParsedArguments
         /// The command line without the program's name, for workers.
         var commandLine: [String]
-        var environment: [String: String]
         var shard: BatchShard
         /// The number of stores migrated at a time.
         var jobs: Int
@@ -120,7 +119,7 @@ final class BatchRun: Sendable {
             attempt(place) { entry, _, wasBegun in
                 if worker == nil {
                     worker = BatchWorker(
-                        arguments: work.commandLine, environment: work.environment, memory: work.memory)
+                        arguments: work.commandLine, memory: work.memory)
                     if let worker { state.withLock { $0.workers.append(worker.process) } }
                 }
                 if let result = worker?.migrate(place, wasBegun: wasBegun) { return result }

@@ -7,8 +7,13 @@ import Synchronization
 /// It reads the index of an entry a line from its standard input, and answers with a ``BatchResult`` a line on its standard
 /// output. A store that crashes the process does not affect the batch.
 final class BatchWorker {
-    /// The environment variable that holds the worker's memory limit in bytes.
-    static let environmentKey = "STAGECOACH_BATCH_WORKER"
+    /// The beginning of the program's name in a worker. The worker's memory limit in bytes follows.
+    private static let name = "stagecoach-worker:"
+
+    /// Returns the memory limit in bytes of a worker, from the program's name; nil in another process.
+    static func memory(of program: String) -> Int? {
+        program.hasPrefix(name) ? Int(program.dropFirst(name.count)) : nil
+    }
 
     /// The suffix of an entry's index for an entry that an earlier run started.
     static let begunMark = " begun"
@@ -23,9 +28,9 @@ final class BatchWorker {
     ///   - arguments: the command line of the batch, without the program's name.
     ///   - memory: the memory limit in bytes.
     /// - Returns: nil if the system cannot start a process.
-    init?(arguments: [String], environment: [String: String], memory: Int) {
+    init?(arguments: [String], memory: Int) {
         // Workers start one at a time: a pipe inherited by another worker would never reach its end.
-        guard let started = Self.starting.withLock({ _ in Self.start(arguments, environment, memory) }) else {
+        guard let started = Self.starting.withLock({ _ in Self.start(arguments, memory) }) else {
             return nil
         }
         process = started.process
@@ -42,7 +47,7 @@ final class BatchWorker {
         let output: UnsafeMutablePointer<FILE>
     }
 
-    private static func start(_ arguments: [String], _ environment: [String: String], _ memory: Int) -> Started? {
+    private static func start(_ arguments: [String], _ memory: Int) -> Started? {
         guard let toWorker = closingPipe() else { return nil }
         guard let fromWorker = closingPipe() else {
             for end in toWorker { close(end) }
@@ -61,10 +66,8 @@ final class BatchWorker {
         sigemptyset(&unmasked)
         posix_spawnattr_setsigmask(&attributes, &unmasked)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
-        var environment = environment
-        environment[environmentKey] = "\(memory)"
-        let words = (["stagecoach"] + arguments).map { strdup($0) } + [nil]
-        let settings = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        let words = (["\(name)\(memory)"] + arguments).map { strdup($0) } + [nil]
+        let settings = ProcessInfo.processInfo.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for text in words + settings { free(text) } }
         var process: pid_t = 0
         let failure = posix_spawn(&process, "/proc/self/exe", &actions, &attributes, words, settings)

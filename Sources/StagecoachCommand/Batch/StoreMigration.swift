@@ -17,7 +17,7 @@ struct StoreMigration {
         let clock = RunClock()
         do {
             let report = try migrate()
-            result.objects = SummaryWording.objects(report.counts).reduce(0) { $0 + $1.count }
+            result.objects = SummaryWording.total(report.counts)
             result.rejected = report.rejects?.objects
             result.note(report)
             result.destinationBytes = report.destinationBytes
@@ -57,7 +57,7 @@ struct StoreMigration {
         }
         var report = try migration.run()
         report.notes += inputs.notes
-        try reporter.write(MigrationResult(inputs: inputs, report: report))
+        try reporter.write(MigrationResult(report: report, names: inputs.names))
         return report
     }
 }

@@ -17,8 +17,6 @@ struct BatchCommand {
     private let commandLine: [String]
     private let console: Console
     private let shard: BatchShard
-    /// The memory limit of this process in bytes if it is a worker; nil otherwise.
-    private let workerMemory: Int?
 
     init(_ arguments: ParsedArguments, commandLine: [String], console: Console) throws(UsageError) {
         self.arguments = arguments
@@ -30,7 +28,6 @@ struct BatchCommand {
         } else {
             shard = try BatchShard.ofScheduler(console.environment) ?? .whole
         }
-        workerMemory = console.environment[BatchWorker.environmentKey].flatMap(Int.init)
         let isPattern = StoreGlob.isPattern(arguments.operands[0])
         // An unreadable file is treated as a manifest, so that reading it gives the error.
         let isStore = (try? InputFile.isDatabase(arguments.operands[0])) == true
@@ -48,9 +45,9 @@ struct BatchCommand {
         let cancellation = CancellationFlag()
         let work = BatchRun.Work(
             entries: entries, places: shard.places(of: entries.count), arguments: arguments, commandLine: commandLine,
-            environment: console.environment, shard: shard, jobs: jobs, memory: try memory(jobs: jobs))
+            shard: shard, jobs: jobs, memory: try memory(jobs: jobs))
         // The batch that started a worker has already checked the entries.
-        if workerMemory != nil {
+        if console.workerMemory != nil {
             return try console.interruption.during(cancellation) { try serve(work, cancellation) }
         }
         try BatchEntry.refuseClashes(entries)
@@ -121,7 +118,9 @@ struct BatchCommand {
         let results: String
         if let folder = arguments[option: "into"] {
             entries = try StoreGlob.entries(arguments.operands, into: folder)
-            if workerMemory == nil, asked == nil, !InputFile.isFolder(folder) { try OutputFile.makeFolder(folder) }
+            if console.workerMemory == nil, asked == nil, !InputFile.isFolder(folder) {
+                try OutputFile.makeFolder(folder)
+            }
             results = asked ?? "\(folder)/batch" + ending
         } else {
             entries = try BatchManifest.read(arguments.operands[0])
@@ -154,7 +153,7 @@ struct BatchCommand {
     ///
     /// - Throws: `batch.memory` (78) if it is too little, naming a number of jobs that works.
     private func memory(jobs: Int) throws(MigrationError) -> Int {
-        if let workerMemory { return workerMemory }
+        if let memory = console.workerMemory { return memory }
         let allowed = MemoryLimit.allowed(environment: console.environment)
         let all = arguments.number("memory-limit") ?? min(jobs * MemoryLimit.standard(), allowed ?? .max)
         guard jobs > 1 else { return all }

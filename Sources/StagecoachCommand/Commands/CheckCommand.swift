@@ -47,10 +47,7 @@ struct CheckOutline: Encodable {
     /// True if the migration would leave invalid objects out.
     let rejects: Bool
     let maximumRejects: Int?
-    let sourceVersion: String?
-    let destinationVersion: String?
-    /// The file of the mapping model; nil if it was inferred.
-    let mapping: String?
+    let names: MigrationNames
     /// The destination version of the last migration checked, if the way takes several; nil otherwise.
     var checkedVersion: String?
     /// The reason why a migration would be refused for its losses; nil if it would not.
@@ -59,18 +56,13 @@ struct CheckOutline: Encodable {
     private enum Key: String, CodingKey {
         case fails
         case checkedVersion
-        case sourceVersion
-        case destinationVersion
-        case mapping
     }
 
     func encode(to encoder: any Encoder) throws {
         try report.encode(to: encoder)
+        try names.encode(to: encoder)
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(fails, forKey: .fails)
-        try container.encodeIfPresent(sourceVersion, forKey: .sourceVersion)
-        try container.encodeIfPresent(destinationVersion, forKey: .destinationVersion)
-        try container.encodeIfPresent(mapping, forKey: .mapping)
         try container.encodeIfPresent(checkedVersion, forKey: .checkedVersion)
     }
 }
@@ -84,8 +76,6 @@ extension CheckOutline {
         refusal = report.refusal(options)?.message
         rejects = options.onInvalid == .reject
         maximumRejects = options.maximumRejects
-        sourceVersion = inputs.sourceModel.name
-        destinationVersion = inputs.destinationModel.name
-        mapping = inputs.mapping
+        names = inputs.names
     }
 }

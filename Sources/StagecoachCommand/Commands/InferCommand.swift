@@ -1,4 +1,3 @@
-import Diagnostics
 import Mapping
 
 /// `stagecoach infer`.

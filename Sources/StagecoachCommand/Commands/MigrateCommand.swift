@@ -1,4 +1,3 @@
-import Diagnostics
 import Foundation
 import Stagecoach
 
@@ -28,12 +27,12 @@ struct MigrateCommand {
                 { migration in try reporter.during { try migration.run() } })
             var noted = report
             noted.notes += inputs.notes
-            result = MigrationResult(inputs: inputs, report: noted)
+            result = MigrationResult(report: noted, names: inputs.names)
         } catch {
             for problem in reporter.write(error) { work.console.messages.write(ErrorWording.text(problem)) }
             throw error
         }
-        work.console.output.write(work.printsJSON ? try result.json() : SummaryWording.text(result))
+        work.console.output.write(work.printsJSON ? try JSONText.text(result) : SummaryWording.text(result))
         for line in ProfileWording.lines(result.report) { work.console.messages.write(line + "\n") }
         try reporter.write(result)
     }
@@ -52,58 +51,31 @@ struct MigrateCommand {
 /// The encodable result of a migration, with facts that only the command knows.
 struct MigrationResult: Encodable {
     let report: MigrationReport
-    let sourceVersion: String?
-    let destinationVersion: String?
-    /// The file of the mapping model; nil if it was inferred.
-    let mapping: String?
-
-    init(inputs: MigrationInputs, report: MigrationReport) {
-        self.report = report
-        sourceVersion = inputs.sourceModel.name
-        destinationVersion = inputs.destinationModel.name
-        mapping = inputs.mapping
-    }
-
-    init(report: MigrationReport, sourceVersion: String?, destinationVersion: String?, mapping: String?) {
-        self.report = report
-        self.sourceVersion = sourceVersion
-        self.destinationVersion = destinationVersion
-        self.mapping = mapping
-    }
+    let names: MigrationNames
 
     private enum Key: String, CodingKey {
         case outcome
-        case sourceVersion
-        case destinationVersion
-        case mapping
     }
 
     func encode(to encoder: any Encoder) throws {
         try report.encode(to: encoder)
+        try names.encode(to: encoder)
         var container = encoder.container(keyedBy: Key.self)
         let outcome = report.isDryRun ? RunAccount.Outcome.dryRun : .migrated
         try container.encode(outcome.rawValue, forKey: .outcome)
-        try container.encodeIfPresent(sourceVersion, forKey: .sourceVersion)
-        try container.encodeIfPresent(destinationVersion, forKey: .destinationVersion)
-        try container.encodeIfPresent(mapping, forKey: .mapping)
     }
-
-    /// Returns one JSON object with sorted keys and a line end.
-    func json() throws -> String { try JSONText.text(self) }
 }
 
 /// Encodes values as JSON for people and programs: sorted keys, indented, with a line end.
 enum JSONText {
-    static func text(_ value: some Encodable) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
-    }
+    static func text(_ value: some Encodable) throws -> String { try encoded(value, .prettyPrinted) }
 
     /// Returns the JSON on one line.
-    static func line(_ value: some Encodable) throws -> String {
+    static func line(_ value: some Encodable) throws -> String { try encoded(value, []) }
+
+    private static func encoded(_ value: some Encodable, _ layout: JSONEncoder.OutputFormatting) throws -> String {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.outputFormatting = layout.union([.sortedKeys, .withoutEscapingSlashes])
         return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
     }
 }

@@ -1,4 +1,3 @@
-import Diagnostics
 import Stagecoach
 
 /// `stagecoach plan`.
@@ -33,7 +32,9 @@ struct PlanCommand {
         let inputs = try MigrationInputs(request)
         let chain = try inputs.migration().plan()
         let plan = chain.runs[0].plan
-        let outline = PlanOutline(plan, chain: chain, inputs: inputs)
+        let outline = PlanOutline(
+            plan: plan, source: request.source, destination: request.destination, names: inputs.names,
+            chain: inputs.route.steps.count > 1 ? chain : nil, notes: inputs.notes)
         if let saved { try OutputFile.create(saved, try chain.runs.count > 1 ? chain.json() : plan.json()) }
         switch format {
         case .text: console.output.write(PlanWording.text(outline))
@@ -49,53 +50,24 @@ struct PlanOutline: Encodable {
     let plan: MigrationPlan
     let source: String
     let destination: String
-    let sourceVersion: String?
-    let destinationVersion: String?
-    /// The files of the mapping models; nil if the mapping model was inferred.
-    let mapping: String?
+    let names: MigrationNames
     /// The way over several versions; nil for a single step.
-    let chain: ChainPlan?
+    var chain: ChainPlan?
     var notes: [String] = []
-
-    init(_ plan: MigrationPlan, chain: ChainPlan, inputs: MigrationInputs) {
-        self.init(
-            plan, source: inputs.request.source, destination: inputs.request.destination,
-            sourceVersion: inputs.sourceModel.name, destinationVersion: inputs.destinationModel.name,
-            mapping: inputs.mapping, chain: inputs.route.steps.count > 1 ? chain : nil)
-        notes = inputs.notes
-    }
-
-    init(
-        _ plan: MigrationPlan, source: String, destination: String, sourceVersion: String?,
-        destinationVersion: String?, mapping: String?, chain: ChainPlan? = nil
-    ) {
-        self.plan = plan
-        self.chain = chain
-        self.source = source
-        self.destination = destination
-        self.sourceVersion = sourceVersion
-        self.destinationVersion = destinationVersion
-        self.mapping = mapping
-    }
 
     private enum Key: String, CodingKey {
         case source
         case destination
-        case sourceVersion
-        case destinationVersion
-        case mapping
         case chain
         case notes
     }
 
     func encode(to encoder: any Encoder) throws {
         try plan.encode(to: encoder)
+        try names.encode(to: encoder)
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(source, forKey: .source)
         try container.encode(destination, forKey: .destination)
-        try container.encodeIfPresent(sourceVersion, forKey: .sourceVersion)
-        try container.encodeIfPresent(destinationVersion, forKey: .destinationVersion)
-        try container.encodeIfPresent(mapping, forKey: .mapping)
         try container.encodeIfPresent(chain, forKey: .chain)
         if !notes.isEmpty { try container.encode(notes, forKey: .notes) }
     }

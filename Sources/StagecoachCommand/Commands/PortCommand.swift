@@ -1,5 +1,3 @@
-import Diagnostics
-
 /// `stagecoach port`.
 enum PortCommand {
     /// Lists the changes that policy sources need for Linux, and prints the registrations.

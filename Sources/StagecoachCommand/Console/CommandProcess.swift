@@ -1,6 +1,5 @@
 import Diagnostics
 import Foundation
-import Synchronization
 
 /// The process around a command: signals, streams, exit code.
 package enum CommandProcess {
@@ -13,7 +12,8 @@ package enum CommandProcess {
         let output = DescriptorSink(STDOUT_FILENO)
         let console = Console(
             output: output, error: DescriptorSink(STDERR_FILENO), environment: ProcessInfo.processInfo.environment,
-            isTerminal: isatty(STDERR_FILENO) == 1, columns: { Console.columns(of: STDERR_FILENO) })
+            isTerminal: isatty(STDERR_FILENO) == 1, columns: { Console.columns(of: STDERR_FILENO) },
+            program: CommandLine.arguments.first ?? "")
         watchSignals(console)
         let code = Command.run(Array(CommandLine.arguments.dropFirst()), console: console)
         // A reader that closes the pipe has seen enough, but on a full disk the result is lost.
@@ -40,7 +40,7 @@ package enum CommandProcess {
         let set = watched
         // A worker may be signalled by its batch and by a sender that signals all processes of a job. Both mean one request,
         // and the batch reports its outcome.
-        let isWorker = console.environment[BatchWorker.environmentKey] != nil
+        let isWorker = console.workerMemory != nil
         Thread.detachNewThread {
             var set = set
             var isAsked = false

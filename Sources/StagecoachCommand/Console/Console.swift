@@ -12,10 +12,13 @@ package struct Console: Sendable {
     /// The width of the terminal in columns; nil if unknown. Read anew for each line, because windows are resized.
     package let columns: @Sendable () -> Int?
     package let interruption: Interruption
+    /// The memory limit in bytes of a worker of a batch; nil in another process.
+    let workerMemory: Int?
 
     package init(
         output: any TextSink, error: any TextSink, environment: [String: String] = [:], isTerminal: Bool = false,
-        columns: @escaping @Sendable () -> Int? = { nil }, interruption: Interruption? = nil
+        columns: @escaping @Sendable () -> Int? = { nil }, interruption: Interruption? = nil,
+        program: String = "stagecoach"
     ) {
         self.output = output
         messages = MessageStream(error)
@@ -23,6 +26,7 @@ package struct Console: Sendable {
         self.isTerminal = isTerminal
         self.columns = columns
         self.interruption = interruption ?? Interruption()
+        workerMemory = BatchWorker.memory(of: program)
     }
 
     /// The greatest width of a progress line in columns: `COLUMNS`, else the terminal's width, else 80.

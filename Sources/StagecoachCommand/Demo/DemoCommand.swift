@@ -62,20 +62,16 @@ struct DemoCommand {
             from: source, model: old, mapping: mapping, to: destination, model: new, options: options,
             progress: progress, cancellation: cancellation)
         say("\nPlanning")
+        let names = MigrationNames(
+            sourceVersion: "Library", destinationVersion: "Library 2", mapping: "library.json")
+        let plan = try migration.plan()
         console.output.write(
-            PlanWording.text(
-                PlanOutline(
-                    try migration.plan(), source: source, destination: destination, sourceVersion: "Library",
-                    destinationVersion: "Library 2", mapping: "library.json")))
+            PlanWording.text(PlanOutline(plan: plan, source: source, destination: destination, names: names)))
         say("\nMigrating within \(Figures.size(memoryLimit))")
         let report = try ProgressDisplay.during(
             progress, console: console, style: ProgressDisplay.Style(choice: nil, console: console)
         ) { try migration.run() }
-        console.output.write(
-            SummaryWording.text(
-                MigrationResult(
-                    report: report, sourceVersion: "Library", destinationVersion: "Library 2", mapping: "library.json"))
-        )
+        console.output.write(SummaryWording.text(MigrationResult(report: report, names: names)))
         say("\nThe same objects afterwards")
         try showRows(
             destination, new,

@@ -1,4 +1,3 @@
-import Diagnostics
 import Stagecoach
 
 /// The request of a `migrate`, `plan` or `check` command.

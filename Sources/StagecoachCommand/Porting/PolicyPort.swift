@@ -1,5 +1,4 @@
 import Diagnostics
-import Stagecoach
 
 /// The findings of `stagecoach port` in a folder of policy sources.
 struct PolicyPort: Encodable {

@@ -71,12 +71,7 @@ struct ProgressEvent: Encodable {
     }
 
     /// The line with its line end; nil if a figure is not finite.
-    var line: String? {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(self) else { return nil }
-        return String(decoding: data, as: UTF8.self) + "\n"
-    }
+    var line: String? { try? JSONText.line(self) }
 
     private static func rounded(_ seconds: Double) -> Double { (seconds * 1000).rounded() / 1000 }
 }

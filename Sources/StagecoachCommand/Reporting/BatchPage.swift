@@ -1,5 +1,4 @@
 import Diagnostics
-import Stagecoach
 
 /// The report of a batch's stores, as a page, as JSON and as comma-separated values.
 ///
@@ -68,7 +67,7 @@ struct BatchPage {
         }
         let empty = Array(repeating: "", count: Self.header.count - 3)
         for source in summary.missing { rows.append(["missing", "", source] + empty) }
-        return rows.map { $0.map(ReportTable.field).joined(separator: ",") + "\r\n" }.joined()
+        return ReportTable.text(rows)
     }
 
     private var page: String {
@@ -85,38 +84,30 @@ struct BatchPage {
                 ["class": "verdict " + (open == 0 && lossy == 0 ? "good" : summary.failed > 0 ? "bad" : "warn")],
                 verdict)
             body.element("h1", "Batch of \(Figures.count(all, "store"))")
-            body.element("div", ["class": "figures"]) { figures in
-                func figure(_ value: String, _ name: String) {
-                    figures.element("div", ["class": "figure"]) { figure in
-                        figure.element("b", value)
-                        figure.element("span", name)
-                    }
-                }
-                figure(Figures.count(summary.done + summary.skipped), "done")
-                if summary.failed > 0 { figure(Figures.count(summary.failed), "failed") }
-                if summary.postponed > 0 { figure(Figures.count(summary.postponed), "postponed to another run") }
-                if !summary.missing.isEmpty { figure(Figures.count(summary.missing.count), "without a result") }
-                figure(Figures.count(summary.objects), "objects made")
-                if summary.rejected > 0 { figure(Figures.count(summary.rejected), "objects rejected") }
-                if lossy > 0 { figure(Figures.count(lossy), "stores with something left out") }
-                figure(
-                    Figures.duration(summary.seconds),
-                    "time of all stores, \(Figures.duration(summary.processorSeconds)) of processor")
-                figure(Figures.size(summary.peakMemory), "peak memory of a process")
-                figure(Figures.size(summary.destinationBytes), "destinations")
-            }
+            let counts = [
+                (summary.done + summary.skipped, "done", true), (summary.failed, "failed", false),
+                (summary.postponed, "postponed to another run", false),
+                (summary.missing.count, "without a result", false), (summary.objects, "objects made", true),
+                (summary.rejected, "objects rejected", false), (lossy, "stores with something left out", false),
+            ]
+            let processor = Figures.duration(summary.processorSeconds)
+            body.figures(
+                counts.compactMap { count, name, isAlways in
+                    count > 0 || isAlways ? (Figures.count(count), name) : nil
+                } + [
+                    (Figures.duration(summary.seconds), "time of all stores, \(processor) of processor"),
+                    (Figures.size(summary.peakMemory), "peak memory of a process"),
+                    (Figures.size(summary.destinationBytes), "destinations"),
+                ])
             stores("Not done", "failures", results.filter { $0.status == .failed || $0.status == .postponed }, &body)
             if !summary.missing.isEmpty {
                 body.element("h2", "Without a result")
-                ReportPage.table(
-                    &body, id: "missing", header: [("source", false)],
+                body.table(
+                    id: "missing", header: [("source", false)],
                     rows: summary.missing.prefix(Self.listed).map { [$0] })
             }
             stores("Done", "done", results.filter { $0.status == .done || $0.status == .skipped }, &body)
-            body.element("h2", "Run it again")
-            body.element("div", ["class": "scroll"]) { box in
-                box.element("pre", ["id": "command"], ShellCommand.text(command))
-            }
+            body.again(command)
         }
     }
 
@@ -142,9 +133,9 @@ struct BatchPage {
             }
             rows.append(row)
         }
-        ReportPage.table(&body, id: id, header: header, rows: rows)
+        body.table(id: id, header: header, rows: rows)
         if stores.count > Self.listed {
-            body.element("p", ["class": "soft"], "And \(Figures.count(stores.count - Self.listed)) more.")
+            body.remark("And \(Figures.count(stores.count - Self.listed)) more.")
         }
     }
 }

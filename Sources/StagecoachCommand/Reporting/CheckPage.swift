@@ -41,7 +41,7 @@ final class CheckPage {
         rows += (outline.report.furtherObjects ?? []).map {
             ["further objects", "", $0.relationship, $0.kept.rawValue, "\($0.count)", ""]
         }
-        return rows.map { $0.map(ReportTable.field).joined(separator: ",") + "\r\n" }.joined()
+        return ReportTable.text(rows)
     }
 
     /// The page.
@@ -59,20 +59,11 @@ final class CheckPage {
                     ? "A migration would fail"
                     : "A migration would not fail" + (losses.map { ", and would leave \($0) behind" } ?? ""))
             body.element("h1", outline.report.source)
-            body.element(
-                "p", ["class": "soft"],
-                "\(Versions.text(outline.sourceVersion, outline.destinationVersion)), mapping "
-                    + "\(outline.mapping ?? "inferred"). Checked, nothing written.")
-            body.element("div", ["class": "figures"]) { figures in
-                func figure(_ value: Int, _ name: String) {
-                    figures.element("div", ["class": "figure"]) { figure in
-                        figure.element("b", Figures.count(value))
-                        figure.element("span", name)
-                    }
-                }
-                figure(outline.report.objects, "objects")
-                figure(outline.report.rejectedObjects, "would be rejected with --on-invalid reject")
-            }
+            body.remark("\(outline.names.line). Checked, nothing written.")
+            body.figures([
+                (Figures.count(outline.report.objects), "objects"),
+                (Figures.count(outline.report.rejectedObjects), "would be rejected with --on-invalid reject"),
+            ])
             if let repairs = outline.report.repairs {
                 body.element("h2", "Missing in the store")
                 body.element("div", ["class": "card", "id": "repairs"]) { card in
@@ -83,7 +74,7 @@ final class CheckPage {
             rules("Warnings: broken in the source already", "warnings", outline.report.warnings, &body)
             if let left = outline.report.leftBehind {
                 body.element("h2", LossWording.title(left))
-                ReportPage.table(&body, id: "left-behind", header: LossWording.header, rows: LossWording.cells(left))
+                body.table(id: "left-behind", header: LossWording.header, rows: LossWording.cells(left))
             }
             let notes = CheckWording.notes(outline.report)
             if !notes.isEmpty {
@@ -92,8 +83,8 @@ final class CheckPage {
             }
             guard !outline.report.danglingReferences.isEmpty else { return }
             body.element("h2", "References to rows that do not exist, which become nil")
-            ReportPage.table(
-                &body, id: "dangling",
+            body.table(
+                id: "dangling",
                 header: [("entity", false), ("property", false), ("objects", true), ("first", false)],
                 rows: outline.report.danglingReferences.map {
                     [$0.entity, $0.property, Figures.count($0.count), $0.samples.joined(separator: ", ")]
@@ -104,8 +95,8 @@ final class CheckPage {
     private func rules(_ title: String, _ id: String, _ lines: [CheckReport.Line], _ body: inout Markup) {
         guard !lines.isEmpty else { return }
         body.element("h2", title)
-        ReportPage.table(
-            &body, id: id,
+        body.table(
+            id: id,
             header: [("entity", false), ("property", false), ("rule", false), ("objects", true), ("first", false)],
             rows: lines.map { line in
                 [

@@ -65,3 +65,55 @@ struct Markup {
         return result
     }
 }
+
+// The elements that several pages have.
+extension Markup {
+    /// Adds a table that scrolls inside its box.
+    mutating func table(
+        id: String, header: [(name: String, isNumber: Bool)], rows: [[String]],
+        footer: [String]? = nil
+    ) {
+        func row(_ cells: [String], _ rows: inout Markup) {
+            rows.element("tr") { row in
+                for (index, cell) in cells.enumerated() {
+                    let isNumber = header.indices.contains(index) && header[index].isNumber
+                    row.element("td", ["class": isNumber ? "n" : index == 0 ? "name" : "word"], cell)
+                }
+            }
+        }
+        element("div", ["class": "scroll", "tabindex": "0"]) { box in
+            box.element("table", ["id": id]) { table in
+                table.element("thead") { head in
+                    head.element("tr") { line in
+                        for column in header {
+                            line.element("th", ["class": column.isNumber ? "n" : "word", "scope": "col"], column.name)
+                        }
+                    }
+                }
+                table.element("tbody") { body in for cells in rows { row(cells, &body) } }
+                if let footer { table.element("tfoot") { row(footer, &$0) } }
+            }
+        }
+    }
+
+    /// Adds a box of figures, each with its name.
+    mutating func figures(_ figures: [(value: String, name: String)]) {
+        element("div", ["class": "figures"]) { box in
+            for figure in figures {
+                box.element("div", ["class": "figure"]) { box in
+                    box.element("b", figure.value)
+                    box.element("span", figure.name)
+                }
+            }
+        }
+    }
+
+    /// Adds a paragraph in a soft colour.
+    mutating func remark(_ words: String) { element("p", ["class": "soft"], words) }
+
+    /// Adds the command line that makes the page again.
+    mutating func again(_ command: [String]) {
+        element("h2", "Run it again")
+        element("div", ["class": "scroll"]) { box in box.element("pre", ["id": "command"], ShellCommand.text(command)) }
+    }
+}

@@ -17,9 +17,7 @@ struct PlanSection {
                 if plan.models.count > 1 { title.append("Mapping model \(turn + 1) of \(plan.models.count)") }
                 if !title.isEmpty { body.element("h3", title.joined(separator: ", ")) }
                 if model.isStaged {
-                    body.element(
-                        "p", ["class": "soft"],
-                        "Policy path: " + model.reasons.joined(separator: "; "))
+                    body.remark("Policy path: " + model.reasons.joined(separator: "; "))
                 }
                 body.element("div", ["class": "scroll picture", "tabindex": "0"]) { box in
                     PlanPicture(model).write(&box)
@@ -38,6 +36,6 @@ struct PlanSection {
         if models.contains(where: { $0.entityMappings.contains { $0.path == .objects } }) {
             text += " ◆ made as objects, for policies or expressions; the others as rows."
         }
-        body.element("p", ["class": "soft"], text)
+        body.remark(text)
     }
 }

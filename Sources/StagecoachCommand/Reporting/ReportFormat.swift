@@ -8,8 +8,6 @@ enum ReportFormat: String, CaseIterable {
     var ending: String { "." + rawValue }
 
     static let endings = allCases.map(\.ending)
-    /// The endings in words: `.html, .json or .csv`.
-    static let words = endings.dropLast().joined(separator: ", ") + " or " + (endings.last ?? "")
 
     /// - Parameter path: the path; the result is nil if it has none of the endings.
     init?(path: String) {

@@ -84,9 +84,7 @@ struct ReportPage {
             ["class": "verdict " + (kind == .failed ? "bad" : kind == .migrated && losses == nil ? "good" : "warn")],
             title)
         body.element("h1", "\(account.source) → \(account.destination)")
-        var words = Versions.text(account.sourceVersion, account.destinationVersion)
-        words += ", mapping \(account.mapping ?? "inferred")"
-        body.element("p", ["class": "soft"], "\(words). Begun \(Self.time(account.started)).")
+        body.remark("\(account.names.line). Begun \(Self.time(account.started)).")
     }
 
     /// Returns a time in UTC, to the second.
@@ -110,27 +108,20 @@ struct ReportPage {
     }
 
     private func figures(_ body: inout Markup) {
-        body.element("div", ["class": "figures"]) { figures in
-            func figure(_ value: String, _ name: String) {
-                figures.element("div", ["class": "figure"]) { figure in
-                    figure.element("b", value)
-                    figure.element("span", name)
-                }
+        var figures: [(value: String, name: String)] = []
+        if let report = account.report {
+            figures.append((Figures.count(SummaryWording.total(report.counts)), "objects made"))
+            if let rejects = report.rejects, rejects.objects > 0 {
+                figures.append((Figures.count(rejects.objects), "objects rejected"))
             }
-            if let report = account.report {
-                let objects = SummaryWording.objects(report.counts).reduce(0) { $0 + $1.count }
-                figure(Figures.count(objects), "objects made")
-                if let rejects = report.rejects, rejects.objects > 0 {
-                    figure(Figures.count(rejects.objects), "objects rejected")
-                }
-            }
-            figure(
-                Figures.duration(account.seconds), "time, \(Figures.duration(account.processorSeconds)) of processor")
-            let limit = account.memoryLimit.map { "peak memory of \(Figures.size($0)) allowed" }
-            figure(Figures.size(account.peakMemory), limit ?? "peak memory")
-            figure(Figures.size(account.spilledBytes), "spilled to disk")
-            if let report = account.report { figure(Figures.size(report.destinationBytes), "destination") }
         }
+        let processor = "time, \(Figures.duration(account.processorSeconds)) of processor"
+        let limit = account.memoryLimit.map { "peak memory of \(Figures.size($0)) allowed" }
+        figures.append((Figures.duration(account.seconds), processor))
+        figures.append((Figures.size(account.peakMemory), limit ?? "peak memory"))
+        figures.append((Figures.size(account.spilledBytes), "spilled to disk"))
+        if let report = account.report { figures.append((Figures.size(report.destinationBytes), "destination")) }
+        body.figures(figures)
     }
 
     private func facts(_ body: inout Markup) {
@@ -151,17 +142,12 @@ struct ReportPage {
         }
         guard let steps = report.steps, !steps.isEmpty else { return }
         body.element("h2", "Versions")
-        Self.table(
-            &body, id: "versions", header: [("way", false), ("mapping", false), ("objects", true), ("time", true)],
+        body.table(
+            id: "versions", header: [("way", false), ("mapping", false), ("objects", true), ("time", true)],
             rows: steps.map { step in
-                let versions =
-                    [step.sourceVersion ?? "unnamed version"] + step.through
-                    + [step.destinationVersion ?? "unnamed version"]
-                return [
-                    versions.joined(separator: " → ") + (step.through.isEmpty ? "" : " (fused)"),
-                    step.mappings.joined(separator: "; "),
-                    Figures.count(SummaryWording.objects(step.report.counts).reduce(0) { $0 + $1.count }),
-                    Figures.duration(step.report.seconds),
+                [
+                    Versions.text(step), step.mappings.joined(separator: "; "),
+                    Figures.count(SummaryWording.total(step.report.counts)), Figures.duration(step.report.seconds),
                 ]
             })
     }
@@ -176,8 +162,8 @@ struct ReportPage {
             func cells(_ line: MappingCount) -> [String] {
                 [line.read, line.migrated, line.filtered, line.dropped, line.rejected, line.removed].map(Figures.count)
             }
-            Self.table(
-                &body, id: "counts" + number,
+            body.table(
+                id: "counts" + number,
                 header: [
                     ("entity mapping", false), ("from", false), ("read", true), ("= migrated", true),
                     ("+ filtered", true), (dropped(step.counts), true), ("+ rejected", true), ("+ removed", true),
@@ -190,21 +176,20 @@ struct ReportPage {
                 footer: [whole(step.objects), ""] + cells(sum) + ["", Figures.count(sum.made)])
             let made =
                 sum.madeByPolicy > 0 ? ", \(Figures.count(sum.madeByPolicy)) of them without a source object" : ""
-            body.element(
-                "p", ["class": "soft"],
+            body.remark(
                 "Every line adds up: what was read was migrated, or left out for the reason above its figure. "
                     + "Made are objects of the destination\(made).")
             let left = leftOut(step.counts)
             if !left.isEmpty {
                 body.element("h3", "Source objects that no entity mapping migrates")
-                Self.table(
-                    &body, id: "left" + number, header: [("entity", false), ("objects", true), ("why", false)],
+                body.table(
+                    id: "left" + number, header: [("entity", false), ("objects", true), ("why", false)],
                     rows: left)
             }
             body.element("h3", "Objects by destination entity")
             let objects = SummaryWording.objects(step.counts)
-            Self.table(
-                &body, id: "objects" + number, header: [("entity", false), ("objects", true)],
+            body.table(
+                id: "objects" + number, header: [("entity", false), ("objects", true)],
                 rows: objects.map { [$0.entity, Figures.count($0.count)] },
                 footer: ["in all", Figures.count(objects.reduce(0) { $0 + $1.count })])
         }
@@ -238,9 +223,9 @@ struct ReportPage {
         guard let left = account.report?.leftBehind, !left.lines.isEmpty else { return }
         let rows = LossWording.cells(left)
         body.element("h2", LossWording.title(left))
-        Self.table(&body, id: "left-behind", header: LossWording.header, rows: Array(rows.prefix(Self.listedLosses)))
+        body.table(id: "left-behind", header: LossWording.header, rows: Array(rows.prefix(Self.listedLosses)))
         if rows.count > Self.listedLosses {
-            body.element("p", ["class": "soft"], "And \(Figures.count(rows.count - Self.listedLosses)) more.")
+            body.remark("And \(Figures.count(rows.count - Self.listedLosses)) more.")
         }
     }
 
@@ -250,15 +235,15 @@ struct ReportPage {
     private func rejects(_ body: inout Markup) {
         guard let rejects = account.report?.rejects, rejects.objects > 0 else { return }
         body.element("h2", "Rejected objects")
-        Self.table(
-            &body, id: "rejects-by-rule", header: [("broken rule", false), ("objects", true)],
+        body.table(
+            id: "rejects-by-rule", header: [("broken rule", false), ("objects", true)],
             rows: rejects.byRule.sorted { $0.key < $1.key }.map { [$0.key, Figures.count($0.value)] },
             footer: ["in all", Figures.count(rejects.objects)])
         let shown = rejects.sample.prefix(Self.listedRejects)
         if !shown.isEmpty {
             body.element("h3", "The first by entity and key")
-            Self.table(
-                &body, id: "rejects",
+            body.table(
+                id: "rejects",
                 header: [
                     ("source object", false), ("not made", false), ("property", false), ("rule", false),
                     ("value", false), ("entity mapping", false),
@@ -272,11 +257,9 @@ struct ReportPage {
         }
         let more = rejects.objects - shown.count
         let place = rejects.file.map { "All of them are in \($0)." } ?? "--reject-file FILE lists all of them."
-        body.element("p", ["class": "soft"], (more > 0 ? "And \(Figures.count(more)) more. " : "") + place)
+        body.remark((more > 0 ? "And \(Figures.count(more)) more. " : "") + place)
         if rejects.removedReferences > 0 {
-            body.element(
-                "p", ["class": "soft"],
-                "\(Figures.count(rejects.removedReferences, "reference")) to rejected objects became nil.")
+            body.remark("\(Figures.count(rejects.removedReferences, "reference")) to rejected objects became nil.")
         }
     }
 
@@ -296,39 +279,7 @@ struct ReportPage {
     }
 
     private func again(_ body: inout Markup) {
-        body.element("h2", "Run it again")
-        body.element("div", ["class": "scroll"]) { box in
-            box.element("pre", ["id": "command"], ShellCommand.text(account.command))
-        }
-        body.element(
-            "p", ["class": "soft"], "In the folder \(account.folder), with stagecoach \(CommandCatalog.version).")
-    }
-
-    /// Adds a table that scrolls inside its box.
-    static func table(
-        _ body: inout Markup, id: String, header: [(name: String, isNumber: Bool)], rows: [[String]],
-        footer: [String]? = nil
-    ) {
-        func row(_ cells: [String], _ rows: inout Markup) {
-            rows.element("tr") { row in
-                for (index, cell) in cells.enumerated() {
-                    let isNumber = header.indices.contains(index) && header[index].isNumber
-                    row.element("td", ["class": isNumber ? "n" : index == 0 ? "name" : "word"], cell)
-                }
-            }
-        }
-        body.element("div", ["class": "scroll", "tabindex": "0"]) { box in
-            box.element("table", ["id": id]) { table in
-                table.element("thead") { head in
-                    head.element("tr") { line in
-                        for column in header {
-                            line.element("th", ["class": column.isNumber ? "n" : "word", "scope": "col"], column.name)
-                        }
-                    }
-                }
-                table.element("tbody") { body in for cells in rows { row(cells, &body) } }
-                if let footer { table.element("tfoot") { row(footer, &$0) } }
-            }
-        }
+        body.again(account.command)
+        body.remark("In the folder \(account.folder), with stagecoach \(CommandCatalog.version).")
     }
 }

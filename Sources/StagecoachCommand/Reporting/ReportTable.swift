@@ -26,7 +26,12 @@ enum ReportTable {
             row += ["\(words.exitCode)", words.message, ReportFile.unfinishedMark]
             rows.append(row)
         }
-        return rows.map { $0.map(field).joined(separator: ",") + "\r\n" }.joined()
+        return text(rows)
+    }
+
+    /// Returns lines of values.
+    static func text(_ rows: [[String]]) -> String {
+        rows.map { $0.map(field).joined(separator: ",") + "\r\n" }.joined()
     }
 
     /// Returns a value, quoted if necessary.
@@ -52,9 +57,6 @@ struct MappingCount: Equatable {
     var removed = 0
     var made = 0
     var madeByPolicy = 0
-
-    /// True if the counts add up.
-    var isBalanced: Bool { read == migrated + filtered + dropped + rejected + removed }
 
     /// Returns one line for each entity mapping.
     static func lines(_ counts: MigrationCounts) -> [MappingCount] {

@@ -15,10 +15,7 @@ struct RunAccount {
     var outcome: Outcome
     var source: String
     var destination: String
-    var sourceVersion: String?
-    var destinationVersion: String?
-    /// The files of the mapping models; nil if one was inferred.
-    var mapping: String?
+    var names: MigrationNames
     /// The words of the command line, with the program's name first.
     var command: [String]
     /// The folder in which it was run.
@@ -89,9 +86,9 @@ struct UnfinishedRun: Encodable {
         self.error = FailureWords(error).failure
         source = account.source
         destination = account.destination
-        sourceVersion = account.sourceVersion
-        destinationVersion = account.destinationVersion
-        mapping = account.mapping
+        sourceVersion = account.names.sourceVersion
+        destinationVersion = account.names.destinationVersion
+        mapping = account.names.mapping
         phase = account.spans.last?.stage
         seconds = account.seconds
         peakMemory = account.peakMemory

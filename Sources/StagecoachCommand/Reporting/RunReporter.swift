@@ -104,8 +104,7 @@ final class RunReporter {
     private func account(_ outcome: RunAccount.Outcome) -> RunAccount {
         var account = RunAccount(
             outcome: outcome, source: request.source, destination: request.destination,
-            sourceVersion: inputs?.sourceModel.name, destinationVersion: inputs?.destinationModel.name,
-            mapping: inputs.map(\.mapping) ?? request.mapping, command: command,
+            names: inputs?.names ?? MigrationNames(mapping: request.mapping), command: command,
             folder: FileManager.default.currentDirectoryPath, started: started)
         account.rejectFile = request.options.rejectFile
         if let recorder {
@@ -121,7 +120,7 @@ final class RunReporter {
         case .html: return ReportPage(account).text
         case .csv: return ReportTable.text(account)
         case .json:
-            if let result = account.result { return try result.json() }
+            if let result = account.result { return try JSONText.text(result) }
             guard let error = account.error else { return "" }
             return try JSONText.text(UnfinishedRun(account, error))
         }

@@ -62,7 +62,7 @@ enum BatchWording {
             "time", "\(Figures.duration(summary.seconds)), \(Figures.duration(summary.processorSeconds)) of processor",
         ])
         rows.append(["peak memory of a process", Figures.size(summary.peakMemory)])
-        var lines = TextTable(rows: rows, alignments: [.left, .left]).lines(indent: 2)
+        var lines = TextTable(rows: rows).lines(indent: 2)
         if !summary.failures.isEmpty {
             lines += ["", "Not done"]
             let shown = summary.failures.prefix(20)
@@ -77,7 +77,7 @@ enum BatchWording {
             if summary.missing.count > 20 { lines.append("  and \(Figures.count(summary.missing.count - 20)) more") }
         }
         lines += ["", "Results: \(results.joined(separator: ", "))"]
-        return lines.map(\.printable).joined(separator: "\n") + "\n"
+        return lines.printableText
     }
 
     /// Returns the reason why a store is not done, with its name if the reason does not contain it.

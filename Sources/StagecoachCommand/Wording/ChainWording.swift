@@ -21,7 +21,7 @@ enum ChainWording {
             "",
             "  The way, \(rows.count) steps in \(chain.runs.count == 1 ? "one migration" : "\(chain.runs.count) migrations through private stores")",
         ]
-        lines += TextTable(rows: rows, alignments: [.right, .left, .left, .left, .left]).lines(indent: 4)
+        lines += TextTable(rows: rows, alignments: [.right]).lines(indent: 4)
         for run in chain.runs {
             guard let obstacle = run.obstacle, let last = run.steps.last else { continue }
             lines.append("    not fused after \(last.destination ?? "an unnamed version"): \(obstacle)")
@@ -52,14 +52,11 @@ enum ChainWording {
     /// Returns the work of each migration, for a summary; empty for a single step.
     static func done(_ steps: [ChainStepReport]) -> [String] {
         let rows = steps.map { step in
-            let versions =
-                [step.sourceVersion ?? "unnamed version"] + step.through
-                + [step.destinationVersion ?? "unnamed version"]
-            let objects = SummaryWording.objects(step.report.counts).reduce(0) { $0 + $1.count }
-            return [
-                versions.joined(separator: " → ") + (step.through.isEmpty ? "" : " (fused)"),
+            [
+                Versions.text(step),
                 Set(step.mappings).count == 1 ? step.mappings[0] : step.mappings.joined(separator: "; "),
-                Figures.count(objects, "object"), Figures.duration(step.report.seconds),
+                Figures.count(SummaryWording.total(step.report.counts), "object"),
+                Figures.duration(step.report.seconds),
             ]
         }
         return TextTable(rows: rows, alignments: [.left, .left, .right, .right]).lines(indent: 2)

@@ -7,12 +7,10 @@ enum CheckWording {
         let report = outline.report
         var lines = ["Checked \(report.source), nothing written"]
         lines += TextTable(
-            rows: [
-                ["model", Versions.text(outline.sourceVersion, outline.destinationVersion)],
-                ["mapping", outline.mapping ?? "inferred"],
+            rows: outline.names.facts + [
                 ["objects", Figures.count(report.objects)],
                 ["policies", report.ranPolicies ? "ran, to see what they make" : "none"],
-            ], alignments: [.left, .left]
+            ]
         ).lines(indent: 2)
         if let version = outline.checkedVersion { lines.append("  looked at as far as version \(version)") }
         if let repairs = report.repairs { lines += ["", "Missing in the store"] + repairs.map { "  \($0.sentence)" } }
@@ -23,13 +21,13 @@ enum CheckWording {
             let rows = report.danglingReferences.map { line in
                 [line.entity, line.property, Figures.count(line.count), line.samples.joined(separator: ", ")]
             }
-            lines += TextTable(rows: rows, alignments: [.left, .left, .right, .left]).lines(indent: 2)
+            lines += TextTable(rows: rows, alignments: [.left, .left, .right]).lines(indent: 2)
         }
         let notes = notes(report)
         if !notes.isEmpty { lines += ["", "Notes"] + notes.map { "  " + $0 } }
         if let left = report.leftBehind { lines += ["", LossWording.title(left)] + LossWording.lines(left) }
         lines += ["", sentence(outline)]
-        return lines.map(\.printable).joined(separator: "\n") + "\n"
+        return lines.printableText
     }
 
     /// Returns a sentence for each rule that cannot be checked, for references that get no object, and for objects that a
@@ -49,7 +47,7 @@ enum CheckWording {
             ]
         }
         return ["", title]
-            + TextTable(rows: [header] + rows, alignments: [.left, .left, .left, .right, .left]).lines(indent: 2)
+            + TextTable(rows: [header] + rows, alignments: [.left, .left, .left, .right]).lines(indent: 2)
     }
 
     private static func sample(_ sample: CheckReport.Sample) -> String {

@@ -17,7 +17,7 @@ enum FidelityWording {
             ["names by rule", Figures.count(fidelity.names.byRule.count)],
             ["names without evidence", names(fidelity.names.withoutEvidence)],
         ]
-        var lines = ["Store \(outline.path)"] + TextTable(rows: facts, alignments: [.left, .left]).lines(indent: 2)
+        var lines = ["Store \(outline.path)"] + TextTable(rows: facts).lines(indent: 2)
         if !fidelity.notes.isEmpty { lines += ["", "Notes"] + fidelity.notes.map { "  " + $0 } }
         if fidelity.isEqual {
             lines += ["", "The store is what Core Data makes for the model"]
@@ -32,7 +32,7 @@ enum FidelityWording {
                 lines.append("  and \(Figures.count(fidelity.furtherDifferences)) further ones")
             }
         }
-        return lines.map(\.printable).joined(separator: "\n") + "\n"
+        return lines.printableText
     }
 
     private static func names(_ names: [String]) -> String {

@@ -27,7 +27,7 @@ enum InspectWording {
         if !store.applicationKeys.isEmpty {
             facts.append(["application's keys", store.applicationKeys.joined(separator: ", ")])
         }
-        var lines = ["Store \(store.path)"] + TextTable(rows: facts, alignments: [.left, .left]).lines(indent: 2)
+        var lines = ["Store \(store.path)"] + TextTable(rows: facts).lines(indent: 2)
         let rows = store.entities.map {
             [
                 $0.name, "\($0.number)", $0.parent ?? "", $0.objects.map { Figures.count($0) } ?? "?",
@@ -43,7 +43,7 @@ enum InspectWording {
             lines += ["", "Missing in the store (--repair reads it as empty or nil)"] + store.damages.map { "  " + $0 }
         }
         if !store.features.isEmpty { lines += ["", "Features"] + store.features.map { "  " + $0 } }
-        return finished(lines)
+        return lines.printableText
     }
 
     private static func words(for version: StoreDescription.Version) -> String {
@@ -72,7 +72,7 @@ enum InspectWording {
         }
         facts.append(["version checksum", model.versionChecksum ?? "known to Core Data only"])
         facts.append(["entities", Figures.count(model.entities.count)])
-        var lines = ["Model \(model.path)"] + TextTable(rows: facts, alignments: [.left, .left]).lines(indent: 2)
+        var lines = ["Model \(model.path)"] + TextTable(rows: facts).lines(indent: 2)
         for entity in model.entities {
             lines += ["", "Entity \(entity.name)\(traits(of: entity))"]
             lines.append("  version hash \(entity.versionHash ?? "known to Core Data only")")
@@ -96,9 +96,9 @@ enum InspectWording {
                     ]),
                 ]
             }
-            lines += TextTable(rows: rows, alignments: [.left, .left, .left]).lines(indent: 2)
+            lines += TextTable(rows: rows).lines(indent: 2)
         }
-        return finished(lines)
+        return lines.printableText
     }
 
     /// Returns a mapping model for people.
@@ -121,9 +121,9 @@ enum InspectWording {
             let rows = (mapping.attributes + mapping.relationships).map {
                 [$0.name, $0.isAutomatic ? "automatic" : $0.expression ?? "no expression"]
             }
-            lines += TextTable(rows: rows, alignments: [.left, .left]).lines(indent: 2)
+            lines += TextTable(rows: rows).lines(indent: 2)
         }
-        return finished(lines)
+        return lines.printableText
     }
 
     private static func traits(of entity: ModelDescription.Entity) -> String {
@@ -135,6 +135,4 @@ enum InspectWording {
     }
 
     private static func traits(_ words: [String?]) -> String { words.compactMap { $0 }.joined(separator: ", ") }
-
-    private static func finished(_ lines: [String]) -> String { lines.map(\.printable).joined(separator: "\n") + "\n" }
 }

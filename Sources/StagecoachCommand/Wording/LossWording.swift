@@ -19,7 +19,7 @@ enum LossWording {
         // Values that may still be read come last.
         let lines = left.lost + left.lines.filter { !$0.isLost }
         let shown = Array(lines.prefix(listed))
-        let table = TextTable(rows: shown.map(row), alignments: [.right, .left, .left]).lines(indent: indent)
+        let table = TextTable(rows: shown.map(row), alignments: [.right]).lines(indent: indent)
         var text: [String] = []
         for (row, line) in zip(table, shown) {
             text.append(row)

@@ -8,7 +8,7 @@ enum PlanGraph {
     static func text(_ outline: PlanOutline) -> String {
         var lines = [
             "digraph plan {", "  rankdir=RL;", "  compound=true;",
-            "  graph [fontname=\"Helvetica\", label=\(quoted(title(outline))), labelloc=t];",
+            "  graph [fontname=\"Helvetica\", label=\(quoted(outline.names.line)), labelloc=t];",
             "  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", fontsize=11];",
             "  edge [fontname=\"Helvetica\", fontsize=9];",
         ]
@@ -17,10 +17,6 @@ enum PlanGraph {
         }
         lines.append("}")
         return lines.joined(separator: "\n") + "\n"
-    }
-
-    private static func title(_ outline: PlanOutline) -> String {
-        "\(Versions.text(outline.sourceVersion, outline.destinationVersion)), mapping \(outline.mapping ?? "inferred")"
     }
 
     private static func graph(of model: MigrationPlan.Model, number: Int, isOnly: Bool) -> [String] {

@@ -7,15 +7,13 @@ enum PlanWording {
         let plan = outline.plan
         var lines = ["\(outline.source) → \(outline.destination)"]
         lines += TextTable(
-            rows: [
-                ["model", Versions.text(outline.sourceVersion, outline.destinationVersion)],
-                ["mapping", outline.mapping ?? "inferred"],
+            rows: outline.names.facts + [
                 ["memory", "within \(Figures.size(plan.memory.limit))"],
                 [
                     "disk",
                     "about \(Figures.size(plan.disk.destination)) for the destination, \(Figures.size(plan.disk.work)) for work files",
                 ],
-            ], alignments: [.left, .left]
+            ]
         ).lines(indent: 2)
         lines += outline.notes.map { "  \($0)" }
         if let repairs = plan.repairs {
@@ -32,7 +30,7 @@ enum PlanWording {
             lines += text(model)
         }
         if let chain = outline.chain { lines += ChainWording.later(chain) }
-        return lines.map(\.printable).joined(separator: "\n") + "\n"
+        return lines.printableText
     }
 
     /// Returns the losses.
@@ -68,7 +66,7 @@ enum PlanWording {
                     Figures.count(mapping.sourceRows, "row") + (mapping.isFiltered ? " at most" : ""),
                     "\(mapping.path == .none ? "nothing" : mapping.path.rawValue): \(mapping.reason)",
                 ]
-            }, alignments: [.left, .left, .left, .right, .left]
+            }, alignments: [.left, .left, .left, .right]
         ).lines(indent: 4)
         let related = model.relationships.filter { $0.resolution != .untouched }
         if !related.isEmpty { lines += ["", "  Relationships"] }
@@ -78,7 +76,7 @@ enum PlanWording {
                     "\(line.entity).\(line.name)", "\(line.isToMany ? "⇉" : "→") \(line.destinationEntity)",
                     words(for: line),
                 ]
-            }, alignments: [.left, .left, .left]
+            }
         ).lines(indent: 4)
         let keys = Dictionary(model.tables.map { ($0.rootEntity, $0) }, uniquingKeysWith: { first, _ in first })
         for (index, pass) in model.passes.enumerated() {
@@ -97,7 +95,7 @@ enum PlanWording {
                                 ?? ""),
                         step.entityMappings.joined(separator: ", ") + range(step) + (step.closes ? "" : ", stays open"),
                     ]
-                }, alignments: [.left, .right, .left, .left]
+                }, alignments: [.left, .right]
             ).lines(indent: 4)
             let empty = pass.steps.filter(\.entityMappings.isEmpty).map(\.rootEntity)
             if !empty.isEmpty { lines.append("    without source rows: \(empty.joined(separator: ", "))") }
@@ -135,7 +133,13 @@ enum PlanWording {
 
 /// The words for the two model versions.
 enum Versions {
-    static func text(_ source: String?, _ destination: String?) -> String {
-        "\(source ?? "unnamed version") → \(destination ?? "unnamed version")"
+    static func text(_ source: String?, _ destination: String?, through: [String] = []) -> String {
+        ([source ?? "unnamed version"] + through + [destination ?? "unnamed version"]).joined(separator: " → ")
+    }
+
+    /// Returns the versions of a migration of a chain, with those that it passes through.
+    static func text(_ step: ChainStepReport) -> String {
+        text(step.sourceVersion, step.destinationVersion, through: step.through)
+            + (step.through.isEmpty ? "" : " (fused)")
     }
 }

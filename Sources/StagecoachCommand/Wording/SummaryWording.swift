@@ -23,7 +23,7 @@ enum SummaryWording {
         if !report.notes.isEmpty {
             lines += ["", "Notes"] + report.notes.map { "  " + $0 }
         }
-        return lines.map(\.printable).joined(separator: "\n") + "\n"
+        return lines.printableText
     }
 
     private static func named(_ step: ChainStepReport) -> (String, MigrationCounts) {
@@ -35,8 +35,6 @@ enum SummaryWording {
         let keys = report.keys.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
         let isKept = report.peakMemory <= report.memoryLimit
         let rows = [
-            ["model", Versions.text(result.sourceVersion, result.destinationVersion)],
-            ["mapping", result.mapping ?? "inferred"],
             ["keys", keys.isEmpty ? "no objects" : keys],
             ["passes", "\(report.passes), \(report.isStaged ? "policy path" : "row path")"],
             ["time", "\(Figures.duration(report.seconds)), \(Figures.duration(report.processorSeconds)) of processor"],
@@ -48,7 +46,7 @@ enum SummaryWording {
             ["spilled", Figures.size(report.spilledBytes)],
             ["destination", Figures.size(report.destinationBytes)],
         ]
-        return TextTable(rows: rows, alignments: [.left, .left]).lines(indent: 2)
+        return TextTable(rows: result.names.facts + rows).lines(indent: 2)
     }
 
     private static func section(_ title: String, _ lines: [String]) -> [String] {
@@ -67,10 +65,13 @@ enum SummaryWording {
         return byEntity.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
+    /// Returns the number of destination objects.
+    static func total(_ counts: MigrationCounts) -> Int { objects(counts).reduce(0) { $0 + $1.count } }
+
     private static func entities(_ counts: MigrationCounts) -> [String] {
         let objects = objects(counts)
         var rows = objects.map { [$0.entity, Figures.count($0.count)] }
-        if objects.count != 1 { rows.append(["in all", Figures.count(objects.reduce(0) { $0 + $1.count })]) }
+        if objects.count != 1 { rows.append(["in all", Figures.count(total(counts))]) }
         return TextTable(rows: rows, alignments: [.left, .right]).lines(indent: 2)
     }
 
@@ -95,7 +96,7 @@ enum SummaryWording {
                 object.value.map { "'\($0)'" } ?? "",
             ]
         }
-        var lines = TextTable(rows: Array(shown), alignments: Array(repeating: .left, count: 5)).lines(indent: 2)
+        var lines = TextTable(rows: Array(shown)).lines(indent: 2)
         if rejects.objects > shown.count { lines.append("  and \(Figures.count(rejects.objects - shown.count)) more") }
         lines.append("  \(rejects.file.map { "all of them in \($0)" } ?? "--reject-file lists all of them")")
         return lines
@@ -111,21 +112,12 @@ enum SummaryWording {
     private static func leftOut(_ counts: MigrationCounts) -> [String] {
         var rows: [[String]] = []
         for mapping in counts.mappings {
-            if mapping.filtered > 0 {
-                rows.append([
-                    Figures.count(mapping.filtered), mapping.sourceEntity ?? "", "filtered by \(mapping.name)",
-                ])
-            }
-            if mapping.unassociated > 0 {
-                rows.append([
-                    Figures.count(mapping.unassociated), mapping.sourceEntity ?? "", unassociated(mapping),
-                ])
-            }
-            if mapping.droppedByPolicy > 0 {
-                rows.append([
-                    Figures.count(mapping.droppedByPolicy), mapping.sourceEntity ?? "",
-                    "dropped by the policy of \(mapping.name)",
-                ])
+            let causes = [
+                (mapping.filtered, "filtered by \(mapping.name)"), (mapping.unassociated, unassociated(mapping)),
+                (mapping.droppedByPolicy, "dropped by the policy of \(mapping.name)"),
+            ]
+            for (count, cause) in causes where count > 0 {
+                rows.append([Figures.count(count), mapping.sourceEntity ?? "", cause])
             }
         }
         for mapping in counts.mappings where mapping.rejectedObjects > 0 {
@@ -142,6 +134,6 @@ enum SummaryWording {
             rows.append([Figures.count(count), entity, "no entity mapping reads them"])
         }
         if counts.strays > 0 { rows.append([Figures.count(counts.strays), "-", "of no entity of the source model"]) }
-        return TextTable(rows: rows, alignments: [.right, .left, .left]).lines(indent: 2)
+        return TextTable(rows: rows, alignments: [.right]).lines(indent: 2)
     }
 }

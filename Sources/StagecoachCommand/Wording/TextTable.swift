@@ -7,25 +7,32 @@ struct TextTable {
     }
 
     let rows: [[String]]
-    let alignments: [Alignment]
+    /// The alignments of the first columns; further ones are aligned left.
+    var alignments: [Alignment] = []
 
     /// Returns the lines, without trailing spaces.
     ///
     /// - Parameter indent: the number of spaces before each line.
     func lines(indent: Int) -> [String] {
-        let widths = alignments.indices.map { column in
+        let widths = (0..<(rows.map(\.count).max() ?? 0)).map { column in
             rows.map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0
         }
         return rows.map { row in
             var line = String(repeating: " ", count: indent)
             for (column, text) in row.enumerated() {
                 let gap = String(repeating: " ", count: max(0, widths[column] - text.count))
-                line += (column > 0 ? "  " : "") + (alignments[column] == .left ? text + gap : gap + text)
+                let isRight = alignments.indices.contains(column) && alignments[column] == .right
+                line += (column > 0 ? "  " : "") + (isRight ? gap + text : text + gap)
             }
             while line.last == " " { line.removeLast() }
             return line
         }
     }
+}
+
+extension [String] {
+    /// The lines as a text whose names cannot control a terminal.
+    var printableText: String { map(\.printable).joined(separator: "\n") + "\n" }
 }
 
 extension String {

@@ -47,7 +47,7 @@ enum VerifyWording {
             lines += report.notes.map { "  \($0)" }
         }
         lines += ["", report.isEqual ? agreement(report) : "\(verdict(report)). \(compared(report))"]
-        return lines.map(\.printable).joined(separator: "\n") + "\n"
+        return lines.printableText
     }
 
     private static func section(_ title: String, _ lines: [VerificationReport.NotRecomputed]) -> [String] {
@@ -70,7 +70,7 @@ enum VerifyWording {
         }
         let header = ["entity", "objects", "entity mappings", "why"]
         return ["", "Compared"]
-            + TextTable(rows: [header] + rows, alignments: [.left, .left, .left, .left]).lines(indent: 2)
+            + TextTable(rows: [header] + rows).lines(indent: 2)
     }
 
     /// Returns the last line if nothing differs. It claims no more than was compared.

@@ -10,7 +10,7 @@ import Testing
 @Suite(
     "Faults: a killed run's work, damaged by a third hand", .serialized,
     .enabled(
-        if: FileManager.default.fileExists(atPath: FaultFolder.injector), "the preloaded library is not built"))
+        if: FileManager.default.fileExists(atPath: FaultInjection.library), "the preloaded library is not built"))
 struct DamageTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let asked = environment["STAGECOACH_DAMAGES"].flatMap(Int.init)

@@ -36,9 +36,6 @@ final class FaultFolder {
         let isHung: Bool
     }
 
-    /// The library that is preloaded, beside the tests.
-    static let injector = URL(fileURLWithPath: CommandBinary.path).deletingLastPathComponent()
-        .appendingPathComponent("libFaultInjector.so").path
     /// `STAGECOACH_COMMAND` names another command, as one built for release.
     static let command = ProcessInfo.processInfo.environment["STAGECOACH_COMMAND"] ?? CommandBinary.path
     /// True if the command can resume an interrupted run. It then keeps the work directory of a failed run, and ends well if a
@@ -74,20 +71,13 @@ final class FaultFolder {
         try? FileManager.default.removeItem(atPath: report)
         try FileManager.default.createDirectory(atPath: stash, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: stash) }
-        var environment = plan.environment(run: number)
         // States as often as can be: else runs as short as these take none, and a repeat only begins anew.
-        environment["STAGECOACH_CHECKPOINT_INTERVAL"] =
-            ProcessInfo.processInfo.environment["STAGECOACH_CHECKPOINT_INTERVAL"] ?? "0"
+        let clock = ProcessInfo.processInfo.environment["STAGECOACH_FAULT_CLOCK"].flatMap(Int.init) ?? 1000
+        var environment = FaultInjection.environment(clock: clock, plan.environment(run: number))
         environment["FAULT_ROOTS"] = path("in") + ":" + path("out") + ":" + path("cwd") + ":" + path("tmp")
         environment["FAULT_REPORT"] = report
         environment["FAULT_STASH"] = stash
-        environment["LD_PRELOAD"] = Self.injector
         environment["TMPDIR"] = path("tmp")
-        if Instrumentation.isSanitized {
-            // A preloaded library would be preloaded into the program that names the places of leaks too.
-            let asked = ProcessInfo.processInfo.environment["ASAN_OPTIONS"].map { $0 + ":" } ?? ""
-            environment["ASAN_OPTIONS"] = asked + "detect_leaks=0"
-        }
         let line = ["migrate"] + arguments.map { $0.replacingOccurrences(of: "$", with: folder.file("case")) }
         let (process, output, messages) = try CommandBinary.start(
             line, in: path("cwd"), environment: environment, through: through, command: Self.command)

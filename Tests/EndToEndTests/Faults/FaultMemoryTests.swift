@@ -6,7 +6,7 @@ import Testing
 @Suite(
     "Faults: memory has an end", .serialized,
     .enabled(
-        if: FileManager.default.fileExists(atPath: FaultFolder.injector), "the preloaded library is not built"),
+        if: FileManager.default.fileExists(atPath: FaultInjection.library), "the preloaded library is not built"),
     .enabled(if: !Instrumentation.isSanitized, "a sanitizer's memory would count"))
 struct FaultMemoryTests {
     /// The policies' library takes minutes to build where no other test has: it is among the long run's.

@@ -13,13 +13,13 @@ import Testing
 ///
 /// makes 1,000 kills, 500 power failures and 1,000 failed calls. `STAGECOACH_SEED` tries others,
 /// `STAGECOACH_FAULT_SCENES=append,chain` those migrations only, `STAGECOACH_FAULT_ROWS=5000` with larger stores (60),
-/// `STAGECOACH_CHECKPOINT_INTERVAL=500` with states as usual instead of after each batch, and
+/// `STAGECOACH_FAULT_CLOCK=0` with states as usual instead of after each batch, and
 /// `STAGECOACH_FAULT='append kill all 120'` repeats the one that a failure names. Scenes with policies need
 /// `STAGECOACH_POLICIES`, the example's library in the command's configuration, where the command is another one.
 @Suite(
     "Faults: nothing is lost, whatever goes wrong", .serialized,
     .enabled(
-        if: FileManager.default.fileExists(atPath: FaultFolder.injector), "the preloaded library is not built"))
+        if: FileManager.default.fileExists(atPath: FaultInjection.library), "the preloaded library is not built"))
 struct FaultTests {
     private static let environment = ProcessInfo.processInfo.environment
     /// Trials of all scenes together; a usual run has two of each sort for each fixture.

@@ -8,10 +8,24 @@ import Testing
 /// `STAGECOACH_KILLS=all` kills at every record and state: some 450 kills, ten minutes.
 @Suite("Killed while the indexes of large tables are built", .serialized)
 struct IndexKillTests {
+    /// A place in the run at which it is killed.
+    enum Place {
+        case record, recentState
+
+        static let allCases: [Place] = [.record, .recentState]
+
+        func environment(_ number: Int, in folder: String) -> [String: String] {
+            switch self {
+            case .record: FaultInjection.kill(atRecord: number, in: folder)
+            case .recentState: FaultInjection.kill(atRecentState: number, in: folder)
+            }
+        }
+    }
+
     @Test(
         "At records of the journal, and at states that nothing waits for, all along the run",
-        arguments: ["STAGECOACH_KILL_AT_RECORD", "STAGECOACH_KILL_AT_RECENT"])
-    func kills(at place: String) throws {
+        arguments: Place.allCases)
+    func kills(at place: Place) throws {
         let folder = try TemporaryFolder()
         func arguments(_ name: String) throws -> [String] {
             [
@@ -27,7 +41,7 @@ struct IndexKillTests {
         while number < 20_000 {
             let killed = try CommandBinary.run(
                 arguments("new.sqlite"), in: folder.path,
-                environment: ["STAGECOACH_CHECKPOINT_INTERVAL": "0", place: String(number)])
+                environment: place.environment(number, in: folder.path))
             guard killed.code == -SIGKILL else {
                 #expect(killed.code == 0, "\(killed.messages)")
                 break

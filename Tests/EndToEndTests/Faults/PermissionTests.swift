@@ -8,7 +8,7 @@ import Testing
 @Suite(
     "Permissions: private stays private",
     .enabled(
-        if: FileManager.default.fileExists(atPath: FaultFolder.injector), "the preloaded library is not built"))
+        if: FileManager.default.fileExists(atPath: FaultInjection.library), "the preloaded library is not built"))
 struct PermissionTests {
     private static let names = FaultFixture.makers.map(\.name).filter { $0 != "policy" }
     /// Runs the command with the usual umask, whatever the tests have.

@@ -64,7 +64,6 @@ struct LeftBehindPolicyTests {
     @Test("Made and not associated is not dropped", arguments: [false, true])
     func unassociated(isConcurrent: Bool) throws {
         let fixture = try PolicyFixture()
-        fixture.change = { $0.options.worksAhead = isConcurrent }
         fixture.policy(
             "Persons",
             .init(create: { source, mapping, manager, standard in
@@ -76,7 +75,8 @@ struct LeftBehindPolicyTests {
                         forEntityName: "Person", into: manager.destinationContext)
                 }
             }))
-        let manager = try run(fixture)
+        let conditions = RunConditions.calling(threads: isConcurrent ? 2 : 1)
+        let manager = try RunConditions.$current.withValue(conditions) { try run(fixture) }
         let line = try #require(manager.report?.counts.mappings[0])
         #expect((line.migrated, line.droppedByPolicy, line.unassociated) == (1, 1, 4))
         #expect((line.created, line.createdByPolicy) == (5, 4))

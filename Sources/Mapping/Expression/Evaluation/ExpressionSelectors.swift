@@ -67,17 +67,6 @@ extension ValueExpression {
     }
 }
 
-extension SourcePredicate {
-    /// Finds unknown functions and selectors.
-    ///
-    /// - Throws: as ``ValueExpression/checkCalls(knows:isProperty:)``.
-    package func checkCalls(
-        knows: (_ variable: String, _ selector: String) -> Bool, isProperty: (String) -> Bool = { _ in false }
-    ) throws(MigrationError) {
-        try SyntaxNode.predicate(node).checkCalls(text: format, knows: knows, isProperty: isProperty)
-    }
-}
-
 extension SyntaxNode {
     fileprivate func checkCalls(
         text: String, knows: (String, String) -> Bool, isProperty: (String) -> Bool

@@ -25,28 +25,29 @@ enum TextSearch {
         switch comparison {
         case .beginsWith: return text.starts(with: part)
         case .endsWith: return text.suffix(part.count).elementsEqual(part)
-        default: return contains(text, part)
+        default: return text.withUnsafeBytes { text in part.withUnsafeBytes { contains(text, $0) } }
         }
     }
 
-    /// Tells whether a text contains another. Uses Knuth-Morris-Pratt, so that no text makes the search quadratic.
-    private static func contains(_ text: [UInt8], _ part: [UInt8]) -> Bool {
-        guard let first = part.first else { return true }
-        guard part.count > 1 else { return text.contains(first) }
-        var borders = [0]
-        borders.reserveCapacity(part.count)
-        var length = 0
-        for byte in part.dropFirst() {
-            while length > 0, byte != part[length] { length = borders[length - 1] }
-            if byte == part[length] { length += 1 }
-            borders.append(length)
+    /// Tells whether a text contains another. Uses Knuth-Morris-Pratt, so that no text makes the search quadratic; a single
+    /// byte is searched directly.
+    static func contains(_ text: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer) -> Bool {
+        if part.count <= 1 { return part.isEmpty || text.contains(part[0]) }
+        return withUnsafeTemporaryAllocation(of: Int.self, capacity: part.count) { borders in
+            borders[0] = 0
+            var length = 0
+            for index in 1..<part.count {
+                while length > 0, part[index] != part[length] { length = borders[length - 1] }
+                if part[index] == part[length] { length += 1 }
+                borders[index] = length
+            }
+            length = 0
+            for byte in text {
+                while length > 0, byte != part[length] { length = borders[length - 1] }
+                if byte == part[length] { length += 1 }
+                if length == part.count { return true }
+            }
+            return false
         }
-        length = 0
-        for byte in text {
-            while length > 0, byte != part[length] { length = borders[length - 1] }
-            if byte == part[length] { length += 1 }
-            if length == part.count { return true }
-        }
-        return false
     }
 }

@@ -64,10 +64,10 @@ enum ValueOrder {
         }
     }
 
-    private static func order(_ a: Double, _ b: Double) -> Int? { a < b ? -1 : a == b ? 0 : a > b ? 1 : nil }
+    static func order(_ a: Double, _ b: Double) -> Int? { a < b ? -1 : a == b ? 0 : a > b ? 1 : nil }
 
     /// Compares an integer with a floating-point number, without rounding the integer.
-    private static func order(_ a: Int64, _ b: Double) -> Int? {
+    static func order(_ a: Int64, _ b: Double) -> Int? {
         if b.isNaN { return nil }
         if b >= 9_223_372_036_854_775_808 { return -1 }
         if b < -9_223_372_036_854_775_808 { return 1 }

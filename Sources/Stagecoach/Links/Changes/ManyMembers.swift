@@ -1,8 +1,7 @@
 import Diagnostics
 import SpillStorage
 
-/// The members that a lookup finds for one owner, sorted out of core because there are too many to hold in memory
-/// (``MigrationOptions/heldMembers``).
+/// The members that a lookup finds for one owner, sorted out of core because there are too many to hold in memory.
 ///
 /// The result equals that of a list in memory. Each member occurs once, at the place of its first find. The order is that of
 /// their copied places or that in which they were found; if the argument has no order, it is that of their keys.

@@ -11,19 +11,17 @@ struct PolicyRounds {
     private var share = 0.5
     /// The number of consecutive rounds in which the lane was of no use.
     private var waits = 0
-    /// True to use the lane even if calls take no time.
-    private let isForced: Bool
+    /// The shortest call that is worth the lane.
+    private let leastCall: Duration
 
     /// The maximum number of rows in a round. The results of a policy wait for the round's end.
     private static let mostRows = 512
     /// The number of useless rounds after which the lane is given up.
     private static let mostWaits = 16
-    /// The shortest call for which another thread pays off, because results are copied once more.
-    private static let leastTime = Duration.microseconds(5)
 
-    init(lane: ConcurrentCaller, isForced: Bool) {
+    init(lane: ConcurrentCaller, leastCall: Duration) {
         self.lane = lane
-        self.isForced = isForced
+        self.leastCall = leastCall
     }
 
     /// True if the lane was of no use: its calls need the results of earlier calls, or take next to no time.
@@ -64,7 +62,7 @@ struct PolicyRounds {
             if time < .milliseconds(4) { size = min(size * 2, Self.mostRows) }
             if time > .milliseconds(40) { size = max(size / 2, 8) }
         }
-        let isCheap = !isForced && ownTime < Self.leastTime * (count - ahead)
+        let isCheap = ownTime < leastCall * (count - ahead)
         waits = outcome.ahead * 4 < ahead || isCheap ? waits + 1 : 0
         return (count, outcome)
     }

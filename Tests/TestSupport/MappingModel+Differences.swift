@@ -1,8 +1,7 @@
-extension MappingModel {
-    /// Tells whether two mapping models do the same: ``differences(from:)`` is empty.
-    package func isEquivalent(to other: MappingModel) -> Bool { differences(from: other).isEmpty }
+import Mapping
 
-    /// Returns the differences in effect between two mapping models, a line each; for tests and for people.
+extension MappingModel {
+    /// Returns the differences in effect between two mapping models, a line each.
     ///
     /// Compared are `rulesOfTheSource`, the entity mappings in order (name, type, entities, policy, source objects, userInfo),
     /// and the property mappings by name (expression, automatic or not, userInfo). Not compared are version hashes, files and

@@ -1,0 +1,23 @@
+/// The model versions and the mapping models of a migration, by name. They stand in every outline and report of it.
+struct MigrationNames: Encodable {
+    var sourceVersion: String?
+    var destinationVersion: String?
+    /// The files of the mapping models; nil if the mapping model was inferred.
+    var mapping: String?
+
+    /// `Library → Library 2`.
+    var versions: String { Versions.text(sourceVersion, destinationVersion) }
+
+    /// The first lines of a table of facts.
+    var facts: [[String]] { [["model", versions], ["mapping", mapping ?? "inferred"]] }
+
+    /// `Library → Library 2, mapping library.json`.
+    var line: String { "\(versions), mapping \(mapping ?? "inferred")" }
+}
+
+extension MigrationInputs {
+    var names: MigrationNames {
+        MigrationNames(
+            sourceVersion: sourceModel.name, destinationVersion: destinationModel.name, mapping: mapping)
+    }
+}

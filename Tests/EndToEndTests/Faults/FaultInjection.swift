@@ -1,0 +1,57 @@
+import Foundation
+import TestSupport
+
+/// The environment in which the built command runs with the fault injector: the library is preloaded, and reads its plan from
+/// variables (`FaultPlan.c`).
+enum FaultInjection {
+    /// The library, beside the tests.
+    static let library = URL(fileURLWithPath: CommandBinary.path).deletingLastPathComponent()
+        .appendingPathComponent("libFaultInjector.so").path
+
+    /// Returns the environment of a run that saves its state after each batch.
+    ///
+    /// - Parameters:
+    ///   - clock: the milliseconds that pass whenever the run reads the clock. A second makes each state due.
+    ///   - plan: the injector's other variables.
+    static func environment(clock: Int = 1000, _ plan: [String: String] = [:]) -> [String: String] {
+        var environment = plan
+        environment["FAULT_CLOCK"] = String(clock)
+        environment["LD_PRELOAD"] = library
+        if Instrumentation.isSanitized {
+            // The library would be preloaded into the program that names the places of leaks.
+            let asked = ProcessInfo.processInfo.environment["ASAN_OPTIONS"].map { $0 + ":" } ?? ""
+            environment["ASAN_OPTIONS"] = asked + "detect_leaks=0"
+        }
+        return environment
+    }
+
+    /// Returns the environment of a run that saves its state after each batch, and is killed once a record of its journal is
+    /// written.
+    ///
+    /// - Parameters:
+    ///   - record: the number of the record, from 1.
+    ///   - isResumed: true if the run continues a journal, which it syncs once before its first record.
+    ///   - folder: the folder of the destination.
+    static func kill(atRecord record: Int, isResumed: Bool = false, in folder: String) -> [String: String] {
+        environment([
+            "FAULT_ROOTS": folder, "FAULT_NAME": "run.journal", "FAULT_DO": "kill", "FAULT_KINDS": "sync",
+            "FAULT_AT": String(isResumed ? record + 1 : record),
+        ])
+    }
+
+    /// Returns the environment of a run that is killed once a recent state is written: one that nothing waits for.
+    ///
+    /// Time passes more slowly than above. So most batches are followed by a recent state, and some by a state in the journal.
+    ///
+    /// - Parameters:
+    ///   - number: the number of the state, from 1.
+    ///   - folder: the folder of the destination.
+    static func kill(atRecentState number: Int, in folder: String) -> [String: String] {
+        environment(
+            clock: 50,
+            [
+                "FAULT_ROOTS": folder, "FAULT_NAME": "run.recent", "FAULT_DO": "written", "FAULT_KINDS": "write",
+                "FAULT_AT": String(number),
+            ])
+    }
+}
