@@ -1,3 +1,4 @@
+import Diagnostics
 import Rows
 
 /// Runs programs of floating-point arithmetic over many rows at once, one instruction over all rows at a time. Run row by row,

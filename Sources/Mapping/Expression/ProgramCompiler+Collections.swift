@@ -1,3 +1,4 @@
+import Diagnostics
 import ManagedModel
 
 /// The collection that a node stands for: the objects or values of a path or a SUBQUERY.

@@ -1,3 +1,4 @@
+import Diagnostics
 import ManagedModel
 
 /// Turns a syntax tree into a flat program over registers.

@@ -1,3 +1,4 @@
+import Diagnostics
 import Foundation
 
 /// The constructors of NSExpression.
