@@ -201,7 +201,8 @@ final class CheckCount {
             let samples = try found.first.map { broken in
                 let origin = try modelRun.validation.origins?.origin(broken)
                 return CheckReport.Sample(
-                    id: broken.objectID, sourceID: try origin?.chainSources(modelRun.earlierObjects).first, value: broken.value,
+                    id: broken.objectID, sourceID: try origin?.chainSources(modelRun.earlierObjects).first,
+                    value: broken.value,
                     mapping: origin?.mappingName)
             }
             let counted = CheckReport.Line(

@@ -222,7 +222,8 @@ struct StoreLoad {
         try previous.countUnmigrated(in: store.destination)
         let history = try HistoryPlan(
             source: prepared.source, layout: prepared.layout, schema: prepared.schema, mappings: prepared.mappings,
-            models: prepared.turns.count, isMirrored: prepared.mirroringTables > 0, keys: loaded.keys, options: run.inputs.options, isAppended: existing != nil)
+            models: prepared.turns.count, isMirrored: prepared.mirroringTables > 0, keys: loaded.keys,
+            options: run.inputs.options, isAppended: existing != nil)
         loaded.historyNote = history.note
         if resumed?.isComplete ?? false {
             try store.destination.closeComplete()

@@ -45,7 +45,8 @@ struct ExistingRowChanges {
     private func settleExternalValues() throws {
         let external = modelRun.external
         guard external.isUsed else { return }
-        for (table, columns) in schema.externalColumns.enumerated() where !columns.isEmpty && modelRun.keysBefore.hasRows[table] {
+        for (table, columns) in schema.externalColumns.enumerated()
+        where !columns.isEmpty && modelRun.keysBefore.hasRows[table] {
             let rows = ExistingRows(destination, table: table)
             let slots = schema.tables[table].columns.count
             var batch = RowBatch(slots: slots, rowCapacity: 1, byteTarget: 4096)

@@ -30,10 +30,13 @@ struct ExistingRowVersions {
                     }
                 }
             }
-            try destination.raiseLocks(table: table, through: modelRun.keysBefore.highestKeys[table], referredToBy: references)
+            try destination.raiseLocks(
+                table: table, through: modelRun.keysBefore.highestKeys[table], referredToBy: references)
         }
     }
 
     /// Returns the greatest key of the existing rows.
-    private func lastKey(_ table: Int) -> Int64 { modelRun.keysBefore.hasRows[table] ? modelRun.keysBefore.highestKeys[table] : .min }
+    private func lastKey(_ table: Int) -> Int64 {
+        modelRun.keysBefore.hasRows[table] ? modelRun.keysBefore.highestKeys[table] : .min
+    }
 }

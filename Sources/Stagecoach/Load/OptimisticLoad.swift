@@ -129,7 +129,8 @@ final class OptimisticLoad {
         if case .publish(let asked) = purpose { file = asked }
         checkpoints?.countsBeforeRejects = modelRun.tally.counts
         report = try RejectAccount(
-            run: modelRun.run, earlierObjects: modelRun.earlierObjects, mappings: mappings, ledger: ledger, rejected: rejected, origins: origins, rounds: rounds,
+            run: modelRun.run, earlierObjects: modelRun.earlierObjects, mappings: mappings, ledger: ledger,
+            rejected: rejected, origins: origins, rounds: rounds,
             earlier: earlierRejects
         ).run(file: file)
         return highest

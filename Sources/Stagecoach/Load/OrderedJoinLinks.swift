@@ -24,7 +24,8 @@ struct OrderedJoinLinks {
 
     /// - Returns: nil if the links have to be sorted.
     init?(
-        modelRun: ModelRun, checkpoints: CheckpointScheduler?, mappings: [PlannedMapping], keys: PlanKeys, joinTable: Int
+        modelRun: ModelRun, checkpoints: CheckpointScheduler?, mappings: [PlannedMapping], keys: PlanKeys,
+        joinTable: Int
     ) throws {
         let schema = modelRun.inputs.destinationSchema
         let join = schema.joinTables[joinTable]
@@ -32,7 +33,8 @@ struct OrderedJoinLinks {
             schema.model.entity(at: side.relationship.entity).relationship(named: side.relationship.name)
         }
         // Existing rows may have indexes, and references that find nothing may be set later.
-        guard modelRun.missing.unmigrated == nil, !modelRun.keysBefore.hasRows.contains(true), !modelRun.inputs.options.appendsToExisting,
+        guard modelRun.missing.unmigrated == nil, !modelRun.keysBefore.hasRows.contains(true),
+            !modelRun.inputs.options.appendsToExisting,
             sides.count == 2, sides[0] != sides[1], join.sides.allSatisfy({ $0.orderColumn == nil })
         else { return nil }
         let lookups = sides.map { LinkPlanner.lookups(of: $0, among: mappings) }

@@ -156,7 +156,8 @@ final class SourceObjects: ManagedObjectContext.Backing {
                 table: table, column: column, owner: key, orderColumn: relationship.isOrdered ? order : nil,
                 in: modelRun.inputs.layout)
         case .join(let table, let side):
-            cursor = try modelRun.inputs.source.joined(joinTable: table, side: side, key: key, in: modelRun.inputs.layout)
+            cursor = try modelRun.inputs.source.joined(
+                joinTable: table, side: side, key: key, in: modelRun.inputs.layout)
         case .toOne, .none: return
         }
         while let member = try cursor.next() {
@@ -183,7 +184,8 @@ final class SourceObjects: ManagedObjectContext.Backing {
                     table: table, column: column, owners: owners,
                     orderColumn: relationship.isOrdered ? order : nil, in: modelRun.inputs.layout)
             case .join(let table, let side):
-                try modelRun.inputs.source.joined(joinTable: table, side: side, owners: owners, in: modelRun.inputs.layout)
+                try modelRun.inputs.source.joined(
+                    joinTable: table, side: side, owners: owners, in: modelRun.inputs.layout)
             case .toOne, .none: nil
             }
         }

@@ -93,7 +93,8 @@ struct RowPath {
     private func scanKeys(_ unasked: KeyScan.Unasked) throws -> PlanKeys {
         let scan = try KeyScan(
             run: modelRun.run, archive: modelRun.archive, keysBefore: modelRun.keysBefore, mappings: mappings,
-            tables: work.tables, restoreKeys: { [checkpoints] index, table throws(MigrationError) in
+            tables: work.tables,
+            restoreKeys: { [checkpoints] index, table throws(MigrationError) in
                 try checkpoints?.restoreKeys(index, ofTable: table) ?? false
             }, collectByObjects: ObjectFilterScan(modelRun: modelRun, manager: manager).collect, unasked: unasked
         ).scan()

@@ -97,7 +97,8 @@ struct UnaskedKeys {
         for (mapping, planned) in links.counted { note((tables(planned)?.all ?? []) + [mapping.sourceTable], at: nil) }
         for mapping in mappings {
             for planned in mapping.relationships {
-                guard case .join(let join, _) = modelRun.inputs.destinationSchema.storage(of: planned.relationship) else {
+                guard case .join(let join, _) = modelRun.inputs.destinationSchema.storage(of: planned.relationship)
+                else {
                     continue
                 }
                 note((tables(planned)?.all ?? []) + [mapping.sourceTable], at: units.join[join].map { [$0] })

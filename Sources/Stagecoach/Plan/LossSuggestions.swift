@@ -23,7 +23,8 @@ struct LossSuggestions {
             // Data dropped by a step of a chain can only be kept in the mapping model of that step.
             guard line.step == nil else { continue }
             let found =
-                [suggestedDetour(line)].compactMap { $0 } + (line.property.map { properties(line, $0) } ?? entities(line))
+                [suggestedDetour(line)].compactMap { $0 }
+                + (line.property.map { properties(line, $0) } ?? entities(line))
             if !found.isEmpty { account.lines[index].suggestions = found }
         }
     }

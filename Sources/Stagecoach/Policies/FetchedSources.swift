@@ -168,7 +168,8 @@ final class SourcePlaces {
         self.runtime = runtime
         self.mapping = mapping
         log = RecordLog(
-            directory: modelRun.inputs.work, name: "sources", width: 3, indexWords: 1, memory: modelRun.inputs.budget.sorts / 8)
+            directory: modelRun.inputs.work, name: "sources", width: 3, indexWords: 1,
+            memory: modelRun.inputs.budget.sorts / 8)
     }
 
     /// Appends an object.
@@ -213,7 +214,8 @@ final class SourcePlaces {
         func read(_ keys: [Int64]) throws(MigrationError) {
             sources.window.removeAll()
             _ = try modelRun.inputs.source.rows(
-                ofKeys: keys, table: table, columns: slots.columns, in: modelRun.inputs.layout, streamed: slots.streamed,
+                ofKeys: keys, table: table, columns: slots.columns, in: modelRun.inputs.layout,
+                streamed: slots.streamed,
                 into: &sources.window)
             try folds.fill(&sources.window)
         }

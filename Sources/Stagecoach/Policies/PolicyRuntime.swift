@@ -120,7 +120,8 @@ final class PolicyRuntime {
         }
         var slots = SourceColumns(allColumnsOf: entity, schema: modelRun.inputs.layout.schema)
         let attributes = try AttributeProgram(
-            mapping: mapping, slots: &slots, indexed: modelRun.inputs.indexedColumns(of: mapping), external: modelRun.external)
+            mapping: mapping, slots: &slots, indexed: modelRun.inputs.indexedColumns(of: mapping),
+            external: modelRun.external)
         let program = CreationProgram(
             mapping: mapping, attributes: attributes, slots: slots,
             rows: try SourceRowReader(run: modelRun.run, slots: slots, table: table))
@@ -262,7 +263,8 @@ final class PolicyRuntime {
             do throws(MigrationError) {
                 try attributes.run(rows, row: row, into: &batch, destinationRow: target)
             } catch {
-                try modelRun.validation.note(error, ValueSubject(table: creation.table, key: key, entity: creation.entity))
+                try modelRun.validation.note(
+                    error, ValueSubject(table: creation.table, key: key, entity: creation.entity))
             }
         }
     }

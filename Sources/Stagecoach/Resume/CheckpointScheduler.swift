@@ -295,7 +295,8 @@ final class CheckpointScheduler {
 
     /// True if a state of a table that is being filled consists of its pages and sorts alone: no other part uses files.
     private var isPlain: Bool {
-        stages == nil && !isStaged && turns.done == 0 && rejects == nil && appended == nil && model?.missing.unmigrated == nil
+        stages == nil && !isStaged && turns.done == 0 && rejects == nil && appended == nil
+            && model?.missing.unmigrated == nil
             && !everything
     }
 

@@ -135,7 +135,9 @@ final class PolicyCheckpoint {
         try runtime.objects.restore(from: &state, keys: keys.byMapping)
         for table in ownAssociations { try table.restore(from: &state) }
         if try state.flag() {
-            guard let unmigrated = modelRun.missing.unmigrated else { throw StateReader.damaged("unmigrated references") }
+            guard let unmigrated = modelRun.missing.unmigrated else {
+                throw StateReader.damaged("unmigrated references")
+            }
             try unmigrated.restore(from: &state, model: modelRun.inputs.destinationSchema.model)
         }
         try state.finish()

@@ -62,7 +62,8 @@ extension Validation {
             do throws(MigrationError) {
                 return try destination.createIndexes(table: table)
             } catch {
-                throw error.code == ValidationRule.unique.code ? try located(error, inTable: table, of: destination.schema) : error
+                throw error.code == ValidationRule.unique.code
+                    ? try located(error, inTable: table, of: destination.schema) : error
             }
         }
         try destination.createIndexes(table: table) { ledger.hasDuplicates = true }

@@ -77,7 +77,8 @@ private final class GroupRun {
         self.run = run
         self.group = group
         stream =
-            isScan && group.anchorSlot == nil ? try run.inputs.source.members(group.selection, in: run.inputs.layout) : nil
+            isScan && group.anchorSlot == nil
+            ? try run.inputs.source.members(group.selection, in: run.inputs.layout) : nil
         nested = try SourceFolds(run: run, slots: group.members, isScan: false, depth: depth + 1)
         let slots = group.members.columns.count
         let bytes = max(32 << 10, run.inputs.budget.batch >> (depth + 2))

@@ -86,7 +86,8 @@ struct ReferenceProgram {
                     candidates: keys.candidates(candidates, for: reference.planned.relationship, in: destination),
                     existing: keys.byTable[argument.table], column: column, entityColumn: entityColumn, order: order,
                     number: missing.unmigrated?.number(
-                        of: reference.planned.relationship, sourceTable: argument.table), counted: CountedRelationship(reference.planned.relationship), sourceTable: argument.table))
+                        of: reference.planned.relationship, sourceTable: argument.table),
+                    counted: CountedRelationship(reference.planned.relationship), sourceTable: argument.table))
         }
     }
 

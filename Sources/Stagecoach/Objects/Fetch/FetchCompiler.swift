@@ -151,7 +151,8 @@ struct FetchCompiler {
             else { return nil }
             var values: [ColumnValue] = []
             for constant in comparison.constants {
-                guard case .scalar(let value) = constant, let stored = FetchHash.columnValue(value, storedIn: attribute) else {
+                guard case .scalar(let value) = constant, let stored = FetchHash.columnValue(value, storedIn: attribute)
+                else {
                     return nil
                 }
                 values.append(stored)

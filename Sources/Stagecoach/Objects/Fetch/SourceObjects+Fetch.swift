@@ -38,7 +38,8 @@ extension SourceObjects: FetchSide {
         _ rows: FetchRows, keys: [Int64], _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool
     ) throws {
         guard !keys.isEmpty else { return }
-        let reader = try modelRun.inputs.source.pointReader(table: rows.table, columns: rows.columns, in: modelRun.inputs.layout)
+        let reader = try modelRun.inputs.source.pointReader(
+            table: rows.table, columns: rows.columns, in: modelRun.inputs.layout)
         var batch = RowBatch(slots: rows.columns.count, rowCapacity: 1, byteTarget: 4096)
         for key in keys {
             batch.removeAll()
@@ -78,7 +79,9 @@ extension SourceObjects: FetchSide {
         return index
     }
 
-    func contains(_ id: ManagedObjectID) -> Bool { !id.isDestination && id.storeUUID == modelRun.inputs.source.metadata.uuid }
+    func contains(_ id: ManagedObjectID) -> Bool {
+        !id.isDestination && id.storeUUID == modelRun.inputs.source.metadata.uuid
+    }
 
     func object(entity: EntityDescription, table: Int, key: Int64) -> ManagedObject? {
         context?.object(at: place(entity: entity, table: table, key: key))

@@ -72,7 +72,8 @@ final class ConcurrentResults {
     /// Appends a row of an entity. Every cell is null except Z_ENT and Z_OPT.
     func append(_ entity: EntityDescription, to table: Table) -> Int {
         let row = table.batch.appendRow(key: Self.firstKey + Int64(table.batch.count))
-        table.batch[row, EntityTable.entityColumn] = .integer(Int64(modelRun.inputs.destinationSchema.number(of: entity)))
+        table.batch[row, EntityTable.entityColumn] = .integer(
+            Int64(modelRun.inputs.destinationSchema.number(of: entity)))
         table.batch[row, EntityTable.lockColumn] = .integer(1)
         made[entity.index, default: 0] += 1
         total += 1
