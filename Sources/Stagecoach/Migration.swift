@@ -204,9 +204,10 @@ public final class Migration {
                 return report
             }
             do {
-                var report = try migrate(
-                    prepared, to: place, in: area, appends: appends, clock, resumption.checkpoints,
-                    resumption.state)
+                let run = try DestinationRun(
+                    self, prepared, to: place, in: area, appends: appends, clock: clock,
+                    checkpoints: resumption.checkpoints, resuming: resumption.state)
+                var report = try run.migrate()
                 report.notes += resumption.notes
                 try didPublish?(report)
                 return report
@@ -226,155 +227,6 @@ public final class Migration {
                 throw resumption.kept(known)
             }
         }
-    }
-
-    private func migrate(
-        _ prepared: Prepared, to place: DestinationPath, in area: WorkArea, appends: Bool, _ clock: RunClock,
-        _ checkpoints: CheckpointScheduler, _ state: JournalRecord.State?
-    ) throws -> MigrationReport {
-        let old = try appends ? ExistingDestination(locking: place.path, vfs: area.vfsName) : nil
-        defer { old?.release() }
-        checkpoints.identity = old?.identity ?? []
-        checkpoints.original = old?.descriptor
-        if let state {
-            try checkpoints.checkUnchanged(place.path)
-            if appends, state.appended == nil { throw StateReader.damaged("nothing of the destination") }
-        } else {
-            try old?.copy(to: area.storePath) { if let error = cancellation.error { throw error } }
-        }
-        // Read the existing store again under the lock: rows may have been added since the plan was made.
-        var existing = try appends ? StoreMatch.existing(area.storePath, model: destinationModel) : nil
-        if let appended = state?.appended {
-            existing = existing?.before(highestKeys: appended.highestKeys, hasRows: appended.hasRows)
-        }
-        let archive = archive ?? AssociationArchive(directory: area.spills)
-        let known = archive.mark
-        let run = migrationRun(prepared, existing, area)
-        let previous = PreviousModels(run, archive: archive, existing: existing)
-        let external = try externalFiles(run, existing, area, carries: !options.isDryRun)
-        external.notesFiles = checkpoints.isResumable
-        checkpoints.attach(previous, external)
-        if let state {
-            try external.resume(noted: state.stagedFiles)
-            progress.resume(at: state.progress.rows)
-        }
-        let publication = ExternalPublication(files: external, area: area)
-        if appends { try publication.noteExisting(area.storePath, resumes: state != nil) }
-        let permissions = FilePermissions(ofSource: prepared.source.path)
-        let rejectFile = try options.rejectFile.map { path throws(MigrationError) in
-            try RejectFile(
-                path: path, permissions: permissions,
-                earlier: try keptRejects(state, area).map { [$0] } ?? link?.rejectFiles ?? [])
-        }
-        let idMap = try options.idMap.map { path throws(MigrationError) in
-            try ObjectIDMap(path: path, permissions: permissions, earlier: link?.idMap)
-        }
-        progress.expect(bytes: prepared.plan.disk.destination, at: area.storePath)
-        // If objects may be rejected, all rows may be loaded twice.
-        progress.expect(rows: try prepared.expectedRows() * (options.onInvalid == .reject ? 2 : 1))
-        // Mapping models that have run say nothing of links any more.
-        let oneSided = try OneSidedLinkCount.lines(
-            in: prepared.source, prepared.layout, turns: prepared.turns.map { Array($0.mappings[$0.earlier...]) })
-        do {
-            let done = try StoreLoad(
-                self, prepared, previous, external, existing: existing, area: area, checkpoints: checkpoints,
-                earlierObjects: try previousStepIDs(), mode: .publish(rejectFile)
-            ).load()
-            try rejectFile?.finish()
-            run.services.begin(.publish)
-            let left = try leftBehind(prepared)
-            try LossRefusal.check(
-                made: run.tally.counts.made, of: prepared.census.total,
-                hasPolicies: prepared.mappings.contains { $0.mapping.hasPolicy }, options)
-            try prepared.source.checkUnchanged()
-            run.tally.counts.mappings.removeFirst(known.count)
-            // A mapping may have a negative count if a later call deleted objects of an earlier one: that is no created
-            // object.
-            run.tally.counts.created = run.tally.counts.created.filter { $0.value > 0 }
-            try run.tally.counts.checkBalance()
-            run.tally.counts.links = run.tally.linksWritten.reduce(0, +)
-            run.tally.counts.oneSidedLinks = oneSided.isEmpty ? nil : oneSided
-            try PublicationCheck(run: run, isAppended: appends).run(area.storePath)
-            let bytes = try FileSize.bytes(of: area.storePath)
-            progress.complete(bytes: bytes)
-            if let error = cancellation.error { throw error }
-            try idMap?.write(run, archive, firstMapping: known.count, storePath: area.storePath)
-            var rejects = done.rejects
-            rejects?.file = rejectFile?.path
-            let report = MigrationReport(
-                source: sourcePath, destination: destinationPath, mappingModels: mappingModels.count,
-                isAppended: appends, counts: run.tally.counts, rejects: rejects, passes: done.passes,
-                isStaged: done.isStaged, keys: done.keys, seconds: clock.seconds,
-                processorSeconds: clock.processorSeconds, peakMemory: ProcessMemory.peakResident() ?? 0,
-                memoryLimit: prepared.limit, spilledBytes: area.spills.bytesWritten, destinationBytes: bytes,
-                isDryRun: options.isDryRun,
-                notes: RunNotes.notes(
-                    counts: run.tally.counts, tables: done.tables, schema: run.inputs.destinationSchema,
-                    options: options,
-                    source: run.inputs.source, foreign: try run.inputs.source.foreignTables(beside: run.inputs.layout),
-                    existing: existing, missing: external.missing,
-                    history: done.historyNote,
-                    mirroring: MirroredSource.note(
-                        run.inputs.source, tables: prepared.mirroringTables, isAppended: existing != nil),
-                    repairs: prepared.plan.repairs ?? [], unmapped: prepared.plan.unmapped,
-                    layout: (prepared.plan.layout ?? []) + done.missing,
-                    unknownHashes: appends ? [] : unknownHashes(prepared))
-                    + prepared.plan.unevaluated,
-                unmapped: prepared.plan.unmapped.isEmpty ? nil : prepared.plan.unmapped,
-                repairs: prepared.plan.repairs, leftBehind: left, sourceObjects: prepared.census.total)
-            if !options.isDryRun {
-                try checkpoints.publish(
-                    report, store: place.path, built: area.storePath, results: [rejectFile?.parts, idMap?.parts])
-            }
-            try rejectFile?.place()
-            do {
-                try idMap?.place()
-                if options.isDryRun {
-                    archive.goBack(to: known)
-                } else {
-                    try publication.place(forStoreAt: area.storePath)
-                    do throws(MigrationError) {
-                        if let old {
-                            try old.replace(by: area.storePath)
-                        } else {
-                            try place.publish(area.storePath, permissions: permissions)
-                        }
-                        if link?.keepsSums ?? false { FileSums.move(from: area.storePath, to: place.path) }
-                    } catch {
-                        publication.withdraw()
-                        throw error
-                    }
-                    publication.removeOrphans()
-                }
-            } catch {
-                rejectFile?.withdraw()
-                idMap?.withdraw()
-                throw error
-            }
-            progress.begin(.done)
-            run.services.profile?.end()
-            var finished = report
-            finished.seconds = clock.seconds
-            finished.processorSeconds = clock.processorSeconds
-            finished.peakMemory = ProcessMemory.peakResident() ?? 0
-            finished.profile = run.services.profile?.lines
-            return finished
-        } catch {
-            archive.goBack(to: known)
-            throw error
-        }
-    }
-
-    /// Returns the path of the file with the reject lines of the mapping models that a killed run completed; nil if it
-    /// has none.
-    ///
-    /// - Throws: `journal.damaged` if the file is not as it was written, also if the killed run had no reject file. The
-    ///   run then begins anew.
-    private func keptRejects(_ state: JournalRecord.State?, _ area: WorkArea) throws(MigrationError) -> String? {
-        guard let turns = state?.turns, turns.rejects != nil else { return nil }
-        let path = area.rejectLinesPath(after: turns.done)
-        try FileSums.check(path, isWhole: true)
-        return path
     }
 
     /// Returns the map from this step's source objects to the objects of the chain's source; nil if no step ran before.

@@ -103,6 +103,13 @@ struct KeyScan {
             guard let filter = keys.mapping.filter else { continue }
             try scan(keys, filter: filter)
         }
+        try numberKeys(of: byMapping)
+        for (index, keys) in archive.keys { byMapping[index] = keys }
+        return (byMapping, byTable, waiting)
+    }
+
+    /// Gives mappings with sequential keys the key before their first one.
+    private func numberKeys(of byMapping: [Int: DestinationKeys]) throws(MigrationError) {
         for table in tables where table.keys == .sequential {
             var base = keysBefore.highestKeys[table.table]
             for index in table.mappings {
@@ -113,8 +120,6 @@ struct KeyScan {
                 base = next
             }
         }
-        for (index, keys) in archive.keys { byMapping[index] = keys }
-        return (byMapping, byTable, waiting)
     }
 
     /// The tables in which relationship mappings look objects up.

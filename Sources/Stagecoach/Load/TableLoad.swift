@@ -81,16 +81,7 @@ struct TableLoad {
         var slots = SourceColumns(
             entity: model.entity(at: schemaTable.root), schema: modelRun.inputs.layout.schema,
             columns: [.own(EntityTable.entityColumn), .own(EntityTable.lockColumn)])
-        var byEntity: [Int: Compiled] = [:]
-        for index in indices {
-            guard let compiled = try compile(mappings[index], slots: &slots), let entity = mappings[index].source
-            else { continue }
-            if let known = start?.mappings[index] {
-                compiled.made = known.made
-                compiled.highest = known.highest
-            }
-            byEntity[entity.index] = compiled
-        }
+        let byEntity = try compile(indices, slots: &slots, from: start)
         let columns = modelRun.inputs.destinationSchema.tables[table.table].columns.count
         let runs = writer is PageTableWriter ? copiedRuns(byEntity.values.map { $0 }, slots, schemaTable) : []
         for compiled in byEntity.values { compiled.attributes.copyTogether(runs.map(\.slots)) }
@@ -149,7 +140,12 @@ struct TableLoad {
             try modelRun.services.checkCancelled()
         }
         modelRun.tally.add(references)
-        for compiled in byEntity.values {
+        try account(for: byEntity.values)
+    }
+
+    /// Ends the collection of keys, and counts the rows that were made.
+    private func account(for programs: some Sequence<Compiled>) throws {
+        for compiled in programs {
             if compiled.keys.isFilledByLoad { try compiled.keys.index.seal() }
             modelRun.tally.counts.mappings[compiled.mapping.index].created += compiled.made
             guard let entity = compiled.mapping.destination else { continue }
@@ -290,6 +286,27 @@ struct TableLoad {
             from: destination.count - opened, counts: &counts)
         compiled.made += made
         compiled.highest = highest
+    }
+
+    /// Compiles the programs of mappings of one source table, by source entity.
+    ///
+    /// - Parameters:
+    ///   - slots: collects the source columns that the programs read.
+    ///   - start: the position of a killed run, which gives the rows that were made.
+    private func compile(
+        _ indices: [Int], slots: inout SourceColumns, from start: LoadPosition?
+    ) throws(MigrationError) -> [Int: Compiled] {
+        var byEntity: [Int: Compiled] = [:]
+        for index in indices {
+            guard let compiled = try compile(mappings[index], slots: &slots), let entity = mappings[index].source
+            else { continue }
+            if let known = start?.mappings[index] {
+                compiled.made = known.made
+                compiled.highest = known.highest
+            }
+            byEntity[entity.index] = compiled
+        }
+        return byEntity
     }
 
     private func compile(_ mapping: PlannedMapping, slots: inout SourceColumns) throws(MigrationError) -> Compiled? {

@@ -44,36 +44,15 @@ struct PolicyPath {
         modelRun.sourceKeys = keys
         keys.account(for: mappings, in: modelRun.tally)
         let runtime = makeRuntime(keys)
-        modelRun.missing.fates = ReferenceFates(
-            run: modelRun.run, mappings: mappings, makers: .associations(runtime.associations),
-            hasDeletions: { [unowned runtime] in runtime.objects.hasDeletions })
-        modelRun.validation.origins = .associations(runtime.origins)
-        if modelRun.keysBefore.hasRows.contains(true) {
-            let touched = TouchedRows(destination)
-            modelRun.touched = touched
-            try runtime.objects.begin(on: destination, touched: touched)
-        }
-        modelRun.services.concurrentSorts =
-            6 + (modelRun.inputs.destinationSchema.tables.map { $0.columns.count }.max() ?? 0) / 4
-        runtime.evaluate(with: manager, policies)
-        manager.attach(runtime)
-        defer {
-            manager.detach()
-            modelRun.validation.origins = nil
-            modelRun.missing.fates = nil
-            runtime.close()
-            runtime.objects.end()
-        }
-
+        try attach(runtime, to: destination)
+        defer { detach(runtime) }
         let stages = PolicyCheckpoint(
             modelRun: modelRun, mappings: mappings, runtime: runtime, keys: keys, policies: policies, manager: manager)
         let start = try resume(stages)
         checkpoints?.stages = stages
         defer { checkpoints?.stages = nil }
-
         for mapping in mappings {
             guard let part = StagePosition.part(of: mapping.index, in: .create, from: start) else { continue }
-            modelRun.services.begin(.create, [mapping.name])
             let table = mapping.sourceTable.flatMap { awaited[$0] == mapping.index ? $0 : nil }
             let noted = table.flatMap { scan.waiting[$0] }
             try create(mapping, runtime, keys, stages, from: part, noting: noted)
@@ -87,13 +66,57 @@ struct PolicyPath {
             stages.position = StagePosition(phase: .create, mapping: mapping.index + 1)
             try checkpoints?.tickStages()
         }
+        let relating = try relate(runtime, keys, stages, from: start)
+        try endStages(runtime, stages, isLoading: start?.phase == .load, relating)
+        let loading = PolicyLoad(
+            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, work: work, runtime: runtime,
+            excuses: excuses, relating: relating)
+        let highest = try load(
+            LoadRequest(
+                fill: { try loading.run(into: $0) }, release: { runtime.objects.end() },
+                resume: { try runtime.objects.begin(on: $0, touched: $1) }))
+        if runtime.objects.hasDeletions { modelRun.archive.hasDeletions = true }
+        return (highest, Array(runtime.associations.dropFirst(modelRun.archive.tables.count)))
+    }
+
+    /// Gives policies the objects of the run.
+    private func attach(_ runtime: PolicyRuntime, to destination: DestinationStore) throws {
+        modelRun.missing.fates = ReferenceFates(
+            run: modelRun.run, mappings: mappings, makers: .associations(runtime.associations),
+            hasDeletions: { [unowned runtime] in runtime.objects.hasDeletions })
+        modelRun.validation.origins = .associations(runtime.origins)
+        modelRun.services.concurrentSorts =
+            6 + (modelRun.inputs.destinationSchema.tables.map { $0.columns.count }.max() ?? 0) / 4
+        runtime.evaluate(with: manager, policies)
+        manager.attach(runtime)
+        guard modelRun.keysBefore.hasRows.contains(true) else { return }
+        let touched = TouchedRows(destination)
+        modelRun.touched = touched
+        do { try runtime.objects.begin(on: destination, touched: touched) } catch {
+            detach(runtime)
+            throw error
+        }
+    }
+
+    private func detach(_ runtime: PolicyRuntime) {
+        manager.detach()
+        modelRun.validation.origins = nil
+        modelRun.missing.fates = nil
+        runtime.close()
+        runtime.objects.end()
+    }
+
+    /// Runs stages 2 and 3, unless a killed run has.
+    ///
+    /// - Returns: the links, if the stages run no user code; nil if the links are in the link stores.
+    private func relate(
+        _ runtime: PolicyRuntime, _ keys: PlanKeys, _ stages: PolicyCheckpoint, from start: StagePosition?
+    ) throws -> RelatingByKeys? {
         modelRun.services.begin(.relate)
-        let relating: RelatingByKeys?
+        var relating: RelatingByKeys?
         if start.map({ $0.phase == .create || $0.phase == .load && stages.isRelatedByKeys }) ?? true {
             relating = try RelatingByKeys(
                 modelRun: modelRun, mappings: mappings, runtime: runtime, policies: policies, keys: keys)
-        } else {
-            relating = nil
         }
         if start?.phase == .load {
             for mapping in mappings where mapping.hasPolicy { policies.release(mapping) }
@@ -105,39 +128,37 @@ struct PolicyPath {
         } else {
             try relateAndValidate(runtime, stages, from: start)
         }
+        return relating
+    }
+
+    /// Ends the stages: their results are counted, and memory is given back for the load, which runs no code of policies,
+    /// expressions and fetches.
+    ///
+    /// - Parameter isLoading: true if a killed run had ended them.
+    private func endStages(
+        _ runtime: PolicyRuntime, _ stages: PolicyCheckpoint, isLoading: Bool, _ relating: RelatingByKeys?
+    ) throws {
         modelRun.services.begin(.validate)
-        if start?.phase != .load {
+        if !isLoading {
             try account(runtime)
             stages.isRelatedByKeys = relating != nil
             stages.beginLoad()
         }
         runtime.objects.endFetches()
         if relating == nil {
-            // Lookups give their memory back for the load.
             for table in runtime.associations { try table.park() }
             try runtime.objects.links.park()
         }
         let schema = modelRun.inputs.destinationSchema
-        if runtime.objects.hasDeletions, start?.phase != .load {
+        if runtime.objects.hasDeletions, !isLoading {
             try modelRun.validation.ledger?.forgetDeleted(
                 exists: { entry in
                     try runtime.objects.exists(
                         runtime.objects.place(entity: schema.model.entity(at: entry.entity), key: entry.key))
                 }, in: schema)
         }
-        // The load runs no code of policies, expressions and fetches. For a short run, releasing costs more than it
-        // saves.
+        // For a short run, releasing costs more than it saves.
         if checkpoints?.processorSeconds ?? 0 > 1 { modelRun.services.releaseCode() }
-        let loading = PolicyLoad(
-            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, work: work, runtime: runtime,
-            excuses: excuses,
-            relating: relating)
-        let highest = try load(
-            LoadRequest(
-                fill: { try loading.run(into: $0) }, release: { runtime.objects.end() },
-                resume: { try runtime.objects.begin(on: $0, touched: $1) }))
-        if runtime.objects.hasDeletions { modelRun.archive.hasDeletions = true }
-        return (highest, Array(runtime.associations.dropFirst(modelRun.archive.tables.count)))
     }
 
     /// Source tables whose keys need no scan of their own, each with the first mapping that makes objects of all its
@@ -256,6 +277,7 @@ struct PolicyPath {
         _ mapping: PlannedMapping, _ runtime: PolicyRuntime, _ keys: PlanKeys, _ stages: PolicyCheckpoint,
         from part: StagePosition, noting: KeyIndex?
     ) throws {
+        modelRun.services.begin(.create, [mapping.name])
         guard !mapping.belongsToPreviousModel else { return }
         guard let policy = policies[mapping] else {
             if let own = keys.byMapping[mapping.index] { try createRows(mapping, own, runtime, stages, from: part) }
@@ -406,7 +428,7 @@ struct PolicyPath {
         }
         let conditions = RunConditions.current
         var lane =
-            conditions.processorCount > 1 && creation.mayWorkAhead
+            modelRun.inputs.worksAhead && creation.mayWorkAhead
             ? ConcurrentCaller(creation: creation, table: table) : nil
         defer { lane?.end() }
         if lane == nil { creation.beginPreparing() }

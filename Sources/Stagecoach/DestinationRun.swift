@@ -1,0 +1,216 @@
+import CoreDataStore
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import SpillStorage
+
+/// One run to a destination: the private store is loaded in the work area, checked, reported on and published.
+final class DestinationRun {
+    private let migration: Migration
+    private let prepared: Migration.Prepared
+    private let place: DestinationPath
+    private let area: WorkArea
+    private let clock: RunClock
+    private let checkpoints: CheckpointScheduler
+    private let options: MigrationOptions
+    /// The store that is appended to, locked; nil for a fresh destination.
+    private let old: ExistingDestination?
+    private let existing: ExistingStore?
+    private let archive: AssociationArchive
+    /// The contents of the archive before the run.
+    private let known: AssociationArchive.Mark
+    private let run: MigrationRun
+    private let previous: PreviousModels
+    private let external: ExternalFiles
+    private let publication: ExternalPublication
+    private let permissions: FilePermissions
+    private let rejectFile: RejectFile?
+    private let idMap: ObjectIDMap?
+
+    private var appends: Bool { old != nil }
+
+    /// Takes the destination, and everything that the run needs.
+    ///
+    /// - Parameter state: the state of a killed run from which the load resumes.
+    init(
+        _ migration: Migration, _ prepared: Migration.Prepared, to place: DestinationPath, in area: WorkArea,
+        appends: Bool, clock: RunClock, checkpoints: CheckpointScheduler, resuming state: JournalRecord.State?
+    ) throws {
+        (self.migration, self.prepared, self.place, self.area) = (migration, prepared, place, area)
+        (self.clock, self.checkpoints, options) = (clock, checkpoints, migration.options)
+        old = try appends ? ExistingDestination(locking: place.path, vfs: area.vfsName) : nil
+        do {
+            existing = try Self.copy(old, of: migration, to: place, in: area, checkpoints, state)
+            archive = migration.archive ?? AssociationArchive(directory: area.spills)
+            known = archive.mark
+            run = migration.migrationRun(prepared, existing, area)
+            previous = PreviousModels(run, archive: archive, existing: existing)
+            external = try migration.externalFiles(run, existing, area, carries: !options.isDryRun)
+            external.notesFiles = checkpoints.isResumable
+            checkpoints.attach(previous, external)
+            if let state {
+                try external.resume(noted: state.stagedFiles)
+                migration.progress.resume(at: state.progress.rows)
+            }
+            publication = ExternalPublication(files: external, area: area)
+            if appends { try publication.noteExisting(area.storePath, resumes: state != nil) }
+            permissions = FilePermissions(ofSource: prepared.source.path)
+            let permissions = permissions
+            rejectFile = try options.rejectFile.map { path throws(MigrationError) in
+                try RejectFile(
+                    path: path, permissions: permissions,
+                    earlier: try Self.keptRejects(state, area).map { [$0] } ?? migration.link?.rejectFiles ?? [])
+            }
+            idMap = try options.idMap.map { path throws(MigrationError) in
+                try ObjectIDMap(path: path, permissions: permissions, earlier: migration.link?.idMap)
+            }
+        } catch {
+            old?.release()
+            throw error
+        }
+    }
+
+    /// Copies the store that is appended to into the work area, unless a killed run did, and reads it.
+    private static func copy(
+        _ old: ExistingDestination?, of migration: Migration, to place: DestinationPath, in area: WorkArea,
+        _ checkpoints: CheckpointScheduler, _ state: JournalRecord.State?
+    ) throws -> ExistingStore? {
+        checkpoints.identity = old?.identity ?? []
+        checkpoints.original = old?.descriptor
+        if let state {
+            try checkpoints.checkUnchanged(place.path)
+            if old != nil, state.appended == nil { throw StateReader.damaged("nothing of the destination") }
+        } else {
+            try old?.copy(to: area.storePath) { if let error = migration.cancellation.error { throw error } }
+        }
+        guard old != nil else { return nil }
+        // Read the existing store again under the lock: rows may have been added since the plan was made.
+        let existing = try StoreMatch.existing(area.storePath, model: migration.destinationModel)
+        guard let appended = state?.appended else { return existing }
+        return existing.before(highestKeys: appended.highestKeys, hasRows: appended.hasRows)
+    }
+
+    /// Returns the path of the file with the reject lines of the mapping models that a killed run completed; nil if it
+    /// has none.
+    ///
+    /// - Throws: `journal.damaged` if the file is not as it was written, also if the killed run had no reject file. The
+    ///   run then begins anew.
+    private static func keptRejects(
+        _ state: JournalRecord.State?, _ area: WorkArea
+    ) throws(MigrationError) -> String? {
+        guard let turns = state?.turns, turns.rejects != nil else { return nil }
+        let path = area.rejectLinesPath(after: turns.done)
+        try FileSums.check(path, isWhole: true)
+        return path
+    }
+
+    // MARK: - The run
+
+    func migrate() throws -> MigrationReport {
+        defer { old?.release() }
+        let progress = migration.progress
+        progress.expect(bytes: prepared.plan.disk.destination, at: area.storePath)
+        // If objects may be rejected, all rows may be loaded twice.
+        progress.expect(rows: try prepared.expectedRows() * (options.onInvalid == .reject ? 2 : 1))
+        // Mapping models that have run say nothing of links any more.
+        let oneSided = try OneSidedLinkCount.lines(
+            in: prepared.source, prepared.layout, turns: prepared.turns.map { Array($0.mappings[$0.earlier...]) })
+        do {
+            let loaded = try StoreLoad(
+                migration, prepared, previous, external, existing: existing, area: area, checkpoints: checkpoints,
+                earlierObjects: try migration.previousStepIDs(), mode: .publish(rejectFile)
+            ).load()
+            try rejectFile?.finish()
+            run.services.begin(.publish)
+            let left = try migration.leftBehind(prepared)
+            let bytes = try check(oneSided)
+            progress.complete(bytes: bytes)
+            if let error = migration.cancellation.error { throw error }
+            try idMap?.write(run, archive, firstMapping: known.count, storePath: area.storePath)
+            var report = try report(loaded, left, bytes: bytes)
+            if !options.isDryRun {
+                try checkpoints.publish(
+                    report, store: place.path, built: area.storePath, results: [rejectFile?.parts, idMap?.parts])
+            }
+            try rejectFile?.place()
+            do {
+                try idMap?.place()
+                if options.isDryRun { archive.goBack(to: known) } else { try publish() }
+            } catch {
+                rejectFile?.withdraw()
+                idMap?.withdraw()
+                throw error
+            }
+            progress.begin(.done)
+            run.services.profile?.end()
+            report.seconds = clock.seconds
+            report.processorSeconds = clock.processorSeconds
+            report.peakMemory = ProcessMemory.peakResident() ?? 0
+            report.profile = run.services.profile?.lines
+            return report
+        } catch {
+            archive.goBack(to: known)
+            throw error
+        }
+    }
+
+    /// Checks the counts and the finished file.
+    ///
+    /// - Returns: the file's size in bytes.
+    private func check(_ oneSided: [OneSidedLinks]) throws -> Int {
+        let tally = run.tally
+        try LossRefusal.check(
+            made: tally.counts.made, of: prepared.census.total,
+            hasPolicies: prepared.mappings.contains { $0.mapping.hasPolicy }, options)
+        try prepared.source.checkUnchanged()
+        tally.counts.mappings.removeFirst(known.count)
+        // A mapping may have a negative count if a later call deleted objects of an earlier one: that is no created object.
+        tally.counts.created = tally.counts.created.filter { $0.value > 0 }
+        try tally.counts.checkBalance()
+        tally.counts.links = tally.linksWritten.reduce(0, +)
+        tally.counts.oneSidedLinks = oneSided.isEmpty ? nil : oneSided
+        try PublicationCheck(run: run, isAppended: appends).run(area.storePath)
+        return try FileSize.bytes(of: area.storePath)
+    }
+
+    private func report(_ loaded: LoadedStore, _ left: LeftBehind?, bytes: Int) throws -> MigrationReport {
+        let plan = prepared.plan
+        var rejects = loaded.rejects
+        rejects?.file = rejectFile?.path
+        let notes = RunNotes.notes(
+            counts: run.tally.counts, tables: loaded.tables, schema: run.inputs.destinationSchema, options: options,
+            source: prepared.source, foreign: try prepared.source.foreignTables(beside: prepared.layout),
+            existing: existing, missing: external.missing, history: loaded.historyNote,
+            mirroring: MirroredSource.note(
+                prepared.source, tables: prepared.mirroringTables, isAppended: existing != nil),
+            repairs: plan.repairs ?? [], unmapped: plan.unmapped, layout: (plan.layout ?? []) + loaded.missing,
+            unknownHashes: appends ? [] : migration.unknownHashes(prepared))
+        return MigrationReport(
+            source: migration.sourcePath, destination: migration.destinationPath,
+            mappingModels: migration.mappingModels.count, isAppended: appends, counts: run.tally.counts,
+            rejects: rejects, passes: loaded.passes, isStaged: loaded.isStaged, keys: loaded.keys,
+            seconds: clock.seconds, processorSeconds: clock.processorSeconds,
+            peakMemory: ProcessMemory.peakResident() ?? 0, memoryLimit: prepared.limit,
+            spilledBytes: area.spills.bytesWritten, destinationBytes: bytes, isDryRun: options.isDryRun,
+            notes: notes + plan.unevaluated, unmapped: plan.unmapped.isEmpty ? nil : plan.unmapped,
+            repairs: plan.repairs, leftBehind: left, sourceObjects: prepared.census.total)
+    }
+
+    /// Puts the files of external data and the store at their final paths.
+    private func publish() throws {
+        try publication.place(forStoreAt: area.storePath)
+        do throws(MigrationError) {
+            if let old {
+                try old.replace(by: area.storePath)
+            } else {
+                try place.publish(area.storePath, permissions: permissions)
+            }
+            if migration.link?.keepsSums ?? false { FileSums.move(from: area.storePath, to: place.path) }
+        } catch {
+            publication.withdraw()
+            throw error
+        }
+        publication.removeOrphans()
+    }
+}
