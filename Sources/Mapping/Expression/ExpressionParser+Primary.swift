@@ -4,13 +4,19 @@ extension ExpressionParser {
         var operand = try head()
         while true {
             if token == .symbol(.dot) {
-                var path = try components()
+                let (path, key) = try components()
                 if case .keyPath(let target, let before) = operand.value {
-                    path = before + path
-                    operand.content = .value(.keyPath(target: target, components: path))
-                } else {
+                    operand.content = .value(.keyPath(target: target, components: before + path))
+                } else if !path.isEmpty {
                     operand = ExpressionOperand(
                         .keyPath(target: operand.value, components: path), depth: try depth(above: operand.depth))
+                }
+                if let key {
+                    // The variable's value is the key path.
+                    operand = ExpressionOperand(
+                        .function(
+                            target: operand.value, selector: "valueForKeyPath:", arguments: [.variable(key)]),
+                        depth: try depth(above: operand.depth))
                 }
             } else if token == .symbol(.openBracket) {
                 try advance()
@@ -24,24 +30,29 @@ extension ExpressionParser {
         }
     }
 
-    /// Parses `.a.b` as far as it goes.
-    private mutating func components() throws(ExpressionSyntaxError) -> [String] {
+    /// Parses `.a.b` as far as it goes, or up to and including a variable: `.a.$key`.
+    private mutating func components() throws(ExpressionSyntaxError) -> ([String], variable: String?) {
         var components: [String] = []
         while token == .symbol(.dot) {
             // The lexer is past the dot. The next word is a name, even a word that is reserved elsewhere.
             let start = lexer.offset
             guard let component = try lexer.componentAfterDot() else {
-                if try lexer.next() == .symbol(.modulus), lexer.placeholder() == UInt8(ascii: "K") {
+                let next = try lexer.next()
+                if next == .symbol(.modulus), lexer.placeholder() == UInt8(ascii: "K") {
                     components += try keyArgument(start)
                     try advance()
                     continue
+                }
+                if case .variable(let name) = next {
+                    try advance()
+                    return (components, name)
                 }
                 throw lexer.error(at: start, "expected the name of a property after '.'")
             }
             components.append(component)
             try advance()
         }
-        return components
+        return (components, nil)
     }
 
     private mutating func elementIndex() throws(ExpressionSyntaxError) -> (ElementIndex, depth: Int) {
@@ -175,7 +186,10 @@ extension ExpressionParser {
     /// Parses the arguments of a built-in function after its parenthesis.
     private mutating func builtInArguments(_ name: String) throws(ExpressionSyntaxError) -> ExpressionOperand {
         let (arguments, below) = try list(until: .closeParenthesis)
-        let selector = name.contains(":") ? name : name + String(repeating: ":", count: arguments.count)
+        // A function of a list takes its members as arguments, too: `sum:(1, 2)`.
+        let isList = name.hasSuffix(":") && ExpressionEvaluator.isListFunction(String(name.dropLast()))
+        let base = isList && arguments.count > 1 ? String(name.dropLast()) : name
+        let selector = base.contains(":") ? base : base + String(repeating: ":", count: arguments.count)
         return ExpressionOperand(
             .function(target: nil, selector: selector, arguments: arguments), depth: try depth(above: below))
     }
