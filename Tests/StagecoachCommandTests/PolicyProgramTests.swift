@@ -64,7 +64,8 @@ import Testing
                 NeededLibrary(name: "libz.so.1", path: "/lib/x86_64-linux-gnu/libz.so.1"),
                 NeededLibrary(name: "libswiftCore.so", path: nil),
             ])
-        let own = try #require(LoaderView.libraries(of: "/proc/self/exe"))
+        let own = try #require(
+            LoaderView.libraries(of: URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path))
         #expect(own.contains { $0.name == "libc.so.6" && $0.path != nil })
         let folder = try TemporaryFolder()
         try Data("no program".utf8).write(to: folder.url.appendingPathComponent("a.so"))
@@ -74,8 +75,10 @@ import Testing
     @Test("The compiler's version is found in a binary")
     func version() {
         let content = Data("the Swift version of\u{0}Swift version 6.3.1 (swift-6.3.1-RELEASE)\u{0}more".utf8)
-        #expect(PolicyLibraryCheck.swiftVersion(content) == "6.3.1 (swift-6.3.1-RELEASE)")
-        #expect(PolicyLibraryCheck.swiftVersion(Data("Swift".utf8)) == nil)
+        #expect(
+            PolicyLibraryCheck.compiler("Swift version ", in: content) == "Swift version 6.3.1 (swift-6.3.1-RELEASE)")
+        #expect(PolicyLibraryCheck.compiler("clang version ", in: content) == nil)
+        #expect(PolicyLibraryCheck.compiler("Swift version ", in: Data("Swift".utf8)) == nil)
     }
 
     @Test("The check wants the word check, and tells files apart")

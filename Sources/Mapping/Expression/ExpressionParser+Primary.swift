@@ -4,20 +4,7 @@ extension ExpressionParser {
         var operand = try head()
         while true {
             if token == .symbol(.dot) {
-                let (path, key) = try components()
-                if case .keyPath(let target, let before) = operand.value {
-                    operand.content = .value(.keyPath(target: target, components: before + path))
-                } else if !path.isEmpty {
-                    operand = ExpressionOperand(
-                        .keyPath(target: operand.value, components: path), depth: try depth(above: operand.depth))
-                }
-                if let key {
-                    // The variable's value is the key path.
-                    operand = ExpressionOperand(
-                        .function(
-                            target: operand.value, selector: "valueForKeyPath:", arguments: [.variable(key)]),
-                        depth: try depth(above: operand.depth))
-                }
+                operand = try keyPath(after: operand)
             } else if token == .symbol(.openBracket) {
                 try advance()
                 let (index, below) = try elementIndex()
@@ -28,6 +15,23 @@ extension ExpressionParser {
                 return operand
             }
         }
+    }
+
+    /// Parses the key path after an operand. It is apart from ``primary()``, whose frame stays small in deep recursion.
+    private mutating func keyPath(after first: ExpressionOperand) throws(ExpressionSyntaxError) -> ExpressionOperand {
+        var operand = first
+        let (path, key) = try components()
+        if case .keyPath(let target, let before) = operand.value {
+            operand.content = .value(.keyPath(target: target, components: before + path))
+        } else if !path.isEmpty {
+            operand = ExpressionOperand(
+                .keyPath(target: operand.value, components: path), depth: try depth(above: operand.depth))
+        }
+        guard let key else { return operand }
+        // The variable's value is the key path.
+        return ExpressionOperand(
+            .function(target: operand.value, selector: "valueForKeyPath:", arguments: [.variable(key)]),
+            depth: try depth(above: operand.depth))
     }
 
     /// Parses `.a.b` as far as it goes, or up to and including a variable: `.a.$key`.
@@ -186,12 +190,16 @@ extension ExpressionParser {
     /// Parses the arguments of a built-in function after its parenthesis.
     private mutating func builtInArguments(_ name: String) throws(ExpressionSyntaxError) -> ExpressionOperand {
         let (arguments, below) = try list(until: .closeParenthesis)
-        // A function of a list takes its members as arguments, too: `sum:(1, 2)`.
-        let isList = name.hasSuffix(":") && ExpressionEvaluator.isListFunction(String(name.dropLast()))
-        let base = isList && arguments.count > 1 ? String(name.dropLast()) : name
-        let selector = base.contains(":") ? base : base + String(repeating: ":", count: arguments.count)
+        let selector = Self.selector(name, arguments.count)
         return ExpressionOperand(
             .function(target: nil, selector: selector, arguments: arguments), depth: try depth(above: below))
+    }
+
+    /// Returns the selector of a built-in function. A function of a list takes its members as arguments, too: `sum:(1, 2)`.
+    private static func selector(_ name: String, _ arguments: Int) -> String {
+        let isList = name.hasSuffix(":") && ExpressionEvaluator.isListFunction(String(name.dropLast()))
+        let base = isList && arguments > 1 ? String(name.dropLast()) : name
+        return base.contains(":") ? base : base + String(repeating: ":", count: arguments)
     }
 
     /// Parses a call after `FUNCTION(`.

@@ -38,7 +38,8 @@ enum LoaderView {
     /// Runs the loader as `ldd` does: it prints what it finds, and ends before it runs anything.
     private static func output(of path: String) -> String? {
         var ends: [Int32] = [0, 0]
-        guard access(loader, X_OK) == 0, pipe2(&ends, O_CLOEXEC) == 0 else { return nil }
+        guard access(loader, X_OK) == 0, pipe(&ends) == 0 else { return nil }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }

@@ -14,11 +14,11 @@ struct PolicyLibraryCheck: Encodable {
     }
 
     let library: String
-    /// The version of Swift that built the library: `6.3.1 (swift-6.3.1-RELEASE)`; nil if the file does not tell, because it
-    /// is stripped.
-    let swiftVersion: String?
-    /// The version of Swift that built this program.
-    let programSwiftVersion: String?
+    /// The compiler that built the library: `Swift version 6.3.1 (swift-6.3.1-RELEASE)`, or the clang in it, `clang version …`;
+    /// nil if the file does not tell, because it is stripped.
+    let compiler: String?
+    /// The compiler that built this program, told in the same way.
+    let programCompiler: String?
     let registers: Bool
     /// The libraries that it needs; nil if the loader cannot be asked.
     let needed: [NeededLibrary]?
@@ -30,7 +30,7 @@ struct PolicyLibraryCheck: Encodable {
     private(set) var problem: MigrationError?
 
     private enum Key: CodingKey {
-        case library, swiftVersion, programSwiftVersion, registers, needed, missing, policies, problem
+        case library, compiler, programCompiler, registers, needed, missing, policies, problem
     }
 
     /// Examines a library, and loads it where that can succeed.
@@ -45,16 +45,17 @@ struct PolicyLibraryCheck: Encodable {
                 "policies.unloadable", .configuration, "The file is no shared library", context: .init(path: path))
         }
         library = path
-        swiftVersion = Self.swiftVersion(content)
-        programSwiftVersion = (try? Data(contentsOf: URL(fileURLWithPath: "/proc/self/exe"), options: .alwaysMapped))
-            .flatMap(Self.swiftVersion)
+        let mark = Self.compilerMarks.first { Self.compiler($0, in: content) != nil }
+        compiler = mark.flatMap { Self.compiler($0, in: content) }
+        let program = try? Data(contentsOf: URL(fileURLWithPath: "/proc/self/exe"), options: .alwaysMapped)
+        programCompiler = mark.flatMap { mark in program.flatMap { Self.compiler(mark, in: $0) } }
         registers = content.range(of: Data("\0\(PolicyLibrary.symbol)\0".utf8)) != nil
         needed = LoaderView.libraries(of: path)
-        let program = PolicyProgram.besideThis
+        let loading = PolicyProgram.besideThis
         // A library that the program has loaded already is found by its name.
-        let brought = Set((LoaderView.libraries(of: program) ?? []).filter { $0.path != nil }.map(\.name))
+        let brought = Set((LoaderView.libraries(of: loading) ?? []).filter { $0.path != nil }.map(\.name))
         missing = (needed ?? []).filter { $0.path == nil && !brought.contains($0.name) }.map(\.name)
-        problem = PolicyProgram.obstacle(program) ?? missingProblem ?? symbolProblem
+        problem = PolicyProgram.obstacle(loading) ?? missingProblem ?? symbolProblem
         guard problem == nil else { return }
         do {
             policies = try Self.load(path)
@@ -83,16 +84,18 @@ struct PolicyLibraryCheck: Encodable {
         }
     }
 
-    /// Finds the compiler's version in a binary: `Swift version 6.3.1 (swift-6.3.1-RELEASE)`.
-    static func swiftVersion(_ content: Data) -> String? {
-        let mark = Data("Swift version ".utf8)
+    /// Texts that compilers leave in what they build: the Swift compiler with debug information, the clang in it always.
+    static let compilerMarks = ["Swift version ", "clang version "]
+
+    /// Finds a compiler's version in a binary: `Swift version 6.3.1 (swift-6.3.1-RELEASE)`.
+    static func compiler(_ mark: String, in content: Data) -> String? {
         var rest = content[...]
-        while let start = rest.range(of: mark) {
+        while let start = rest.range(of: Data(mark.utf8)) {
             rest = rest[start.upperBound...]
             // Messages have these words, too.
             guard let digit = rest.first, (0x30...0x39).contains(digit) else { continue }
-            let text = String(decoding: rest.prefix(100).prefix { $0 >= 0x20 && $0 < 0x7F }, as: UTF8.self)
-            return text.firstIndex(of: ")").map { String(text[...$0]) } ?? text
+            let text = String(decoding: rest.prefix(200).prefix { $0 >= 0x20 && $0 < 0x7F }, as: UTF8.self)
+            return mark + (text.firstIndex(of: ")").map { String(text[...$0]) } ?? text)
         }
         return nil
     }
@@ -100,8 +103,8 @@ struct PolicyLibraryCheck: Encodable {
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(library, forKey: .library)
-        try container.encode(swiftVersion, forKey: .swiftVersion)
-        try container.encode(programSwiftVersion, forKey: .programSwiftVersion)
+        try container.encode(compiler, forKey: .compiler)
+        try container.encode(programCompiler, forKey: .programCompiler)
         try container.encode(registers, forKey: .registers)
         try container.encode(needed, forKey: .needed)
         try container.encode(missing, forKey: .missing)

@@ -7,7 +7,7 @@ enum PolicyLibraryWording {
         func line(_ name: String, _ value: String) {
             text += "  " + name.padding(toLength: 11, withPad: " ", startingAt: 0) + value + "\n"
         }
-        line("built by", swift(check))
+        line("built by", compiler(check))
         line("exports", check.registers ? PolicyLibrary.symbol : "no \(PolicyLibrary.symbol)")
         if let needed = check.needed {
             line(
@@ -30,9 +30,9 @@ enum PolicyLibraryWording {
         return text
     }
 
-    private static func swift(_ check: PolicyLibraryCheck) -> String {
-        guard let version = check.swiftVersion else { return "a Swift that the file does not name" }
-        guard let own = check.programSwiftVersion else { return "Swift \(version)" }
-        return "Swift \(version), " + (own == version ? "as this program" : "this program by Swift \(own)")
+    private static func compiler(_ check: PolicyLibraryCheck) -> String {
+        guard let compiler = check.compiler else { return "a compiler that the file does not name" }
+        guard let own = check.programCompiler else { return compiler }
+        return compiler + (own == compiler ? ", as this program" : "; this program by \(own)")
     }
 }
