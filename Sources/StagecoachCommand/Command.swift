@@ -50,6 +50,9 @@ package enum Command {
             work = { try MergeReportsCommand.run(arguments, commandLine: commandLine, console: console) }
         case "infer": work = { try InferCommand.run(arguments, console: console) }
         case "port": work = { try PortCommand.run(arguments, console: console) }
+        case "policies":
+            try PoliciesCommand.requireAction(arguments)
+            work = { try PoliciesCommand.run(arguments, console: console) }
         case "convert": work = { try ConvertCommand.run(arguments, console: console) }
         case "model": work = { try ModelCommand.run(arguments, console: console) }
         case "inspect": work = { try InspectCommand.run(arguments, console: console) }

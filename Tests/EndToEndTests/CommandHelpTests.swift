@@ -25,6 +25,7 @@ struct CommandHelpTests {
                       model          Write the model of a store as Xcode keeps it
                       inspect        Show what a store, a model or a mapping model holds
                       port           List what to change in policy sources for Linux
+                      policies       Check a shared library of policies
                       demo           Make a store, migrate it and show what happened
                       completions    Write completions for a shell
                       man            Write a manual page
@@ -221,7 +222,7 @@ struct CommandHelpTests {
     func others() throws {
         #expect(try CommandBinary.run(["help"]).output == CommandBinary.run(["--help"]).output)
         #expect(try CommandBinary.run(["help", "migrat"]).messages.contains("did you mean 'migrate'?"))
-        for command in ["plan", "check", "inspect", "demo", "batch", "merge-reports", "verify", "man"] {
+        for command in ["plan", "check", "inspect", "demo", "batch", "merge-reports", "verify", "policies", "man"] {
             let outcome = try CommandBinary.run([command, "--help"])
             #expect(try CommandBinary.run(["help", command]).output == outcome.output)
             #expect(outcome.code == 0 && outcome.output.hasPrefix("Usage: stagecoach \(command)"))

@@ -46,7 +46,8 @@ struct CompletionTests {
             (["stagecoach", "migrate", "--keys", "=", "s"], "sequential"),
             (["stagecoach", "plan", "--writer", "s"], ""), (["stagecoach", "migrate", "--to", "M"], ""),
             (["stagecoach", "infer", "--out"], "--output"), (["stagecoach", "completions", "f"], "fish"),
-            (["stagecoach", "man", "inf"], "infer"),
+            (["stagecoach", "man", "inf"], "infer"), (["stagecoach", "policies", "ch"], "check"),
+            (["stagecoach", "policies", "check", "lib"], ""), (["stagecoach", "port", "--ap"], "--apply"),
         ])
     func bash(words: [String], expected: String) throws {
         let folder = try TemporaryFolder()

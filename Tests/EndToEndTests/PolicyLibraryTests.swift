@@ -164,6 +164,59 @@ struct PolicyLibraryTests {
         #expect(damaged.code == 65 && damaged.output.contains("Contact/p2 initials"), "\(damaged.output)")
     }
 
+    @Test("The check says what the example registers, and what is missing beside it", .timeLimit(.minutes(30)))
+    func check() throws {
+        let library = try Self.built.get().library
+        let check = try CommandBinary.run(["policies", "check", library])
+        #expect(check.code == 0 && check.messages.isEmpty, "\(check.output)\(check.messages)")
+        #expect(check.output.contains("built by   Swift version "), "\(check.output)")
+        #expect(check.output.contains(", as this program"), "\(check.output)")
+        #expect(check.output.contains("exports    stagecoach_register_policies"))
+        #expect(check.output.contains("all found"))
+        #expect(check.output.contains("    ExamplePolicies.ContactPolicy (ContactPolicy)\n      initialsOfName:\n"))
+        let json = try CommandBinary.run(["policies", "check", library, "--json"])
+        let object = try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any]
+        #expect((object?["policies"] as? [Any])?.count == 1 && (object?["missing"] as? [Any])?.isEmpty == true)
+
+        // Alone in a folder, the library does not find Stagecoach.
+        let folder = try TemporaryFolder()
+        try FileManager.default.copyItem(atPath: library, toPath: folder.file("lib.so"))
+        let alone = try CommandBinary.run(["policies", "check", folder.file("lib.so")])
+        #expect(alone.code == 78)
+        #expect(alone.output.contains("not found: libStagecoachForPolicies.so"), "\(alone.output)")
+        #expect(alone.messages.contains("Copy it beside the library"), "\(alone.messages)")
+
+        // Without the program that loads libraries, what the file itself shows is told.
+        let command = folder.file("stagecoach")
+        try FileManager.default.copyItem(atPath: CommandBinary.path, toPath: command)
+        let bare = try CommandBinary.run(["policies", "check", library], command: command)
+        #expect(bare.code == 78 && bare.output.contains("registers  not known"), "\(bare.output)")
+        #expect(bare.messages.contains("Put stagecoach-policies beside this program"), "\(bare.messages)")
+    }
+
+    @Test("A host without Swift gets a sentence, and not the loader's error")
+    func withoutSwift() throws {
+        let folder = try TemporaryFolder()
+        let source = try source(in: folder)
+        let command = folder.file("stagecoach")
+        try FileManager.default.copyItem(atPath: CommandBinary.path, toPath: command)
+        // The program as it is on a host where its libraries are nowhere.
+        let beside = URL(fileURLWithPath: CommandBinary.path).deletingLastPathComponent()
+            .appendingPathComponent("stagecoach-policies")
+        var program = try Data(contentsOf: beside)
+        while let place = program.range(of: Data("libswiftCore.so\0".utf8)) {
+            program.replaceSubrange(place, with: Data("libswiftNone.so\0".utf8))
+        }
+        try program.write(to: URL(fileURLWithPath: folder.file("stagecoach-policies")))
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o755], ofItemAtPath: folder.file("stagecoach-policies"))
+        let outcome = try CommandBinary.run(
+            arguments(source, folder.file("new.sqlite"), folder.file("lib.so")), command: command)
+        #expect(outcome.code == 78 && outcome.output.isEmpty, "\(outcome.output)")
+        #expect(outcome.messages.contains("This host has no Swift"), "\(outcome.messages)")
+        #expect(outcome.messages.contains("libswiftNone.so"), "\(outcome.messages)")
+    }
+
     @Test("A library that is not there, is none, or does not register is told apart")
     func wrong() throws {
         let folder = try TemporaryFolder()
@@ -198,7 +251,7 @@ struct PolicyLibraryTests {
         let package = folder.url.appendingPathComponent("Ported")
         let sources = package.appendingPathComponent("Sources/ExamplePolicies").path
         let port = try CommandBinary.run(
-            ["port", SharedStores.repository.appendingPathComponent("Fixtures/PortExamples").path, "-o", sources])
+            ["port", SharedStores.repository.appendingPathComponent("Fixtures/PortExamples").path, "--apply", sources])
         #expect(port.code == 0, "\(port.messages)")
         try FileManager.default.copyItem(
             at: Self.example.appendingPathComponent("Package.swift"),
@@ -209,5 +262,11 @@ struct PolicyLibraryTests {
         // The library registers its own policies, not the mapping model's.
         #expect(outcome.code == 78)
         #expect(outcome.messages.contains("BKBookPolicy"))
+        let check = try CommandBinary.run(["policies", "check", library])
+        #expect(check.code == 0, "\(check.output)\(check.messages)")
+        for name in [
+            "MessagePolicy", "WorkoutPolicy", "LedgerPolicy", "PlaylistPolicy", "NotePolicy (", "NTNotePolicy",
+            "PlacePolicy", "AlbumPolicy", "coordinateFromText:precision:", "slugForTitle:separator:",
+        ] { #expect(check.output.contains(name), "\(name): \(check.output)") }
     }
 }

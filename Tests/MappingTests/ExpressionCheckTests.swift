@@ -95,7 +95,9 @@ struct ExpressionCheckTests {
         Wrong("new", "$source.account.trades UNION $source.account.trades", "expression.type", 1, "objects"),
         Wrong("new", "now()", "expression.type", 1, "Date"),
         // Operands.
-        Wrong("celsius", "$source.title + 1", "expression.type", 1, "stringByAppendingString:"),
+        Wrong("celsius", "$source.title + 1", "expression.type", 1, "CAST(…, 'NSString')"),
+        Wrong("celsius", "$source.title + $source.title", "expression.type", 1, "String does not fit"),
+        Wrong("new", "$source.title - $source.title", "expression.type", 1, "value of type String"),
         Wrong("celsius", "1 - $source.account", "expression.type", 5, "an object"),
         Wrong("celsius", "-$source.title", "expression.type", 2, "String"),
         Wrong("celsius", "sqrt($source.title)", "expression.type", 6, "'sqrt'"),

@@ -49,6 +49,8 @@ struct ExpressionParserTests {
             "FETCH(FUNCTION($manager, 'fetchRequestForSourceEntityNamed:predicateString:', 'Car', 'TRUEPREDICATE'), $manager.sourceContext, NO)"
         ),
         ("FETCH(a, b, yes)", "FETCH(a, b, YES)"),
+        ("sum:(1,1)", "sum(1, 1)"), ("$a.$b", "FUNCTION($a, 'valueForKeyPath:', $b)"),
+        ("$a.b.$c.d", "FUNCTION($a.b, 'valueForKeyPath:', $c).d"), ("a . $b", "FUNCTION(a, 'valueForKeyPath:', $b)"),
         ("sum(a)", "sum(a)"), ("sum:(a)", "sum(a)"), ("now()", "now()"), ("count({1,2})", "count({1, 2})"),
         ("add:to:(1, 2)", "add:to:(1, 2)"), ("modulus:by:(a,b)", "modulus:by:(a, b)"),
         ("distance(a, b)", "distance(a, b)"),

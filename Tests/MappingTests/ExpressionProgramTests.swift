@@ -126,6 +126,12 @@ struct ExpressionProgramTests {
         ("FUNCTION('a', 'stringByAppendingString:', 'b')", .string, .text("ab")),
         ("FUNCTION($source.empty, 'stringByAppendingString:', $source.empty)", .string, .text("")),
         ("uppercase($source.ns)", .string, .null),
+        ("canonical:($source.u8)", .string, .text("grosse e😀")), ("canonical($source.ns)", .string, .null),
+        ("$source.s + $source.t", .string, .text("HelloWorld")), ("'a' + 'b' + 'c'", .string, .text("abc")),
+        ("$source.s + (', ' + $source.t)", .string, .text("Hello, World")),
+        ("add:to:($source.s, $source.u8)", .string, .text("HelloGröße é😀")),
+        ("$source.s + $source.ns", .string, .null), ("$source.ns + $source.s", .string, .null),
+        ("$source.s + nil", .string, .null), ("nil + $source.s", .string, .null),
         (
             "FUNCTION(uppercase($source.s), 'stringByAppendingString:', lowercase($source.s))", .string,
             .text("HELLOhello")
@@ -185,7 +191,8 @@ struct ExpressionProgramTests {
         ("$source.s", .uri, "expression.type"), ("$source.uri", .string, "expression.type"),
         ("$source.uuid", .string, "expression.type"), ("'x'", .uuid, "expression.type"),
         ("'5'", .integer16, "expression.type"),
-        ("$source.s + 1", .integer16, "expression.type"), ("'a' + 'b'", .string, "expression.type"),
+        ("$source.s + 1", .integer16, "expression.type"), ("'a' - 'b'", .string, "expression.type"),
+        ("1 + 'b'", .string, "expression.type"),
         ("$source.date + $source.date", .date, "expression.type"), ("$source.date * 2", .date, "expression.type"),
         ("5 - $source.date", .date, "expression.type"), ("TERNARY($source.i16, 1, 2)", .integer16, "expression.type"),
         ("TERNARY($source.yes, 1, 'x')", .integer16, "expression.type"),

@@ -7,8 +7,10 @@ import Testing
 @Suite("Porting policy sources")
 struct PortTests {
     private func port(_ source: String) -> PortedSource {
-        PortRules.apply(
-            file: "a.swift", source: source, tokens: SwiftLexer.tokens(of: source), objectClasses: ["Book"])
+        var reader = DeclarationReader(tokens: SwiftLexer.tokens(of: source), file: "a.swift")
+        reader.run()
+        let declarations = SourceDeclarations([reader], objectClasses: ["Book"])
+        return PortRules.apply(file: "a.swift", source: source, reader: reader, declarations: declarations)
     }
 
     @Test(
@@ -31,6 +33,54 @@ struct PortTests {
                 "@NSManaged public var name: String?\n",
                 "public var name: String? { get { value(forKey: \"name\") as? String } set { setValue(newValue, forKey: \"name\") } }\n"
             ),
+            (
+                "class A: NSManagedObject {\n@NSManaged @objc(c) public var b: Int\nlet k = #keyPath(A.b)\n}",
+                "class A: NSManagedObject {\npublic var b: Int { get { value(forKey: \"c\") as! Int } set { setValue(newValue, forKey: \"c\") } }\nlet k = \"c\"\n}"
+            ),
+            ("let a = (x as? NSSet) ?? []", "let a = (x as? NSSet) ?? NSSet()"),
+            ("let a = x as? NSSet ?? []", "let a = x as? NSSet ?? NSSet()"),
+            ("let a = NSPredicate(format: f, x as! CVarArg)", "let a = NSPredicate(format: f, x)"),
+            ("let a = NSPredicate(format: f, (x as CVarArg), y)", "let a = NSPredicate(format: f, (x), y)"),
+            ("let a: [CVarArg] = [x as CVarArg]", "let a: [Any] = [x as Any]"),
+            ("(x as AnyObject).value(forKey: k)", "(x as! NSManagedObject).value(forKey: k)"),
+            ("(x as? NSObject)?.setValue(1, forKey: k)", "(x as? NSManagedObject)?.setValue(1, forKey: k)"),
+            ("func f(o: NSObject) { o.value(forKey: k) }", "func f(o: NSManagedObject) { o.value(forKey: k) }"),
+            (
+                "for e in x as! Set<NSObject> { e.value(forKey: k) }",
+                "for e in x as! Set<NSManagedObject> { e.value(forKey: k) }"
+            ),
+            (
+                "let r: NSFetchRequest<Book> = Book.fetchRequest()",
+                "let r: NSFetchRequest<NSManagedObject> = NSFetchRequest<NSManagedObject>(entityName: \"Book\")"
+            ),
+            (
+                "let r: NSFetchRequest<NSFetchRequestResult> = Book.fetchRequest()",
+                "let r: NSFetchRequest<NSFetchRequestResult> = NSFetchRequest<NSFetchRequestResult>(entityName: \"Book\")"
+            ),
+            ("a()\nc.mergePolicy = NSMergePolicy(\n    merge: .error)\nb()\n", "a()\nb()\n"),
+            ("if a { m.context?.mergePolicy = NSErrorMergePolicy }", "if a { }"),
+            (
+                "class P: NSEntityMigrationPolicy { public override init() { super.init() } }",
+                "class P: NSEntityMigrationPolicy { public required init() { super.init() } }"
+            ),
+            (
+                "class P: NSEntityMigrationPolicy { required override init() { super.init() } }",
+                "class P: NSEntityMigrationPolicy { required init() { super.init() } }"
+            ),
+            (
+                "class P: NSEntityMigrationPolicy { override func beginEntityMapping(mapping: NSEntityMapping, manager: NSMigrationManager) throws {} }",
+                "class P: NSEntityMigrationPolicy { override func begin(_ mapping: NSEntityMapping, with manager: NSMigrationManager) throws {} }"
+            ),
+            (
+                "override func createRelationships(forDestinationInstance d: NSManagedObject, entityMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws { try super.createRelationships(forDestinationInstance: d, entityMapping: mapping, manager: manager) }",
+                "override func createRelationships(forDestination d: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager) throws { try super.createRelationships(forDestination: d, in: mapping, manager: manager) }"
+            ),
+            (
+                "m.associateSourceInstance(a, withDestinationInstance: b(c, d: e), forEntityMapping: f)",
+                "m.associate(sourceInstance: a, withDestinationInstance: b(c, d: e), for: f)"
+            ),
+            ("a.valueForKey(\"b\")?.lowercaseString", "a.value(forKey: \"b\")?.lowercased()"),
+            ("let r = NSFetchRequest(entityName: e)", "let r = NSFetchRequest<NSManagedObject>(entityName: e)"),
             ("@NSManaged func addToBooks(_ b: Book)\n", "// @NSManaged func addToBooks(_ b: Book)\n"),
         ])
     func replacement(_ source: String, _ expected: String) {
@@ -75,6 +125,106 @@ struct PortTests {
     }
 
     @Test(
+        "What a person decides is named with its line",
+        arguments: [
+            ("import HealthKit", "There is no module HealthKit on Linux"),
+            ("import SwiftyLog", "The module SwiftyLog is the app's or a package's"),
+            ("let a = NSErrorMergePolicy", "A migration merges nothing"),
+            ("(x as? NSSet)?.value(forKey: k)", "NSSet has no values by key"),
+            ("let s: NSArray = x; s.value(forKey: k)", "NSArray has no values by key"),
+            ("func f(e: NSErrorPointer) -> Bool", "Linux has no error pointers"),
+            ("let a = String(format: f, x as! CVarArg)", "On Linux numbers are CVarArg"),
+            (
+                "class P: NSEntityMigrationPolicy { init(a: Int) { self.init() } }",
+                "The registry makes policies by init(): add required init()"
+            ),
+        ])
+    func decided(_ source: String, _ message: String) {
+        let findings = port("\n" + source).findings
+        #expect(findings.contains { $0.line == 2 && $0.message.contains(message) }, "\(findings)")
+    }
+
+    @Test("Calls that only look like older names, and Swift's own, stay as they are")
+    func alike() {
+        for source in [
+            "func addObject(_ o: Int) {}", "a.begin(b, manager: c)", "override init(entity e: E) {}",
+            "class A { override init() {} }", "set.add(x as AnyObject)", "let a: AnyObject = b", "a ?? []",
+            "m.mergePolicy == p", "request.fetchRequest(1)", "let n = NSNumber(value: 1)", "import FoundationXML",
+        ] { #expect(port(source).edits.isEmpty, "\(source)") }
+    }
+
+    @Test("Keys follow classes through relationships and superclasses")
+    func keys() {
+        let source = """
+            class A: NSManagedObject { @NSManaged @objc(bee) var b: B? }
+            class B: Base { @NSManaged var others: Set<A> }
+            class Base: NSManagedObject { @objc(enn) @NSManaged var n: Int }
+            let a = [#keyPath(A.b.n), #keyPath(B.others.b), #keyPath(A.b.none), #keyPath(Other.b)]
+            """
+        #expect(port(source).ported.contains("[\"bee.enn\", \"others.bee\", \"bee.none\", \"b\"]"))
+    }
+
+    @Test("Types that nobody declares are named, with what stubs are made of them")
+    func stubs() throws {
+        let folder = try TemporaryFolder()
+        let source = """
+            import CoreData
+            import Lumber
+            class P: AppPolicy, Reporting {
+                override func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws {
+                    LumberLog("end", level: 1)
+                    let request: NSFetchRequest<Thing> = fetch()
+                    if let known = Known.Kind(raw: 1) { print(known, Known.shared.name) }
+                    throw NSError(domain: NSCocoaErrorDomain, code: NSMigrationError)
+                }
+                func generic<Value: Codable>(_ value: Value) {}
+            }
+            #if DEBUG
+            #endif
+            """
+        try Data(source.utf8).write(to: folder.url.appendingPathComponent("P.swift"))
+        let port = try PolicyPort(path: folder.file("P.swift"))
+        #expect(
+            port.missingTypes.map { "\($0.name) \($0.kind.rawValue) \($0.line)" } == [
+                "AppPolicy policy 3", "Known other 7", "LumberLog function 5", "Reporting protocol 3",
+                "Thing object 6",
+            ])
+        #expect(port.registrations.map(\.className) == ["P"])
+    }
+
+    @Test("Every alias of Core Data's names is known, so that no stub hides it")
+    func aliases() throws {
+        let file = SharedStores.repository.appendingPathComponent("Sources/Stagecoach/Aliases.swift")
+        let names = try String(contentsOf: file, encoding: .utf8).matches(of: /typealias (\w+)/).map { String($0.1) }
+        #expect(names.count > 20)
+        #expect(Set(names).subtracting(KnownTypes.names).isEmpty)
+    }
+
+    @Test("An Objective-C policy becomes a skeleton: methods in the order of their calls, messages, functions")
+    func objectiveC() throws {
+        let port = try PolicyPort(
+            path: SharedStores.repository.appendingPathComponent("Fixtures/PortExamples/Photos").path)
+        let policy = try #require(port.objectiveCPolicies.first)
+        #expect(policy.file == "AlbumPolicy.m" && policy.line == 3)
+        #expect(policy.overridden.map(\.method.name) == ["createDestinationInstances", "end"])
+        #expect(policy.functions.map(\.selector) == ["slugForTitle:separator:", "numberOfPhotos:"])
+        #expect(
+            policy.overridden.first?.source.messages.map(\.selector) == [
+                "destinationContext", "insertNewObjectForEntityForName:inManagedObjectContext:", "valueForKey:",
+                "setValue:forKey:", "valueForKey:", "slugForTitle:separator:", "setValue:forKey:",
+                "associateSourceInstance:withDestinationInstance:forEntityMapping:",
+            ])
+        #expect(policy.skeleton.contains("try super.end(mapping, manager: manager)"))
+        #expect(
+            policy.registration.statement == """
+                PolicyRegistry.register(AlbumPolicy.self) { functions in
+                    functions.add("slugForTitle:separator:", AlbumPolicy.slugForTitle(_:separator:))
+                    functions.add("numberOfPhotos:", AlbumPolicy.numberOfPhotos(_:))
+                }
+                """)
+    }
+
+    @Test(
         "Selectors follow Swift's rule",
         arguments: [
             ("isbn", ["forIsbn"], "isbnForIsbn:"), ("toInt16", ["value"], "toInt16WithValue:"),
@@ -88,7 +238,8 @@ struct PortTests {
 
     @Test("Registrations hold every policy, through superclasses and extensions, with its Objective-C name")
     func registrations() throws {
-        let port = try PolicyPort(path: SharedStores.repository.appendingPathComponent("Fixtures/PortExamples").path)
+        let port = try PolicyPort(
+            path: SharedStores.repository.appendingPathComponent("Fixtures/PortExamples/Shelf").path)
         #expect(
             port.registrations.map(\.statement) == [
                 """
@@ -110,7 +261,7 @@ struct PortTests {
 
     @Test("The command prints findings as compilers do, JSON, and writes copies to a new folder only")
     func command() throws {
-        let examples = SharedStores.repository.appendingPathComponent("Fixtures/PortExamples").path
+        let examples = SharedStores.repository.appendingPathComponent("Fixtures/PortExamples/Shelf").path
         let folder = try TemporaryFolder()
         func run(_ arguments: String...) -> (code: Int32, output: String, messages: String) {
             let output = TextBuffer()
@@ -131,7 +282,11 @@ struct PortTests {
         let copies = folder.file("ported")
         #expect(run("port", examples, "-o", copies).code == 0)
         let names = try FileManager.default.contentsOfDirectory(atPath: copies).sorted()
-        #expect(names == ["BasePolicy.swift", "Book.swift", "BookPolicy.swift", "RegisterPolicies.swift"])
+        #expect(
+            names == [
+                "BasePolicy.swift", "Book.swift", "BookPolicy.swift", "RegisterPolicies.swift",
+                "ShelfPolicySkeleton.swift",
+            ])
         #expect(run("port", examples, "-o", copies).code == 73)
         #expect(run("port", folder.file("none")).code == 66)
         #expect(run("port", folder.path + "/ported/none.txt").code == 66)

@@ -119,6 +119,7 @@ struct RandomLanguage {
         case 0: return "\(pick(["uppercase", "lowercase"]))(\(text(inner)))"
         case 1: return "FUNCTION(\(text(inner)), 'stringByAppendingString:', \(pick(["' é'", text(inner)])))"
         case 2: return "CAST(\(integer(inner)), 'NSString')"
+        case 4: return "(\(text(inner)) + \(pick(["' é'", text(inner)])))"
         case 3: return "FUNCTION(\(text(inner)), 'substringToIndex:', 1)"
         default: return "TERNARY(\(predicate(inner)), \(text(inner)), \(pick([text(inner), "nil"])))"
         }

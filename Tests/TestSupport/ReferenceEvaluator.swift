@@ -148,6 +148,11 @@ struct ReferenceEvaluator {
         if case .null = right { return .null }
         if case .value(_, .date, _) = left { throw .unsupported("arithmetic with dates") }
         if case .value(_, .date, _) = right { throw .unsupported("arithmetic with dates") }
+        if operation == .add, case .value(.text(let first), .string, _) = left,
+            case .value(.text(let second), .string, _) = right
+        {
+            return .value(.text(first + second), .string)
+        }
         guard case .value(let first, let firstType, _) = left, case .value(let second, let secondType, _) = right,
             firstType.isNumeric, secondType.isNumeric
         else { throw .mismatch("arithmetic \(operation.rawValue) on what is no number") }

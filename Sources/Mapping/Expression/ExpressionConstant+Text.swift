@@ -1,8 +1,5 @@
+import Foundation
 import ManagedModel
-
-import struct Foundation.Data
-import struct Foundation.Decimal
-import struct Foundation.Locale
 
 /// The text form of constants. A constant without a literal form is written as a cast, as NSPredicate prints dates:
 /// `CAST(483291.0, 'NSDate')`, `CAST('12.5', 'NSDecimalNumber')`, `CAST('0aff', 'NSData')`, `CAST('inf', 'double')`.
@@ -40,6 +37,20 @@ extension ExpressionConstant {
         }
     }
 
+    /// The constant as text in a style.
+    func format(_ style: PrintStyle) -> String {
+        guard style == .cocoa else { return format }
+        switch self {
+        case .boolean(let value): return value ? "1" : "0"
+        case .string(let value): return Self.quoted(value, style.quote)
+        case .double(let value) where value.isFinite: return FloatingText.text(value)
+        case .decimal(let value): return "\(value)"
+        case .date(let seconds): return "CAST(\(String(format: "%.6f", seconds)), \"NSDate\")"
+        case .data(let value): return "CAST(\"\(value.hexadecimal)\", \"NSData\")"
+        default: return format.replacing("'", with: "\"")
+        }
+    }
+
     /// True if the constant is written with a leading minus sign.
     var isNegativeNumber: Bool {
         switch self {
@@ -58,16 +69,16 @@ extension ExpressionConstant {
         }
     }
 
-    /// Returns a string in single quotes, escaped where needed.
-    static func quoted(_ value: String) -> String {
+    /// Returns a string in quotes, escaped where needed.
+    static func quoted(_ value: String, _ quote: Character = "'") -> String {
         func isPlain(_ byte: UInt8) -> Bool {
-            byte >= 0x20 && byte != 0x7F && byte != UInt8(ascii: "'") && byte != UInt8(ascii: "\\")
+            byte >= 0x20 && byte != 0x7F && byte != quote.asciiValue && byte != UInt8(ascii: "\\")
         }
-        if value.utf8.allSatisfy(isPlain) { return "'" + value + "'" }
-        var text = "'"
+        if value.utf8.allSatisfy(isPlain) { return "\(quote)\(value)\(quote)" }
+        var text = String(quote)
         for scalar in value.unicodeScalars {
             switch scalar {
-            case "'": text += "\\'"
+            case quote.unicodeScalars.first: text += "\\\(quote)"
             case "\\": text += "\\\\"
             case "\n": text += "\\n"
             case "\r": text += "\\r"
@@ -78,7 +89,7 @@ extension ExpressionConstant {
             default: text.unicodeScalars.append(scalar)
             }
         }
-        return text + "'"
+        return text + String(quote)
     }
 }
 

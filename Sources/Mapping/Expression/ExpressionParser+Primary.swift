@@ -4,14 +4,7 @@ extension ExpressionParser {
         var operand = try head()
         while true {
             if token == .symbol(.dot) {
-                var path = try components()
-                if case .keyPath(let target, let before) = operand.value {
-                    path = before + path
-                    operand.content = .value(.keyPath(target: target, components: path))
-                } else {
-                    operand = ExpressionOperand(
-                        .keyPath(target: operand.value, components: path), depth: try depth(above: operand.depth))
-                }
+                operand = try keyPath(after: operand)
             } else if token == .symbol(.openBracket) {
                 try advance()
                 let (index, below) = try elementIndex()
@@ -24,24 +17,46 @@ extension ExpressionParser {
         }
     }
 
-    /// Parses `.a.b` as far as it goes.
-    private mutating func components() throws(ExpressionSyntaxError) -> [String] {
+    /// Parses the key path after an operand. It is apart from ``primary()``, whose frame stays small in deep recursion.
+    private mutating func keyPath(after first: ExpressionOperand) throws(ExpressionSyntaxError) -> ExpressionOperand {
+        var operand = first
+        let (path, key) = try components()
+        if case .keyPath(let target, let before) = operand.value {
+            operand.content = .value(.keyPath(target: target, components: before + path))
+        } else if !path.isEmpty {
+            operand = ExpressionOperand(
+                .keyPath(target: operand.value, components: path), depth: try depth(above: operand.depth))
+        }
+        guard let key else { return operand }
+        // The variable's value is the key path.
+        return ExpressionOperand(
+            .function(target: operand.value, selector: "valueForKeyPath:", arguments: [.variable(key)]),
+            depth: try depth(above: operand.depth))
+    }
+
+    /// Parses `.a.b` as far as it goes, or up to and including a variable: `.a.$key`.
+    private mutating func components() throws(ExpressionSyntaxError) -> ([String], variable: String?) {
         var components: [String] = []
         while token == .symbol(.dot) {
             // The lexer is past the dot. The next word is a name, even a word that is reserved elsewhere.
             let start = lexer.offset
             guard let component = try lexer.componentAfterDot() else {
-                if try lexer.next() == .symbol(.modulus), lexer.placeholder() == UInt8(ascii: "K") {
+                let next = try lexer.next()
+                if next == .symbol(.modulus), lexer.placeholder() == UInt8(ascii: "K") {
                     components += try keyArgument(start)
                     try advance()
                     continue
+                }
+                if case .variable(let name) = next {
+                    try advance()
+                    return (components, name)
                 }
                 throw lexer.error(at: start, "expected the name of a property after '.'")
             }
             components.append(component)
             try advance()
         }
-        return components
+        return (components, nil)
     }
 
     private mutating func elementIndex() throws(ExpressionSyntaxError) -> (ElementIndex, depth: Int) {
@@ -175,9 +190,16 @@ extension ExpressionParser {
     /// Parses the arguments of a built-in function after its parenthesis.
     private mutating func builtInArguments(_ name: String) throws(ExpressionSyntaxError) -> ExpressionOperand {
         let (arguments, below) = try list(until: .closeParenthesis)
-        let selector = name.contains(":") ? name : name + String(repeating: ":", count: arguments.count)
+        let selector = Self.selector(name, arguments.count)
         return ExpressionOperand(
             .function(target: nil, selector: selector, arguments: arguments), depth: try depth(above: below))
+    }
+
+    /// Returns the selector of a built-in function. A function of a list takes its members as arguments, too: `sum:(1, 2)`.
+    private static func selector(_ name: String, _ arguments: Int) -> String {
+        let isList = name.hasSuffix(":") && ExpressionEvaluator.isListFunction(String(name.dropLast()))
+        let base = isList && arguments > 1 ? String(name.dropLast()) : name
+        return base.contains(":") ? base : base + String(repeating: ":", count: arguments)
     }
 
     /// Parses a call after `FUNCTION(`.

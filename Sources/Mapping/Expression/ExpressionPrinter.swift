@@ -1,8 +1,23 @@
+/// The two ways to print constants.
+enum PrintStyle {
+    /// The text of mapping models and messages: single quotes, `TRUE` and `FALSE`, doubles with a fraction.
+    case canonical
+    /// The text of NSPredicate's `predicateFormat`.
+    case cocoa
+
+    var quote: Character { self == .cocoa ? "\"" : "'" }
+}
+
 /// Prints a tree as canonical text: one blank around operators, single quotes, no superfluous parentheses.
 ///
 /// Parsing the text gives the same tree again. The walk is recursive, as deep as the tree.
 struct ExpressionPrinter {
     private(set) var text = ""
+    let style: PrintStyle
+
+    init(style: PrintStyle = .canonical) { self.style = style }
+
+    private func quoted(_ value: String) -> String { ExpressionConstant.quoted(value, style.quote) }
 
     // MARK: Values
 
@@ -11,7 +26,7 @@ struct ExpressionPrinter {
         let isLoose = precedence(node) < place
         if isLoose { text += "(" }
         switch node {
-        case .constant(let constant): text += constant.format
+        case .constant(let constant): text += constant.format(style)
         case .variable(let name): text += "$" + name
         case .evaluatedObject: text += "SELF"
         case .anyKey: text += "ANYKEY"
@@ -25,7 +40,7 @@ struct ExpressionPrinter {
             text += "-"
             // A sign before a number is part of the number; a sign before parentheses is an operator.
             if case .constant(let constant) = inner, constant.isNumber {
-                text += "(" + constant.format + ")"
+                text += "(" + constant.format(style) + ")"
             } else {
                 write(inner, .primary)
             }
@@ -42,7 +57,7 @@ struct ExpressionPrinter {
         case .cast(let value, let type):
             text += "CAST("
             write(value)
-            text += ", \(ExpressionConstant.quoted(type)))"
+            text += ", \(quoted(type)))"
         case .subquery(let collection, let variable, let condition):
             text += "SUBQUERY("
             write(collection, .set)
@@ -61,7 +76,7 @@ struct ExpressionPrinter {
         case .assignment(let name, let value):
             text += "$\(name) := "
             write(value, .set)
-        case .opaque(let constant): text += constant.format
+        case .opaque(let constant): text += constant.format(style)
         case .predicate(let predicate):
             if place == .or {
                 write(predicate)
@@ -90,7 +105,7 @@ struct ExpressionPrinter {
     /// Prints the target of a key path or index.
     private mutating func writePrimary(_ node: ExpressionNode) {
         if case .constant(let constant) = node, constant.isNumber {
-            text += "(" + constant.format + ")"
+            text += "(" + constant.format(style) + ")"
         } else {
             write(node, .primary)
         }
@@ -134,7 +149,7 @@ struct ExpressionPrinter {
         if let target {
             text += "FUNCTION("
             write(target)
-            text += ", " + ExpressionConstant.quoted(selector)
+            text += ", " + quoted(selector)
             if !arguments.isEmpty { text += ", " }
         } else {
             let name = String(selector.prefix { $0 != ":" })
@@ -162,7 +177,8 @@ struct ExpressionPrinter {
         case .constant(let value): text += value ? "TRUEPREDICATE" : "FALSEPREDICATE"
         case .not(let inner):
             text += "NOT "
-            write(inner, .primary)
+            // Core Data's text has parentheses around AND and OR only.
+            write(inner, style == .cocoa ? .comparison : .primary)
         case .and(let parts): writeChain(parts, " AND ", .not)
         case .or(let parts): writeChain(parts, " OR ", .and)
         case .comparison(let modifier, let left, let comparison, let right, let options):

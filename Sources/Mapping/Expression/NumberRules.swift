@@ -3,6 +3,9 @@ import Foundation
 /// Arithmetic and functions on numbers of one type. Compiled programs, which know the types in advance, and the evaluator,
 /// which learns them at run time, share these rules.
 enum NumberRules {
+    /// The remedy for arithmetic with a text and another value.
+    static let textRemedy = "'+' joins two texts; values are not formatted silently: use CAST(…, 'NSString')"
+
     /// - Throws: `value.divisionByZero`, `value.outOfRange`.
     @inline(__always)
     static func apply(_ sign: ArithmeticOperator, _ a: Int64, _ b: Int64) throws(ProgramFault) -> Int64 {

@@ -44,16 +44,20 @@ package final class OpaqueConstant: @unchecked Sendable, Hashable {
     }
 
     /// A readable form, which the parser may be unable to read back.
-    var format: String {
+    var format: String { format(.canonical) }
+
+    /// The readable form in a style.
+    func format(_ style: PrintStyle) -> String {
+        func quoted(_ text: String) -> String { ExpressionConstant.quoted(text, style.quote) }
         switch content {
         case .value(let value):
             if let members = (value as? NSSet)?.allObjects ?? (value as? NSOrderedSet)?.array ?? (value as? [Any]) {
-                return "{" + members.map { OpaqueConstant(.value($0)).format }.joined(separator: ", ") + "}"
+                return "{" + members.map { OpaqueConstant(.value($0)).format(style) }.joined(separator: ", ") + "}"
             }
-            if let constant = ExpressionConstant(value) { return constant.format }
+            if let constant = ExpressionConstant(value) { return constant.format(style) }
             switch value {
-            case let uuid as UUID: return "CAST('\(uuid.uuidString)', 'NSUUID')"
-            case let url as URL: return "CAST(\(ExpressionConstant.quoted(url.absoluteString)), 'NSURL')"
+            case let uuid as UUID: return "CAST(\(quoted(uuid.uuidString)), \(quoted("NSUUID")))"
+            case let url as URL: return "CAST(\(quoted(url.absoluteString)), \(quoted("NSURL")))"
             default: return String(describing: value)
             }
         case .expressionBlock(_, let arguments):

@@ -51,6 +51,7 @@ extension ProgramCompiler {
         case "max:": return try extreme(isMaximum: true, only(), into: d, name: name)
         case "uppercase:": return try textFunction(.uppercase, only(), into: d, name: name)
         case "lowercase:": return try textFunction(.lowercase, only(), into: d, name: name)
+        case "canonical:": return try textFunction(.canonical, only(), into: d, name: name)
         case "length:": return try textFunction(.length, only(), into: d, name: name)
         case "noindex:": return try compile(only(), into: d)
         case "castObject:toType:":

@@ -5,10 +5,21 @@ extension ProgramCompiler {
     ) throws(ProgramFault) -> ExpressionType {
         let first = try compile(left, into: d)
         let second = try compile(right, into: d + 1)
+        if sign == .add, first == .text || second == .text, first == .text || first == .null,
+            second == .text || second == .null
+        {
+            guard first == second else {
+                emit(.loadNull, d)
+                return .null
+            }
+            code.usesScratch = true
+            emit(.concatenate, d, d, n: 2)
+            return .text
+        }
         for type in [first, second] where !type.isNumber && type != .date && type != .null {
             throw .type(
                 "'\(sign.rawValue)' does not take a value of type \(type.label)",
-                remedy: type == .text ? "Join text by FUNCTION(a, 'stringByAppendingString:', b)" : nil)
+                remedy: type == .text ? NumberRules.textRemedy : nil)
         }
         if first == .null || second == .null {
             // Arithmetic with nil gives nil, whatever the other operand is.

@@ -75,7 +75,7 @@ enum ProgramOperation: UInt8 {
     // Text.
     /// d = the n texts from register a on, concatenated; null if one is null.
     case concatenate
-    case uppercase, lowercase, length
+    case uppercase, lowercase, canonical, length
     // Predicates: d is 1, 0 or null. n is the index of a ProgramComparison.
     case compareNumbers, compareBytes, compareReferences, search, match, contained
     case isNull, isNotNull

@@ -119,7 +119,7 @@ extension ProgramRun {
     }
 
     /// Stores a text that was built on the heap.
-    private func made(_ text: String) throws(ProgramFault) -> ProgramRegister {
+    func made(_ text: String) throws(ProgramFault) -> ProgramRegister {
         let bytes = Array(text.utf8)
         let (space, register) = try reserve(bytes.count)
         bytes.withUnsafeBytes { if let base = $0.baseAddress { space.copyMemory(from: base, byteCount: $0.count) } }

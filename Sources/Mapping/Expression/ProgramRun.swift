@@ -114,6 +114,7 @@ struct ProgramRun {
             if b.isNull { return b }
             return try arithmetic(step, a, b)
         case .uppercase, .lowercase: return try changingCase(a, toUpper: step.operation == .uppercase)
+        case .canonical: return try made(TextFolding.canonical(String(decoding: bytes(a), as: UTF8.self)))
         case .length: return .integer(Int64(units(bytes(a))))
         case .wholeToText, .realToText, .decimalToText, .uuidToText, .textToUUID, .textToReal, .textToDecimal:
             return try textCast(step, a)

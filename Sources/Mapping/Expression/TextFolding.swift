@@ -39,6 +39,11 @@ struct TextFolding: Sendable, Hashable {
         return Array(result.utf8)
     }
 
+    /// Returns a text as `canonical:` gives it: without case and diacritics.
+    static func canonical(_ text: String) -> String {
+        text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+    }
+
     /// The lower-case letter of an ASCII capital; every other byte unchanged.
     static func lowered(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte }
     /// The capital of an ASCII lower-case letter; every other byte unchanged.

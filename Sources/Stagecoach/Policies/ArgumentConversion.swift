@@ -39,11 +39,13 @@ enum ParameterValue {
     /// Returns the value as a type; nil if it does not fit.
     ///
     /// Numbers convert as attributes do, toward zero; collections convert among sets, ordered sets and arrays. NSNull
-    /// counts as nil.
+    /// counts as nil. Nil for a parameter that is not optional is what Swift's bridging from Objective-C gives: an empty text,
+    /// array, set, dictionary or data; any other type has no such value.
     static func converted<Value>(_ value: Any?, to type: Value.Type) -> Value? {
         guard let value = ValueBridge.unwrapped(value) else {
             // Cast nil itself, so that the result for Any? is nil and not a value that holds nil.
-            return type is any OptionalParameter.Type ? .some((nil as Any?) as! Value) : nil
+            if type is any OptionalParameter.Type { return .some((nil as Any?) as! Value) }
+            return (type as? any BridgedFromNil.Type)?.init() as? Value
         }
         if let optional = type as? any OptionalParameter.Type { return optional.wrapped(value) as? Value }
         if let number = number(value, type) { return number as? Value }
@@ -134,6 +136,15 @@ extension Optional: OptionalParameter {
         ParameterValue.converted(value, to: Wrapped.self)
     }
 }
+
+/// A type of which Swift's bridging makes an empty value from Objective-C's nil.
+private protocol BridgedFromNil { init() }
+
+extension String: BridgedFromNil {}
+extension Data: BridgedFromNil {}
+extension Array: BridgedFromNil {}
+extension Set: BridgedFromNil {}
+extension Dictionary: BridgedFromNil {}
 
 /// An array parameter type; each member is converted.
 private protocol ArrayParameter {

@@ -66,6 +66,22 @@ public final class PolicyRegistry: Sendable {
     /// The registered names, sorted.
     public var names: [String] { contents.withLock { $0.factories.keys.sorted() } }
 
+    /// Returns the registered policies: the class, its other names, and the selectors of its functions, by class. Makes a
+    /// policy of each name, since a factory does not tell its class.
+    package func registered(
+        except known: Set<String>
+    ) -> [(className: String, names: [String], selectors: [String])] {
+        var found: [String: (names: [String], selectors: [String])] = [:]
+        for name in names where !known.contains(name) {
+            guard let policy = makePolicy(named: name) else { continue }
+            let className = String(reflecting: type(of: policy))
+            found[className, default: ([], policy.registeredFunctions.bySelector.keys.sorted())].names.append(name)
+        }
+        return found.sorted { $0.key < $1.key }.map { className, policy in
+            (className, policy.names.filter { $0 != className }, policy.selectors)
+        }
+    }
+
     /// Returns a new policy with a name; nil if none is registered.
     package func makePolicy(named name: String) -> EntityMigrationPolicy? {
         let last = name.split(separator: ".").last.map(String.init) ?? name

@@ -8,7 +8,8 @@ package enum CommandCatalog {
     package static let all = withoutManual + [man]
 
     private static let withoutManual = [
-        migrate, plan, check, verify, batch, mergeReports, infer, convert, model, inspect, port, demo, completions,
+        migrate, plan, check, verify, batch, mergeReports, infer, convert, model, inspect, port, policies, demo,
+        completions,
     ]
 
     static let unmappable = OptionSpecification(
@@ -346,20 +347,35 @@ package enum CommandCatalog {
         "port", summary: "List what to change in policy sources for Linux",
         discussion: """
             DIR holds Swift sources of migration policies written for Core Data. Each place that does not compile on
-            Linux is listed with what takes its place, then the statements that register the policies and the functions
-            that value expressions call. Nothing is changed; --output writes ported copies.
+            Linux is listed with what takes its place, then the types that no source declares, a skeleton in Swift for
+            each Objective-C policy, and the statements that register the policies and the functions that value
+            expressions call. Nothing is changed; --apply writes ported copies.
             """,
         operands: ["DIR"],
         options: [
             .init(
-                "output", letter: "o", .text, "FOLDER",
-                help: "Write ported copies and RegisterPolicies.swift to a new or empty folder."),
+                "apply", letter: "o", .text, "FOLDER",
+                help:
+                    "Write ported copies to a new or empty folder, with the registrations, a stub for each type that no source declares, and a skeleton for each Objective-C policy."
+            ),
             .init("json", .flag, help: "Print one JSON object."),
         ],
         examples: [
             ("stagecoach port Migrations", "what must change, and the registrations"),
-            ("stagecoach port Migrations -o Sources/MyPolicies", "sources that compile"),
+            ("stagecoach port Migrations --apply Sources/MyPolicies", "sources that compile"),
         ])
+
+    static let policies = CommandSpecification(
+        "policies", summary: "Check a shared library of policies",
+        discussion: """
+            Says which Swift built LIBRARY, which of the libraries that it needs the loader does not find, and which
+            policies and functions it registers. It is loaded for that, as --policies loads it; nothing is migrated.
+
+            The exit code is 0 where a migration on this host can use it, else 78.
+            """,
+        operands: [PoliciesCommand.action, "LIBRARY"],
+        options: [.init("json", .flag, help: "Print one JSON object.")],
+        examples: [("stagecoach policies check libMyPolicies.so", "before it is used, on the host that will use it")])
 
     static let demo = CommandSpecification(
         "demo", summary: "Make a store, migrate it and show what happened",

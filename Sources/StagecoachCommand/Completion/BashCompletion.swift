@@ -45,6 +45,7 @@ enum BashCompletion {
     private static func action(_ word: CompletionWord) -> String {
         switch word {
         case .words(let words): reply(words)
+        case .wordThenFiles(let word): reply([word])
         // Without a reply, readline completes paths itself, and quotes them.
         case .files: ":"
         case .folders: "compopt -o dirnames +o default"

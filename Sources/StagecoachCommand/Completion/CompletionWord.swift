@@ -2,6 +2,8 @@
 enum CompletionWord: Equatable {
     /// A list of words.
     case words([String])
+    /// A word, then files.
+    case wordThenFiles(String)
     case files
     case folders
     /// Nothing, for numbers, sizes and names unknown to a shell.
@@ -22,6 +24,8 @@ enum CompletionWord: Equatable {
     init(operandsOf command: CommandSpecification) {
         if !command.operandWords.isEmpty {
             self = .words(command.operandWords)
+        } else if let word = command.operands.first, word.first?.isLowercase == true {
+            self = .wordThenFiles(word)
         } else if command.operands.isEmpty {
             self = .nothing
         } else {

@@ -26,6 +26,7 @@ enum FishCompletion {
     private static func flags(_ word: CompletionWord) -> String {
         switch word {
         case .words(let words): "-f -a \(quoted(words.joined(separator: " ")))"
+        case .wordThenFiles(let word): "-F -a \(quoted(word))"
         case .files: "-F"
         case .folders: "-f -a '(__fish_complete_directories)'"
         case .nothing: "-f"

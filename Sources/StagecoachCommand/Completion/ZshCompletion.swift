@@ -25,7 +25,9 @@ enum ZshCompletion {
             var arguments = ["'(- *)'{-h,--help}'[Show help]'"]
             arguments += command.options.flatMap(arguments(of:))
             let operands = CompletionWord(operandsOf: command)
-            if operands != .nothing {
+            if case .wordThenFiles(let word) = operands {
+                arguments += [quoted("1:action:(\(word))"), quoted("*:file:_files")]
+            } else if operands != .nothing {
                 let name = command.operands.first?.lowercased() ?? "operand"
                 arguments.append(quoted("*:\(name):\(action(operands))"))
             }
@@ -58,7 +60,7 @@ enum ZshCompletion {
     private static func action(_ word: CompletionWord) -> String {
         switch word {
         case .words(let words): "(\(words.joined(separator: " ")))"
-        case .files: "_files"
+        case .files, .wordThenFiles: "_files"
         case .folders: "_files -/"
         case .nothing: " "
         }

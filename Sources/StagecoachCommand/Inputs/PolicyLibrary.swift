@@ -24,15 +24,7 @@ enum PolicyLibrary {
     ///   `policies.staticProgram`, `policies.unloadable`, `policies.noSymbol` (78).
     @discardableResult
     static func load(_ path: String, sharesSwift: Bool = PolicyLibrary.sharesSwift) throws(MigrationError) -> String {
-        guard try InputFile.exists(path, "library of policies") else {
-            throw MigrationError(
-                "policies.notFound", .noInput, "There is no such library of policies", context: .init(path: path))
-        }
-        guard access(path, R_OK) == 0 else {
-            throw MigrationError(
-                "policies.permission", .permission, "The library of policies may not be read",
-                context: .init(path: path))
-        }
+        try requireReadable(path)
         guard sharesSwift else {
             throw MigrationError(
                 "policies.staticProgram", .configuration,
@@ -49,13 +41,32 @@ enum PolicyLibrary {
                 context: .init(path: path))
         }
         guard let address = dlsym(library, symbol) else {
-            throw MigrationError(
-                "policies.noSymbol", .configuration, "The library does not export \(symbol)",
-                remedy: "Add: @_cdecl(\"\(symbol)\") public func registerPolicies() { PolicyRegistry.register(…) }",
-                context: .init(path: path))
+            throw noSymbol(path)
         }
         unsafeBitCast(address, to: (@convention(c) () -> Void).self)()
         return digest
+    }
+
+    /// Refuses a library that is not there or may not be read.
+    ///
+    /// - Throws: `policies.notFound` (66), `policies.permission`, `input.permission` (77), `input.io` (74).
+    static func requireReadable(_ path: String) throws(MigrationError) {
+        guard try InputFile.exists(path, "library of policies") else {
+            throw MigrationError(
+                "policies.notFound", .noInput, "There is no such library of policies", context: .init(path: path))
+        }
+        guard access(path, R_OK) == 0 else {
+            throw MigrationError(
+                "policies.permission", .permission, "The library of policies may not be read",
+                context: .init(path: path))
+        }
+    }
+
+    static func noSymbol(_ path: String) -> MigrationError {
+        MigrationError(
+            "policies.noSymbol", .configuration, "The library does not export \(symbol)",
+            remedy: "Add: @_cdecl(\"\(symbol)\") public func registerPolicies() { PolicyRegistry.register(…) }",
+            context: .init(path: path))
     }
 
     private static func reason() -> String { dlerror().map { String(cString: $0) } ?? "unknown error" }

@@ -12,10 +12,19 @@ package enum PolicyProgram {
     /// Replaces the program of this process if the command line names policy libraries.
     ///
     /// - Parameter line: the command line, with the program's name first.
-    /// - Returns: nil if it names none; else the exit code of a failure, which has been printed: 78 if the program is missing.
+    /// - Returns: nil if it names none; else the exit code of a failure, which has been printed: 78 if the program or Swift's
+    ///   libraries are missing.
     package static func takeOver(_ line: [String]) -> Int32? {
-        guard asksForPolicies(line.dropFirst()) else { return nil }
-        let path = beside("/proc/self/exe")
+        let asks = asksForPolicies(line.dropFirst())
+        // A library can be examined without being loaded.
+        let checks = line.dropFirst().first == "policies"
+        guard asks || checks else { return nil }
+        let path = besideThis
+        if let error = obstacle(path) {
+            guard !checks else { return nil }
+            DescriptorSink(STDERR_FILENO).write(ErrorWording.text(error))
+            return ErrorWording.exitCode(error)
+        }
         var words: [UnsafeMutablePointer<CChar>?] = line.map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         execv(path, &words)
@@ -24,10 +33,20 @@ package enum PolicyProgram {
         return ErrorWording.exitCode(error)
     }
 
+    /// Returns the reason why the program cannot be run; nil if there is none.
+    static func obstacle(_ path: String) -> MigrationError? {
+        guard access(path, X_OK) == 0 else { return missing(path, reason: String(cString: strerror(errno))) }
+        let absent = (LoaderView.libraries(of: path) ?? []).filter { $0.path == nil }.map(\.name)
+        return absent.isEmpty ? nil : withoutLibraries(path, absent)
+    }
+
     /// Tells whether an option names a library.
     static func asksForPolicies(_ arguments: ArraySlice<String>) -> Bool {
         arguments.prefix { $0 != "--" }.contains { $0 == "--policies" || $0.hasPrefix("--policies=") }
     }
+
+    /// The path of the program in this program's folder.
+    static var besideThis: String { beside("/proc/self/exe") }
 
     /// Returns the path of the program in the folder of another program, whose path may be a link.
     static func beside(_ program: String) -> String {
@@ -42,6 +61,20 @@ package enum PolicyProgram {
             "policies.noProgram", .configuration,
             "The program that loads libraries of policies cannot be run: \(reason)",
             remedy: "Put \(name) beside this program: swift build -c release --product \(name)",
+            context: .init(path: path))
+    }
+
+    static func withoutLibraries(_ path: String, _ absent: [String]) -> MigrationError {
+        let isSwift = absent.contains { $0.hasPrefix("libswift") || $0.contains("Foundation") }
+        let names = absent.joined(separator: ", ")
+        return MigrationError(
+            isSwift ? "policies.noSwift" : "policies.missingLibraries", .configuration,
+            isSwift
+                ? "This host has no Swift, whose libraries policies need: \(names)"
+                : "The program that loads libraries of policies needs libraries that are not on this host: \(names)",
+            remedy: isSwift
+                ? "Copy the .so files of usr/lib/swift/linux in the Swift that built \(name) beside it"
+                : "Install them, or copy them beside it",
             context: .init(path: path))
     }
 }

@@ -10,7 +10,32 @@ struct DeclaredClass {
     let isObjcMembers: Bool
     /// True for `private` or `fileprivate`: another file cannot register it.
     let isPrivate: Bool
+    /// The tokens between the braces.
+    let body: Range<Int>
     var methods: [DeclaredMethod] = []
+    var properties: [DeclaredProperty] = []
+}
+
+/// An extension declared in a Swift source.
+struct DeclaredExtension {
+    /// The name of the extended type.
+    let type: String
+    let isObjcMembers: Bool
+    let body: Range<Int>
+    let methods: [DeclaredMethod]
+    let properties: [DeclaredProperty]
+}
+
+/// A stored or computed property of a class or of its extension.
+struct DeclaredProperty {
+    let name: String
+    /// The name given by `@objc(name)`, which is the key in the model.
+    let objectiveCName: String?
+    /// The type's name without optionality, or the element's of an array or set; nil if the declaration shows none.
+    let type: String?
+
+    /// The name by which key-value coding finds the property.
+    var key: String { objectiveCName ?? name }
 }
 
 /// A method of a class or of its extension.
@@ -41,11 +66,12 @@ struct DeclaredMethod {
 
 /// Finds the classes, extensions and methods of a source from its tokens.
 struct DeclarationReader {
-    private let tokens: [SwiftToken]
-    private let file: String
+    let tokens: [SwiftToken]
+    let file: String
     private(set) var classes: [DeclaredClass] = []
-    /// The methods of extensions, with the name of the extended type.
-    private(set) var extensions: [(type: String, isObjcMembers: Bool, methods: [DeclaredMethod])] = []
+    private(set) var extensions: [DeclaredExtension] = []
+    /// The names of all types, also of protocols, aliases and generic parameters.
+    private(set) var typeNames: Set<String> = []
 
     init(tokens: [SwiftToken], file: String) {
         self.tokens = tokens
@@ -55,7 +81,25 @@ struct DeclarationReader {
     /// Reads the whole source.
     ///
     /// - Complexity: O(tokens).
-    mutating func run() { readTypes(in: 0..<tokens.count) }
+    mutating func run() {
+        readTypes(in: 0..<tokens.count)
+        readTypeNames()
+    }
+
+    private mutating func readTypeNames() {
+        let types: Set<String> = ["class", "struct", "enum", "protocol", "typealias", "associatedtype", "actor"]
+        for index in tokens.indices.dropLast() where tokens[index].kind == .word && tokens[index + 1].kind == .word {
+            let isType = types.contains(tokens[index].text)
+            if isType { typeNames.insert(tokens[index + 1].text) }
+            guard isType || tokens[index].isWord("func"), index + 2 < tokens.count, tokens[index + 2].isMark("<") else {
+                continue
+            }
+            for position in index + 2..<closing(index + 2, "<", ">")
+            where tokens[position].isMark("<") || tokens[position].isMark(",") {
+                if position + 1 < tokens.count { typeNames.insert(tokens[position + 1].text) }
+            }
+        }
+    }
 
     private mutating func readTypes(in range: Range<Int>) {
         var index = range.lowerBound
@@ -125,9 +169,12 @@ struct DeclarationReader {
                 DeclaredClass(
                     name: name, file: file, line: tokens[index].line, superclass: superclass,
                     objectiveCName: modifiers.objcName, isObjcMembers: modifiers.words.contains("@objcMembers"),
-                    isPrivate: modifiers.isPrivate, methods: methods))
+                    isPrivate: modifiers.isPrivate, body: body, methods: methods, properties: properties(in: body)))
         } else if tokens[index].isWord("extension") {
-            extensions.append((name, modifiers.words.contains("@objc"), methods))
+            extensions.append(
+                DeclaredExtension(
+                    type: name, isObjcMembers: modifiers.words.contains("@objc"), body: body, methods: methods,
+                    properties: properties(in: body)))
         }
         readTypes(in: body)
     }
@@ -198,6 +245,37 @@ struct DeclarationReader {
             } else {
                 index += 1
             }
+        }
+        return found
+    }
+
+    /// Returns the properties declared directly in a body.
+    private func properties(in body: Range<Int>) -> [DeclaredProperty] {
+        var found: [DeclaredProperty] = []
+        var index = body.lowerBound
+        while index < body.upperBound {
+            if tokens[index].isMark("{") {
+                index = closing(index, "{", "}") + 1
+                continue
+            }
+            let isProperty = tokens[index].isWord("var") || tokens[index].isWord("let")
+            if isProperty, index + 1 < body.upperBound, tokens[index + 1].kind == .word {
+                var type: String?
+                var position = index + 2
+                if position < body.upperBound, tokens[position].isMark(":") {
+                    while position + 1 < body.upperBound, tokens[position + 1].kind != .word { position += 1 }
+                    position += 1
+                    let isSet = position + 2 < body.upperBound && tokens[position].isWord("Set")
+                    if isSet, tokens[position + 1].isMark("<") { position += 2 }
+                    if position < body.upperBound, tokens[position].line == tokens[index].line {
+                        type = tokens[position].text
+                    }
+                }
+                found.append(
+                    DeclaredProperty(
+                        name: tokens[index + 1].text, objectiveCName: modifiers(before: index).objcName, type: type))
+            }
+            index += 1
         }
         return found
     }

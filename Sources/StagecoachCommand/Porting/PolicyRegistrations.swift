@@ -46,16 +46,10 @@ struct PolicyRegistration: Encodable {
     ///
     /// Expression functions are the methods that the Objective-C runtime would find: those marked `@objc`, and those of a class
     /// marked `@objcMembers`.
-    static func registrations(of readers: [DeclarationReader]) -> [PolicyRegistration] {
-        let classes = readers.flatMap(\.classes)
-        let byName = Dictionary(classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        let extensions = readers.flatMap(\.extensions)
-        func isPolicy(_ declared: DeclaredClass) -> Bool {
-            inherits(declared, from: ["NSEntityMigrationPolicy", "EntityMigrationPolicy"], in: byName)
-        }
-        return classes.filter(isPolicy).map { declared in
+    static func registrations(of declarations: SourceDeclarations) -> [PolicyRegistration] {
+        declarations.classes.filter { declarations.policyClasses.contains($0.name) }.map { declared in
             let own = declared.methods.filter { declared.isObjcMembers || $0.isObjc }
-            let added = extensions.filter { $0.type == declared.name }.flatMap { group in
+            let added = declarations.extensions.filter { $0.type == declared.name }.flatMap { group in
                 group.methods.filter { declared.isObjcMembers || group.isObjcMembers || $0.isObjc }
             }
             let callable = (own + added).filter {
@@ -69,19 +63,6 @@ struct PolicyRegistration: Encodable {
                     Function(selector: $0.selector, method: "\(declared.name).\($0.reference)", line: $0.line)
                 })
         }
-    }
-
-    /// Tells whether a class inherits from one of the named classes, through classes of the sources.
-    static func inherits(
-        _ declared: DeclaredClass, from names: Set<String>, in classes: [String: DeclaredClass]
-    ) -> Bool {
-        var seen: Set<String> = []
-        var current: DeclaredClass? = declared
-        while let next = current, let superclass = next.superclass, seen.insert(next.name).inserted {
-            if names.contains(superclass) { return true }
-            current = classes[superclass]
-        }
-        return false
     }
 
     /// Returns the source of the function that a shared library of policies exports.

@@ -10,15 +10,26 @@ enum PortWording {
             text +=
                 "\(policy.file):\(policy.line):1: manual: \(policy.className) is an Objective-C policy: rewrite it in Swift\n"
         }
+        for type in port.missingTypes {
+            text +=
+                "\(type.file):\(type.line):1: manual: No source declares \(type.name): write it; ported copies have a stub\n"
+        }
         let counts = [PortFinding.Kind.change, .manual, .hint].map { kind in
             port.findings.filter { $0.kind == kind }.count
         }
-        let manual = counts[1] + port.objectiveCPolicies.count
+        let manual = counts[1] + port.objectiveCPolicies.count + port.missingTypes.count
         if !text.isEmpty { text += "\n" }
         text += "\(counts[0]) to change, \(manual) to rewrite by hand, \(counts[2]) to know\n"
-        if !port.registrations.isEmpty {
+        for policy in port.objectiveCPolicies {
+            text += "\nIn Swift, \(policy.className) has this to do:\n\n"
+            text += policy.skeleton.split(separator: "\n", omittingEmptySubsequences: false).map {
+                $0.isEmpty ? "\n" : "    \($0)\n"
+            }.joined()
+        }
+        let registrations = port.registrations + port.objectiveCPolicies.map(\.registration)
+        if !registrations.isEmpty {
             text += "\nRegister before the migration:\n\n"
-            for registration in port.registrations {
+            for registration in registrations {
                 text += registration.statement.split(separator: "\n").map { "    \($0)\n" }.joined()
                 if registration.isPrivate {
                     text += "    // \(registration.className) is private to \(registration.file): make it internal\n"

@@ -107,9 +107,10 @@ struct LanguageAgreementTests {
                     : column(["s", "t", "empty", "u8", "num"], nils: ["ns"])
             }
             let inner = depth - 1
-            switch random.below(5) {
+            switch random.below(6) {
+            case 5: return "(\(text(inner)) + \(text(inner)))"
             case 0...1: return "FUNCTION(\(text(inner)), 'stringByAppendingString:', \(text(inner)))"
-            case 2: return "\(pick(["uppercase", "lowercase"]))(\(text(inner)))"
+            case 2: return "\(pick(["uppercase", "lowercase", "canonical"]))(\(text(inner)))"
             case 3: return "CAST(\(random.chance(2) ? integer(inner) : real(inner)), 'NSString')"
             default: return "TERNARY(\(predicate(inner)), \(text(inner)), \(text(inner)))"
             }

@@ -10,15 +10,15 @@ struct LanguageArgumentTests {
     @Test("%@ takes values, lists, sets, objects, predicates and nil")
     func objects() {
         let ada = Self.source()
-        #expect(FormatPredicate(format: "name == %@", "Ada").predicateFormat == "name == 'Ada'")
+        #expect(FormatPredicate(format: "name == %@", "Ada").predicateFormat == "name == \"Ada\"")
         #expect(FormatPredicate(format: "age == %@", 36).evaluate(with: ada))
         #expect(FormatPredicate(format: "age == %@", NSNumber(value: 36)).predicateFormat == "age == 36")
         #expect(FormatPredicate(format: "salary == %@", 5000.5).evaluate(with: ada))
-        #expect(FormatPredicate(format: "active == %@", true).predicateFormat == "active == TRUE")
+        #expect(FormatPredicate(format: "active == %@", true).predicateFormat == "active == 1")
         #expect(FormatPredicate(format: "hired > %@", Date(timeIntervalSinceReferenceDate: 1)).evaluate(with: ada))
         #expect(
             FormatPredicate(format: "hired == %@", Date(timeIntervalSinceReferenceDate: 1.5)).predicateFormat
-                == "hired == CAST(1.5, 'NSDate')")
+                == "hired == CAST(1.500000, \"NSDate\")")
         #expect(FormatPredicate(format: "nick == %@", nil as String?).evaluate(with: ada))
         #expect(FormatPredicate(format: "nick == %@", NSNull()).predicateFormat == "nick == nil")
         #expect(FormatPredicate(format: "age IN %@", [1, 36]).predicateFormat == "age IN {1, 36}")
@@ -28,7 +28,7 @@ struct LanguageArgumentTests {
         #expect(FormatPredicate(format: "name IN %@", NSOrderedSet(array: ["x"])).evaluate(with: ada) == false)
         #expect(FormatPredicate(format: "age BETWEEN %@", [1, 40]).evaluate(with: ada))
         #expect(FormatPredicate(format: "age BETWEEN {%d, %@}", 1, 40).evaluate(with: ada))
-        #expect(FormatPredicate(format: "name IN {%@, %@}", "x", "Ada").predicateFormat == "name IN {'x', 'Ada'}")
+        #expect(FormatPredicate(format: "name IN {%@, %@}", "x", "Ada").predicateFormat == "name IN {\"x\", \"Ada\"}")
         #expect(FormatPredicate(format: "SELF == %@", ada).evaluate(with: ada))
         #expect(FormatPredicate(format: "SELF == %@", Self.source()).evaluate(with: ada) == false)
         #expect(FormatPredicate(format: "SELF IN %@", [ada]).evaluate(with: ada))
@@ -37,7 +37,7 @@ struct LanguageArgumentTests {
         #expect(FormatPredicate(format: "home == %@", URL(string: "https://a.b/c/d.txt?q=1#f")).evaluate(with: ada))
         let inner = FormatPredicate(format: "age > 30")
         #expect(FormatPredicate(format: "%@ AND name == %@", inner, "Ada").evaluate(with: ada))
-        #expect(FormatPredicate(format: "NOT %@", inner).predicateFormat == "NOT (age > 30)")
+        #expect(FormatPredicate(format: "NOT %@", inner).predicateFormat == "NOT age > 30")
         #expect(
             FormatPredicate(format: "SUBQUERY(projects, $p, %@).@count == 2", FormatPredicate(format: "$p.cost > 0"))
                 .evaluate(with: ada))
@@ -48,11 +48,11 @@ struct LanguageArgumentTests {
     @Test("%K takes key paths, also behind a dot")
     func keys() {
         let ada = Self.source()
-        #expect(FormatPredicate(format: "%K == %@", "name", "Ada").predicateFormat == "name == 'Ada'")
+        #expect(FormatPredicate(format: "%K == %@", "name", "Ada").predicateFormat == "name == \"Ada\"")
         #expect(FormatPredicate(format: "%K == %@", "boss.name", "Charles").evaluate(with: ada))
         #expect(FormatPredicate(format: "%K.name == %@", "boss", "Charles").evaluate(with: ada))
         #expect(FormatPredicate(format: "SELF.%K == %@", "boss.name", "Charles").evaluate(with: ada))
-        #expect(FormatPredicate(format: "%K == 'reserved'", "in").predicateFormat == "#in == 'reserved'")
+        #expect(FormatPredicate(format: "%K == 'reserved'", "in").predicateFormat == "#in == \"reserved\"")
         #expect(FormatPredicate(format: "%K == 'odd'", "odd name").evaluate(with: ada))
         #expect(FormatPredicate(format: "%K > 2", "projects.@count").evaluate(with: ada))
         #expect(FormatPredicate(format: "ANY %K.%K == %@", "projects", "title", "Notes").evaluate(with: ada))
@@ -60,7 +60,8 @@ struct LanguageArgumentTests {
             FormatPredicate(format: "SUBQUERY(projects, $p, $p.%K == %@).@count == 1", "title", "Notes")
                 .evaluate(with: ada))
         #expect(
-            FormatPredicate(format: "%K BEGINSWITH[cd] %@", "name", "ad").predicateFormat == "name BEGINSWITH[cd] 'ad'")
+            FormatPredicate(format: "%K BEGINSWITH[cd] %@", "name", "ad").predicateFormat
+                == "name BEGINSWITH[cd] \"ad\"")
         #expect(FormatPredicate(format: "%K == %K", "name", "name").evaluate(with: ada))
         #expect(FormatPredicate(format: "%K IN %@", "SELF", [ada]).evaluate(with: ada))
         #expect(FormatPredicate(format: "%@ IN %K", "Ada", "names").evaluate(with: ada))
@@ -76,8 +77,8 @@ struct LanguageArgumentTests {
             #expect(
                 FormatPredicate(format: "age == \(conversion)", 36.5).predicateFormat == "age == 36.5", "\(conversion)")
         }
-        #expect(FormatPredicate(format: "age == %f", 36).predicateFormat == "age == 36.0")
-        #expect(FormatPredicate(format: "name == %s", "Ada").predicateFormat == "name == 'Ada'")
+        #expect(FormatPredicate(format: "age == %f", 36).predicateFormat == "age == 36")
+        #expect(FormatPredicate(format: "name == %s", "Ada").predicateFormat == "name == \"Ada\"")
         #expect(ValueExpression(format: "age %% %d", 5).format == "age % 5")
         #expect(ValueExpression(format: "age % %d", 5).format == "age % 5")
         // Where an operator may stand, a percent sign is one.
@@ -87,10 +88,10 @@ struct LanguageArgumentTests {
 
     @Test("a placeholder in quotes is text, and arguments too many are left")
     func quotes() {
-        #expect(FormatPredicate(format: "name LIKE '%@'", "Ada").predicateFormat == "name LIKE '%@'")
+        #expect(FormatPredicate(format: "name LIKE '%@'", "Ada").predicateFormat == "name LIKE \"%@\"")
         #expect(
             FormatPredicate(format: "name == \"%K\" OR name == %@", "Ada").predicateFormat
-                == "name == '%K' OR name == 'Ada'")
+                == "name == \"%K\" OR name == \"Ada\"")
         #expect(FormatPredicate(format: "name == 'x'", 1, 2, 3).failure == nil)
     }
 
@@ -120,7 +121,7 @@ struct LanguageArgumentTests {
         #expect(predicate.evaluate(with: ada, substitutionVariables: ["NAME": "Ada", "AGE": 5]))
         #expect(!predicate.evaluate(with: ada, substitutionVariables: ["NAME": "x", "AGE": 5]))
         let template = predicate.withSubstitutionVariables(["NAME": "Ada"])
-        #expect(template.predicateFormat == "name == 'Ada' AND age > $AGE")
+        #expect(template.predicateFormat == "name == \"Ada\" AND age > $AGE")
         #expect(template.evaluate(with: ada, substitutionVariables: ["AGE": 5]))
         #expect(
             predicate.withSubstitutionVariables(["NAME": NSNull(), "AGE": ValueExpression(forKeyPath: "zero")])
@@ -128,6 +129,6 @@ struct LanguageArgumentTests {
         let own = FormatPredicate(format: "SUBQUERY(projects, $p, $p.title == $t).@count == 1")
         #expect(
             own.withSubstitutionVariables(["p": 5, "t": "Notes"]).predicateFormat
-                == "SUBQUERY(projects, $p, $p.title == 'Notes').@count == 1")
+                == "SUBQUERY(projects, $p, $p.title == \"Notes\").@count == 1")
     }
 }

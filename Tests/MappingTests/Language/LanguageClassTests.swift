@@ -122,12 +122,13 @@ struct LanguageClassTests {
         #expect(!CompoundPredicate(notPredicateWithSubpredicate: old).evaluate(with: ada))
         #expect(CompoundPredicate(andPredicateWithSubpredicates: []).evaluate(with: ada))
         #expect(!CompoundPredicate(orPredicateWithSubpredicates: []).evaluate(with: ada))
-        #expect(CompoundPredicate(type: .or, subpredicates: [old, named]).predicateFormat == "age > 30 OR name == 'x'")
+        #expect(
+            CompoundPredicate(type: .or, subpredicates: [old, named]).predicateFormat == "age > 30 OR name == \"x\"")
         let comparison = ComparisonPredicate(
             leftExpression: ValueExpression(forKeyPath: "projects.title"),
             rightExpression: ValueExpression(forConstantValue: "NOTES"), modifier: .any, type: .equalTo,
             options: [.caseInsensitive])
-        #expect(comparison.predicateFormat == "ANY projects.title ==[c] 'NOTES'" && comparison.evaluate(with: ada))
+        #expect(comparison.predicateFormat == "ANY projects.title ==[c] \"NOTES\"" && comparison.evaluate(with: ada))
         #expect(comparison == FormatPredicate(format: "ANY projects.title ==[c] 'NOTES'"))
         #expect(comparison.hash == FormatPredicate(format: "ANY projects.title ==[c] 'NOTES'").hash)
         #expect(comparison != old)
@@ -148,6 +149,24 @@ struct LanguageClassTests {
             let again = FormatPredicate.make(FormatPredicate(format: node.predicateFormat).node) as? ComparisonPredicate
             #expect(again == node && again?.predicateOperatorType == type)
         }
+    }
+
+    @Test(
+        "A predicate's text is Core Data's, and reads back as the same predicate but for Booleans",
+        arguments: [
+            ("a == 'x' AND b == TRUE", "a == \"x\" AND b == 1"), ("a == 'say \"hi\"'", "a == \"say \\\"hi\\\"\""),
+            ("a == NO || b = nil", "a == 0 OR b == nil"), ("NOT (a == 1)", "NOT a == 1"),
+            ("NOT (a == 1 OR b == 2)", "NOT (a == 1 OR b == 2)"), ("a IN {'x', 'y'}", "a IN {\"x\", \"y\"}"),
+            ("a == 2.0 AND b == 2.5", "a == 2 AND b == 2.5"), ("a LIKE[cd] '*\\\\*'", "a LIKE[cd] \"*\\\\*\""),
+            ("a > CAST(86400, 'NSDate')", "a > CAST(86400.000000, \"NSDate\")"),
+            ("FUNCTION(a, 'length') > 2", "FUNCTION(a, \"length\") > 2"),
+            ("SUBQUERY(a, $x, $x.b == 'c').@count > 0", "SUBQUERY(a, $x, $x.b == \"c\").@count > 0"),
+            ("TRUEPREDICATE", "TRUEPREDICATE"), ("ANY a.b == 'c'", "ANY a.b == \"c\""),
+        ])
+    func predicateFormat(text: String, expected: String) {
+        let predicate = FormatPredicate(format: text)
+        #expect(predicate.failure == nil && predicate.predicateFormat == expected)
+        #expect(FormatPredicate(format: expected).predicateFormat == expected)
     }
 
     final class Odd: FormatPredicate, @unchecked Sendable {

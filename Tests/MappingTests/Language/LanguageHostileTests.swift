@@ -53,6 +53,8 @@ struct LanguageHostileTests {
     func doubling() {
         let text = (0..<60).map { _ in "$a := FUNCTION($a, 'stringByAppendingString:', $a)" }.joined(separator: ", ")
         #expect(Self.code("{$a := 'xxxxxxxxxxxxxxxx', \(text)}") == "expression.limit")
+        let sum = (0..<60).map { _ in "$a := $a + $a" }.joined(separator: ", ")
+        #expect(Self.code("{$a := 'xxxxxxxxxxxxxxxx', \(sum)}") == "expression.limit")
         let list = (0..<60).map { _ in "$a := {$a, $a}" }.joined(separator: ", ")
         #expect(Self.code("{$a := {1}, \(list), $a == $a}") == "expression.limit")
         let replaced = "FUNCTION($a, 'stringByReplacingOccurrencesOfString:withString:', 'x', $a)"

@@ -70,9 +70,9 @@ struct LanguageValueTests {
         .init("2 ** -1", "error value.outOfRange"), .init("2.0 ** -1", "0.5"),
         .init("1e300 * 1e300", "error value.outOfRange"),
         .init("bonus ** 1.5", "42.08991565684113"), .init("name + 1", "error expression.type"),
-        .init("name + name", "error expression.type"), .init("hired + hired", "error expression.type"),
+        .init("name + name", "'AdaAda'"), .init("hired + hired", "error expression.type"),
         .init("hired * 2", "error expression.type"), .init("5 - hired", "error expression.type"),
-        .init("projects + 1", "error expression.type"), .init("nil + name", "error expression.type"),
+        .init("projects + 1", "error expression.type"), .init("nil + name", "nil"),
         .init("TRUE + TRUE", "2"), .init("1 + (age > 30)", "2"), .init("$x * $x", "25"), .init("7%4", "3"),
         .init("age %% 5", "1"),
     ]

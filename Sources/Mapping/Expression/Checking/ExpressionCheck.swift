@@ -185,11 +185,18 @@ struct ExpressionCheck {
 
     // MARK: Numbers and casts
 
-    /// Checks operands of arithmetic: numbers, and dates combined with them.
+    /// Checks operands of arithmetic: numbers, and dates combined with them; two texts, which `+` joins.
     mutating func arithmetic(_ name: String, _ operands: [ExpressionNode]) throws(ExpressionMistake) -> ExpressionKind {
         var mayBeDate = false
-        for operand in operands {
-            let found = try kind(of: operand)
+        var kinds: [ExpressionKind] = []
+        for operand in operands { kinds.append(try kind(of: operand)) }
+        func isText(_ kind: ExpressionKind) -> Bool { if case .value(.text) = kind { true } else { false } }
+        let isJoin = (name == "+" || name == "add:to:") && kinds.contains { $0.alternatives.contains(where: isText) }
+        // A text that may be a number instead is told apart when it is evaluated.
+        if isJoin, kinds.allSatisfy({ $0.isAlways(isText) }) {
+            return kinds.allSatisfy { $0.alternatives.allSatisfy(isText) } ? .value(.text) : .unknown
+        }
+        for (operand, found) in zip(operands, kinds) {
             for alternative in found.alternatives {
                 switch alternative {
                 case .unknown, .null: mayBeDate = true
@@ -198,7 +205,7 @@ struct ExpressionCheck {
                 case .value(.text):
                     try mistyped(
                         "'\(name)' does not take a value of type String", at: Self.text(operand),
-                        remedy: "Join text by FUNCTION(a, 'stringByAppendingString:', b)")
+                        remedy: NumberRules.textRemedy)
                 default: try mistyped("'\(name)' does not take \(alternative.label)", at: Self.text(operand))
                 }
             }

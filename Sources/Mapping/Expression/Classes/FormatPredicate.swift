@@ -72,8 +72,12 @@ open class FormatPredicate: NSObject, @unchecked Sendable {
         return constant.failure
     }
 
-    /// The predicate's canonical text.
-    open var predicateFormat: String { SourcePredicate(node: node).format }
+    /// The predicate's text as Core Data prints it: texts in double quotes, Booleans as 1 and 0.
+    open var predicateFormat: String {
+        var printer = ExpressionPrinter(style: .cocoa)
+        printer.write(node)
+        return printer.text
+    }
 
     /// Tells whether the predicate holds for an object.
     open func evaluate(with object: Any?) -> Bool { evaluate(with: object, substitutionVariables: nil) }

@@ -1,15 +1,20 @@
 import Foundation
 
 /// Arithmetic on values whose types are known only at run time, by the rules of compiled programs: integers stay integers, a
-/// decimal with an integer stays decimal, everything else is floating-point; dates move by seconds; nil gives nil.
+/// decimal with an integer stays decimal, everything else is floating-point; dates move by seconds; two texts are joined by `+`;
+/// nil gives nil.
 enum EvaluatedNumbers {
     static func apply(
         _ sign: ArithmeticOperator, _ left: EvaluatedValue, _ right: EvaluatedValue
     ) throws(ProgramFault) -> EvaluatedValue {
+        if sign == .add, left.isText || right.isText, left.isText || left.isNull, right.isText || right.isNull {
+            guard case .text(let first) = left, case .text(let second) = right else { return .null }
+            return .text(try TextMessages.joined([first, second], ""))
+        }
         for side in [left, right] where !side.isNumber && !side.isDate && !side.isNull {
             throw .type(
                 "'\(sign.rawValue)' does not take a value of type \(side.label)",
-                remedy: side.isText ? "Join text by FUNCTION(a, 'stringByAppendingString:', b)" : nil)
+                remedy: side.isText ? NumberRules.textRemedy : nil)
         }
         if left.isNull || right.isNull { return .null }
         switch (left, right) {

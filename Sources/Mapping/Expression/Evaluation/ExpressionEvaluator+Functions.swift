@@ -24,7 +24,7 @@ extension ExpressionEvaluator {
         case ("random:", 1), ("randomn:", 1): return try random(evaluate(nodes[0]), name: name)
         case ("uppercase:", 1): return try text(nodes[0], name) { $0.uppercased() }
         case ("lowercase:", 1): return try text(nodes[0], name) { $0.lowercased() }
-        case ("canonical:", 1): return try text(nodes[0], name) { $0.precomposedStringWithCanonicalMapping }
+        case ("canonical:", 1): return try text(nodes[0], name) { TextFolding.canonical($0) }
         case ("length:", 1): return try length(evaluate(nodes[0]))
         case ("noindex:", 1): return try evaluate(nodes[0])
         case ("first:", 1): return try evaluate(nodes[0]).ordered(for: "first").first ?? .null

@@ -32,6 +32,10 @@ struct FunctionTests {
         #expect(try policy.call(selector: "count", arguments: []) as? NSNumber == 1)
         #expect(try policy.call(selector: "count", arguments: []) as? NSNumber == 2)
         #expect(try policy.call(selector: "shout:", arguments: [NSString(string: "hi")]) as? String == "HI")
+        // Swift's bridging makes an empty text or set of Objective-C's nil.
+        #expect(try policy.call(selector: "shout:", arguments: [nil]) as? String == "")
+        #expect(try policy.call(selector: "shout:", arguments: [NSNull()]) as? String == "")
+        #expect(try policy.call(selector: "titlesOfChapters:", arguments: [nil]) as? String == "")
     }
 
     @Test("nil for a parameter that is not optional names policy, selector and argument")

@@ -1,0 +1,133 @@
+/// A method of an Objective-C class.
+struct ObjectiveCMethod {
+    /// A message in a method's body.
+    struct Message: Equatable {
+        /// The receiver: a name, or the selector of the message whose result it is.
+        let receiver: String
+        let selector: String
+    }
+
+    let selector: String
+    /// The result's type as it is written: `NSString*`.
+    let result: String
+    /// The name and the type of each parameter.
+    let parameters: [(name: String, type: String)]
+    let line: Int
+    /// The messages of the body, in the order in which they are sent.
+    let messages: [Message]
+
+    /// The policy's method that Core Data calls by this selector; nil if it is another one.
+    var policyMethod: PolicyMethod? { PolicyMethod.all.first { selector == $0.selector + "error:" } }
+}
+
+/// An Objective-C policy. No rule can port its code; a skeleton in Swift shows what there is to write.
+struct ObjectiveCPolicy: Encodable {
+    let className: String
+    let file: String
+    let line: Int
+    let methods: [ObjectiveCMethod]
+
+    private enum Key: CodingKey { case className, file, line, methods, selectors, skeleton }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(className, forKey: .className)
+        try container.encode(file, forKey: .file)
+        try container.encode(line, forKey: .line)
+        try container.encode(overridden.map(\.method.name), forKey: .methods)
+        try container.encode(functions.map(\.selector), forKey: .selectors)
+        try container.encode(skeleton, forKey: .skeleton)
+    }
+
+    /// The overridden methods, in the order in which Core Data calls them.
+    var overridden: [(method: PolicyMethod, source: ObjectiveCMethod)] {
+        PolicyMethod.all.compactMap { method in
+            methods.first { $0.policyMethod?.name == method.name }.map { (method, $0) }
+        }
+    }
+
+    /// The methods that expressions can call: those with a result that are not the framework's.
+    var functions: [ObjectiveCMethod] {
+        methods.filter { $0.policyMethod == nil && $0.result != "void" && !$0.selector.hasPrefix("init") }
+    }
+
+    var registration: PolicyRegistration {
+        PolicyRegistration(
+            className: className, file: file, line: line, objectiveCName: nil, isPrivate: false,
+            functions: functions.map { function in
+                let labels = Self.labels(function.selector)
+                let name = labels[0] + (function.parameters.isEmpty ? "" : "(_:")
+                let rest = function.parameters.isEmpty ? "" : labels.dropFirst().map { $0 + ":" }.joined() + ")"
+                return .init(
+                    selector: function.selector, method: "\(className).\(name)\(rest)", line: function.line)
+            })
+    }
+
+    // MARK: - Skeleton
+
+    /// The class in Swift: its methods in the order of their calls, with the messages that each sends, and the functions of
+    /// expressions. Each ends the process until it is written.
+    var skeleton: String {
+        var text = "import Stagecoach\n\n/// \(className) of \(file), to be written in Swift.\n"
+        text += "final class \(className): NSEntityMigrationPolicy {\n"
+        var parts: [String] = []
+        for (place, (method, source)) in overridden.enumerated() {
+            var lines = ["/// \(place + 1). Called \(method.call).", "override \(method.declaration) {"]
+            lines += Self.body(source, method: method)
+            lines.append("    fatalError(\"\(className).\(method.name) is not written yet\")")
+            lines.append("}")
+            parts.append(lines.map { "    " + $0 + "\n" }.joined())
+        }
+        for function in functions {
+            let list = zip(Self.labels(function.selector), function.parameters).enumerated().map { place, pair in
+                let label = place == 0 ? "_" : pair.0.isEmpty ? "_" : pair.0
+                return "\(label == pair.1.name ? "" : label + " ")\(pair.1.name): \(Self.swiftType(pair.1.type))"
+            }
+            var lines = [
+                "/// `FUNCTION($entityPolicy, '\(function.selector)'\(function.parameters.isEmpty ? "" : ", …"))`"
+            ]
+            let name = Self.labels(function.selector)[0]
+            lines.append(
+                "func \(name)(\(list.joined(separator: ", "))) -> \(Self.swiftType(function.result)) {")
+            lines += Self.body(function, method: nil)
+            lines.append("    fatalError(\"\(className).\(name) is not written yet\")")
+            lines.append("}")
+            parts.append(lines.map { "    " + $0 + "\n" }.joined())
+        }
+        return text + parts.joined(separator: "\n") + "}\n"
+    }
+
+    /// Returns the messages of a method as comments, and the call of the superclass's method as code.
+    private static func body(_ source: ObjectiveCMethod, method: PolicyMethod?) -> [String] {
+        source.messages.map { message in
+            if let method, message.receiver == "super", message.selector == source.selector {
+                return "    " + method.superCall
+            }
+            return "    // [\(message.receiver) \(message.selector)]"
+        }
+    }
+
+    private static func labels(_ selector: String) -> [String] {
+        let parts = selector.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+        return selector.hasSuffix(":") ? parts.dropLast() : parts
+    }
+
+    private static func swiftType(_ type: String) -> String {
+        switch type.replacing("nullable", with: "").replacing("nonnull", with: "") {
+        case "NSString*": "String?"
+        case "NSNumber*", "NSDecimalNumber*": "NSNumber?"
+        case "NSDate*": "Date?"
+        case "NSData*": "Data?"
+        case "NSUUID*": "UUID?"
+        case "NSURL*": "URL?"
+        case "NSManagedObject*": "NSManagedObject?"
+        case "NSSet*": "NSSet?"
+        case "NSMigrationManager*": "NSMigrationManager"
+        case "NSEntityMapping*": "NSEntityMapping"
+        case "BOOL", "bool": "Bool"
+        case "NSInteger", "NSUInteger", "int", "long", "int16_t", "int32_t", "int64_t": "Int"
+        case "double", "float", "CGFloat", "NSTimeInterval": "Double"
+        default: "Any?"
+        }
+    }
+}

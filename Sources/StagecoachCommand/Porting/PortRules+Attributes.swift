@@ -1,0 +1,75 @@
+extension PortRules {
+    private static let modifiers: Set<String> = [
+        "public", "private", "fileprivate", "internal", "open", "package", "final", "override", "dynamic",
+        "nonisolated", "weak", "unowned",
+    ]
+
+    mutating func attribute(at index: Int) -> Int {
+        let token = tokens[index]
+        switch token.text {
+        case "@objc", "@objcMembers", "@nonobjc", "@IBAction", "@IBOutlet", "@NSApplicationMain", "@UIApplicationMain":
+            let end = attributeEnd(index)
+            let range = token.range.lowerBound..<tokens[end].range.upperBound
+            let message =
+                switch token.text {
+                case "@objc" where end > index: "Linux has no Objective-C runtime: the name goes into the registration"
+                case "@objc": "Linux has no Objective-C runtime: expression functions are registered by their selector"
+                default: "Linux has no Objective-C runtime"
+                }
+            note(.change, token, text: text(range), replacement: "", message)
+            edit(wholeLine(range))
+            return end + 1
+        case "@NSManaged": return managed(at: index)
+        default: return index + 1
+        }
+    }
+
+    /// Returns the index of an attribute's last token: its closing parenthesis, if it has arguments.
+    private func attributeEnd(_ index: Int) -> Int {
+        guard isMark(index + 1, "("), tokens[index + 1].range.lowerBound == tokens[index].range.upperBound else {
+            return index
+        }
+        return closing(index + 1)
+    }
+
+    /// Replaces `@NSManaged var name: Type` by a computed property over the object's value. `@objc(name)` names the key.
+    private mutating func managed(at index: Int) -> Int {
+        let token = tokens[index]
+        var position = index + 1
+        var words: [String] = []
+        while position < tokens.count {
+            if tokens[position].kind == .attribute {
+                position = attributeEnd(position) + 1
+            } else if Self.modifiers.contains(tokens[position].text) {
+                let end = isMark(position + 1, "(") ? closing(position + 1) : position
+                words.append(text(from: position, to: end))
+                position = end + 1
+            } else {
+                break
+            }
+        }
+        guard position + 3 < tokens.count, tokens[position].isWord("var"), tokens[position + 2].isMark(":") else {
+            note(.manual, token, "Linux generates no accessors: use value(forKey:), or mutableSetValue(forKey:)")
+            let start = token.range.lowerBound
+            edit(PortEdit(range: start..<start, replacement: "// "))
+            return index + 1
+        }
+        let name = tokens[position + 1].text
+        var end = position + 3
+        while end + 1 < tokens.count, tokens[end + 1].line == tokens[position].line, !tokens[end + 1].isMark("}"),
+            !tokens[end + 1].isMark(";")
+        {
+            end += 1
+        }
+        let type = text(from: position + 3, to: end)
+        let isOptional = type.hasSuffix("?") || type.hasSuffix("!")
+        let cast = isOptional ? "as? \(type.dropLast())" : "as! \(type)"
+        let key = enclosingType(index).flatMap { declarations.property(name, of: $0)?.key } ?? name
+        let declaration = (words + [text(from: position, to: end)]).joined(separator: " ")
+        let accessors = "get { value(forKey: \"\(key)\") \(cast) } set { setValue(newValue, forKey: \"\(key)\") }"
+        change(
+            from: index, to: end, "\(declaration) { \(accessors) }",
+            "Linux generates no accessors: the property reads and writes the object's value")
+        return end + 1
+    }
+}

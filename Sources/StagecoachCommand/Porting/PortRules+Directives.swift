@@ -1,0 +1,35 @@
+extension PortRules {
+    mutating func directive(at index: Int) -> Int {
+        let token = tokens[index]
+        guard token.text == "#keyPath" || token.text == "#selector", isMark(index + 1, "(") else { return index + 1 }
+        let close = closing(index + 1)
+        let inner = Array(tokens[index + 2..<max(index + 2, close)])
+        if token.text == "#keyPath" {
+            change(
+                from: index, to: close, "\"\(keyPath(inner, at: index))\"",
+                "Linux has no #keyPath: the key path as a string")
+        } else {
+            change(
+                from: index, to: close, "\"\(selector(inner))\"", "Linux has no #selector: the selector as a string")
+        }
+        return close + 1
+    }
+
+    /// Returns the keys that `#keyPath(Type.name.name)` names.
+    private func keyPath(_ inner: [SwiftToken], at index: Int) -> String {
+        var names = inner.filter { $0.kind == .word }.map(\.text)
+        var type: String?
+        // A type, or `Outer.Inner`: no key begins with a capital.
+        while names.count > 1, names[0].first?.isUppercase == true { type = names.removeFirst() }
+        if names.first == "self" || names.first == "Self" { names.removeFirst() }
+        return declarations.keyPath(names, of: type ?? enclosingType(index))
+    }
+
+    /// Returns the selector that `#selector(Type.method(label:))` names.
+    private func selector(_ inner: [SwiftToken]) -> String {
+        let open = inner.firstIndex { $0.isMark("(") } ?? inner.count
+        let base = inner[..<open].last { $0.kind == .word }?.text ?? ""
+        let labels = inner[open...].filter { $0.kind == .word }.map { $0.isWord("_") ? "" : $0.text }
+        return SelectorName.selector(base: base, labels: labels)
+    }
+}

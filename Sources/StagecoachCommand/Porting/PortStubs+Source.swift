@@ -1,0 +1,154 @@
+extension PortStubs {
+    /// The source of the stubs; nil if none is needed.
+    var source: String? {
+        guard !missing.isEmpty || logs else { return nil }
+        var text = "import Stagecoach\n"
+        if !missing.isEmpty { text += Self.head }
+        for type in missing.values.sorted(by: { $0.name < $1.name }) { text += "\n" + Self.stub(type) }
+        if logs { text += Self.logging }
+        return text
+    }
+
+    private static func stub(_ type: MissingType) -> String {
+        let place = "/// First used in \(type.file), line \(type.line).\n"
+        switch type.kind {
+        case .policy: return place + "class \(type.name): NSEntityMigrationPolicy {}\n"
+        case .protocol: return place + "protocol \(type.name) {}\n"
+        case .function:
+            // A message of the app's log goes to standard error: it decides nothing.
+            let isLog = type.name.lowercased().contains("log")
+            return type.initialisers.keys.sorted { $0.lexicographicallyPrecedes($1) }.map { labels in
+                let names = labels.indices.map { "a\($0)" }
+                let values = names.map { "\($0) ?? \"nil\"" }.joined(separator: ", ")
+                let body = isLog ? "NSLog(\"%@\", \"\\([\(values)] as [Any])\")" : "stop(\"\(type.name)\")"
+                return place + "func \(type.name)(\(parameters(labels))) { \(body) }\n"
+            }.joined()
+        case .object:
+            return place + """
+                @dynamicMemberLookup
+                class \(type.name): NSManagedObject {
+                    subscript<Value>(dynamicMember key: String) -> Value {
+                        get { value(forKey: key) as! Value }
+                        set { setValue(newValue, forKey: key) }
+                    }
+                }
+
+                """
+        case .other:
+            var body = members(type.name, type.initialisers, indent: "    ")
+            for (name, initialisers) in type.nested.sorted(by: { $0.key < $1.key }) {
+                body += "\n    @dynamicMemberLookup\n    class \(name): NSObject, NSSecureCoding {\n"
+                body += members("\(type.name).\(name)", initialisers, indent: "        ") + "    }\n"
+            }
+            return place + "@dynamicMemberLookup\nclass \(type.name): NSObject, NSSecureCoding {\n\(body)}\n"
+        }
+    }
+
+    /// Returns the members of a stub: initialisers with the labels that sources use, and any member by its name.
+    private static func members(_ name: String, _ initialisers: [[String]: Bool], indent: String) -> String {
+        var lines = [
+            "static var supportsSecureCoding: Bool { true }",
+            "required init?(coder: NSCoder) { stop(\"\(name)\") }",
+            "func encode(with coder: NSCoder) { stop(\"\(name)\") }",
+            "static subscript(dynamicMember member: String) -> Missing { stop(\"\(name).\" + member) }",
+            "static subscript<Value>(dynamicMember member: String) -> Value { stop(\"\(name).\" + member) }",
+            "subscript(dynamicMember member: String) -> Missing { stop(\"\(name).\" + member) }",
+            "subscript<Value>(dynamicMember member: String) -> Value { stop(\"\(name).\" + member) }",
+        ]
+        for (labels, isOptional) in initialisers.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) })
+        where labels != ["coder"] {
+            let head = labels.isEmpty && !isOptional ? "override init()" : "init\(isOptional ? "?" : "")"
+            let list = labels.isEmpty && !isOptional ? "" : "(\(parameters(labels)))"
+            lines.append("\(head)\(list) { stop(\"\(name)\") }")
+        }
+        return lines.map { indent + $0 + "\n" }.joined()
+    }
+
+    private static func parameters(_ labels: [String]) -> String {
+        labels.enumerated().map { "\($1.isEmpty ? "_" : $1) a\($0): Any?" }.joined(separator: ", ")
+    }
+
+    private static let head = """
+
+        // Stubs of types that are not on Linux, or that no ported source declares. They compile; whoever uses one ends the
+        // process with its name. Replace each by what the policies need of it.
+
+        func stop(_ name: String) -> Never { fatalError("\\(name) is a stub: see Stubs.swift") }
+
+        /// A value that a stub would have.
+        @dynamicMemberLookup @dynamicCallable
+        struct Missing {
+            subscript(dynamicMember member: String) -> Missing { stop(member) }
+            subscript<Value>(dynamicMember member: String) -> Value { stop(member) }
+            @discardableResult
+            func dynamicallyCall(withArguments arguments: [Any?]) -> Missing { stop("A call") }
+            @discardableResult
+            func dynamicallyCall(withKeywordArguments arguments: KeyValuePairs<String, Any?>) -> Missing { stop("A call") }
+            func dynamicallyCall<Value>(withArguments arguments: [Any?]) -> Value { stop("A call") }
+            func dynamicallyCall<Value>(withKeywordArguments arguments: KeyValuePairs<String, Any?>) -> Value {
+                stop("A call")
+            }
+        }
+
+        """
+
+    private static let logging = """
+
+        // The unified logging system is not on Linux: messages go to standard error.
+
+        struct LogMessage: ExpressibleByStringInterpolation {
+            enum Privacy { case `public`, `private`, sensitive, auto }
+
+            struct StringInterpolation: StringInterpolationProtocol {
+                var text = ""
+                init(literalCapacity: Int, interpolationCount: Int) {}
+                mutating func appendLiteral(_ literal: String) { text += literal }
+                mutating func appendInterpolation(_ value: Any?, privacy: Privacy = .auto) {
+                    text += value.map { "\\($0)" } ?? "nil"
+                }
+            }
+
+            let text: String
+            init(stringLiteral value: String) { text = value }
+            init(stringInterpolation: StringInterpolation) { text = stringInterpolation.text }
+        }
+
+        struct OSLogType: Sendable {
+            static let `default` = OSLogType(), info = OSLogType(), debug = OSLogType(), error = OSLogType(), fault = OSLogType()
+        }
+
+        struct OSLog: Sendable {
+            static let `default` = OSLog()
+            init(subsystem: String = "", category: String = "") {}
+        }
+
+        func os_log(_ message: LogMessage, log: OSLog = .default, type: OSLogType = .default, _ arguments: Any?...) {
+            write(message, arguments)
+        }
+
+        func os_log(_ type: OSLogType, log: OSLog = .default, _ message: LogMessage, _ arguments: Any?...) {
+            write(message, arguments)
+        }
+
+        private func write(_ message: LogMessage, _ arguments: [Any?]) {
+            let rest = arguments.map { $0.map { " \\($0)" } ?? " nil" }.joined()
+            FileHandle.standardError.write(Data((message.text + rest + "\\n").utf8))
+        }
+
+        struct Logger: Sendable {
+            init(subsystem: String = "", category: String = "") {}
+            init(_ log: OSLog) {}
+            func log(_ message: LogMessage) { write(message, []) }
+            func log(level: OSLogType, _ message: LogMessage) { write(message, []) }
+            func trace(_ message: LogMessage) { write(message, []) }
+            func debug(_ message: LogMessage) { write(message, []) }
+            func info(_ message: LogMessage) { write(message, []) }
+            func notice(_ message: LogMessage) { write(message, []) }
+            func warning(_ message: LogMessage) { write(message, []) }
+            func error(_ message: LogMessage) { write(message, []) }
+            func critical(_ message: LogMessage) { write(message, []) }
+            func fault(_ message: LogMessage) { write(message, []) }
+        }
+
+        """
+}

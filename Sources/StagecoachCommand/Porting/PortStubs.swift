@@ -1,0 +1,190 @@
+/// A type that ported sources use, and that neither they nor Swift on Linux declare.
+struct MissingType: Encodable {
+    enum Kind: String, Encodable {
+        /// A superclass of policies.
+        case policy
+        /// A class of managed objects.
+        case object
+        case `protocol`
+        /// A function that is called as a statement.
+        case function
+        case other
+    }
+
+    let name: String
+    let file: String
+    /// The line of the first use, from 1.
+    let line: Int
+    private(set) var kind = Kind.other
+    /// The labels of each call of an initialiser; true if its result is optional somewhere.
+    private(set) var initialisers: [[String]: Bool] = [:]
+    /// The types that are named as members.
+    private(set) var nested: [String: [[String]: Bool]] = [:]
+
+    private enum CodingKeys: CodingKey { case name, file, line, kind }
+}
+
+/// Finds the types that nobody declares, and writes stubs that compile.
+///
+/// A stub has every member. Whoever calls one ends the process with its name: nothing is migrated by a stub.
+struct PortStubs {
+    private let declarations: SourceDeclarations
+    private(set) var missing: [String: MissingType] = [:]
+    /// True if a source writes to the unified logging system.
+    private(set) var logs = false
+
+    /// Apple's class prefixes: such a class is no managed object, even if nothing but a cast names it.
+    private static let applePrefixes = [
+        "NS", "UI", "CL", "HK", "CK", "AV", "PH", "MK", "SK", "CN", "EK", "CG", "CI", "CA", "UN", "WK", "LA", "SF",
+    ]
+
+    init(_ sources: [PortedSource], _ declarations: SourceDeclarations) {
+        self.declarations = declarations
+        for source in sources {
+            let ported = SwiftLexer.tokens(of: source.ported)
+            // The lines are the original's.
+            var lines: [String: Int] = [:]
+            for token in SwiftLexer.tokens(of: source.source) where lines[token.text] == nil {
+                lines[token.text] = token.line
+            }
+            for index in ported.indices { examine(ported, index, source.file, lines) }
+        }
+    }
+
+    // MARK: - Finding
+
+    private mutating func examine(_ tokens: [SwiftToken], _ index: Int, _ file: String, _ lines: [String: Int]) {
+        let token = tokens[index]
+        guard token.kind == .word else { return }
+        if ["os_log", "Logger", "OSLog", "OSLogType"].contains(token.text), !declarations.declares(token.text) {
+            logs = true
+            return
+        }
+        guard token.text.first?.isUppercase == true, !KnownTypes.names.contains(token.text),
+            !declarations.declares(token.text), !Self.isSkipped(tokens, index)
+        else { return }
+        func isMark(_ position: Int, _ text: String) -> Bool {
+            tokens.indices.contains(position) && tokens[position].isMark(text)
+        }
+        let isType = Self.isTypePosition(tokens, index)
+        let isMemberBase = isMark(index + 1, ".")
+        let isCall = isMark(index + 1, "(")
+        // Foundation's functions and constants are no types.
+        let isFoundation = token.text.hasPrefix("NS") && !PortRules.appKitNames.contains(token.text)
+        guard !Self.isConstant(token.text), isType || isMemberBase || isCall && !isFoundation else { return }
+        var found =
+            missing[token.text] ?? MissingType(name: token.text, file: file, line: lines[token.text] ?? token.line)
+        if isCall { found.add(initialiser: tokens, at: index) }
+        if isMemberBase, index + 2 < tokens.count { found.add(member: tokens, at: index) }
+        found.note(kind(tokens, index))
+        missing[token.text] = found
+    }
+
+    /// Tells whether a name is a constant's or function's of Foundation or Core Data.
+    private static func isConstant(_ name: String) -> Bool {
+        let endings = ["Key", "Domain", "Error", "Type", "Option", "Policy", "Notification", "Name", "Make"]
+        return name.hasPrefix("NS") && endings.contains { name.hasSuffix($0) }
+    }
+
+    /// Tells whether a word is a member, a label, or stands where conditions of the compiler do.
+    private static func isSkipped(_ tokens: [SwiftToken], _ index: Int) -> Bool {
+        if index > 0, tokens[index - 1].isMark(".") || tokens[index - 1].isWord("case") { return true }
+        if index > 0, ["import", "func", "let", "var"].contains(tokens[index - 1].text) { return true }
+        var position = index - 1
+        while position >= 0, tokens[position].line == tokens[index].line {
+            let text = tokens[position].text
+            if ["#if", "#elseif", "#available", "#unavailable", "@available"].contains(text) { return true }
+            position -= 1
+        }
+        return false
+    }
+
+    private static func isTypePosition(_ tokens: [SwiftToken], _ index: Int) -> Bool {
+        guard index > 0 else { return false }
+        let before = tokens[index - 1]
+        if [":", "<", ">", "["].contains(before.text) || ["as", "is", "any", "some"].contains(before.text) {
+            return before.isMark(">") ? index > 1 && tokens[index - 2].isMark("-") : true
+        }
+        let isMark = before.isMark("?") || before.isMark("!")
+        if isMark, index > 1, tokens[index - 2].isWord("as") { return true }
+        return inheritance(tokens, index) != nil
+    }
+
+    /// Returns the class whose list of superclass and protocols holds a word, and the word's place in it.
+    private static func inheritance(_ tokens: [SwiftToken], _ index: Int) -> (type: String, kind: String, place: Int)? {
+        var position = index - 1
+        var place = 0
+        while position > 1 {
+            if tokens[position].isMark(",") {
+                place += 1
+            } else if tokens[position].isMark(":") {
+                let kind = tokens[position - 2].text
+                guard ["class", "struct", "enum", "extension", "protocol"].contains(kind) else { return nil }
+                return (tokens[position - 1].text, kind, place)
+            } else if tokens[position].kind != .word, !tokens[position].isMark(".") {
+                return nil
+            }
+            position -= 1
+        }
+        return nil
+    }
+
+    private func kind(_ tokens: [SwiftToken], _ index: Int) -> MissingType.Kind {
+        let name = tokens[index].text
+        if let (type, kind, place) = Self.inheritance(tokens, index) {
+            let isProtocol = ["Protocol", "able", "ible", "Delegate", "ing"].contains { name.hasSuffix($0) }
+            if kind != "class" || place > 0 || isProtocol { return .protocol }
+            return declarations.policyClasses.contains(type) ? .policy : .other
+        }
+        guard index > 1 else { return .other }
+        let isCall = index + 1 < tokens.count && tokens[index + 1].isMark("(")
+        let before = tokens[index - 1].text
+        let startsLine = tokens[index].isFirstOnLine && !["=", ",", "(", ":", "?", "return"].contains(before)
+        if isCall, startsLine || before == "{" || before == ";" { return .function }
+        let isElement = tokens[index - 1].isMark("<") && ["NSFetchRequest", "Set"].contains(tokens[index - 2].text)
+        let isCast = ["?", "!"].contains(tokens[index - 1].text) && tokens[index - 2].isWord("as")
+        let isApple = Self.applePrefixes.contains { prefix in
+            name.hasPrefix(prefix)
+                && name.dropFirst(2).prefix(2).elementsEqual(name.dropFirst(2).prefix(1).uppercased())
+                    == false
+                && name.dropFirst(2).first?.isUppercase == true
+        }
+        return (isElement || isCast) && !isApple ? .object : .other
+    }
+}
+
+extension MissingType {
+    fileprivate mutating func note(_ kind: Kind) { if self.kind == .other { self.kind = kind } }
+
+    fileprivate mutating func add(initialiser tokens: [SwiftToken], at index: Int) {
+        let (labels, isOptional) = Self.call(tokens, index)
+        initialisers[labels] = initialisers[labels] == true || isOptional
+    }
+
+    fileprivate mutating func add(member tokens: [SwiftToken], at index: Int) {
+        let member = tokens[index + 2]
+        guard member.kind == .word, member.text.first?.isUppercase == true, index + 3 < tokens.count else { return }
+        let next = tokens[index + 3]
+        guard next.isMark("(") || next.isMark(".") || index > 0 && tokens[index - 1].isMark(":") else { return }
+        if next.isMark("(") {
+            let (labels, isOptional) = Self.call(tokens, index + 2)
+            nested[member.text, default: [:]][labels] = nested[member.text]?[labels] == true || isOptional
+        } else {
+            nested[member.text, default: [:]].merge([:]) { first, _ in first }
+        }
+    }
+
+    /// Returns the labels of a call, and true if its result is taken for optional.
+    private static func call(_ tokens: [SwiftToken], _ index: Int) -> ([String], Bool) {
+        let list = CallArguments(tokens, open: index + 1, isDeclaration: false)
+        let after = list.close + 1 < tokens.count ? tokens[list.close + 1].text : ""
+        var isBound = false
+        if let name = VariableTypes.assigned(tokens, index),
+            let place = tokens[..<index].lastIndex(where: { $0.isWord(name) })
+        {
+            let isVariable = place > 1 && (tokens[place - 1].isWord("let") || tokens[place - 1].isWord("var"))
+            isBound = isVariable && ["if", "guard", ",", "while"].contains(tokens[place - 2].text)
+        }
+        return (list.labels, isBound || after == "?" || after == "!")
+    }
+}

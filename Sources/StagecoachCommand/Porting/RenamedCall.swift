@@ -1,0 +1,190 @@
+/// A method or initialiser that older versions of Swift called by another name.
+struct RenamedCall {
+    let name: String
+    /// The labels of the arguments in a call; empty for none.
+    let labels: [String]
+    let newName: String
+    let newLabels: [String]
+    /// True for a method that policies override.
+    var isPolicyMethod = false
+
+    /// Makes a renamed call from `name(_:label:)` texts.
+    private init(_ old: String, _ new: String, isPolicyMethod: Bool = false) {
+        (name, labels) = Self.parts(old)
+        (newName, newLabels) = Self.parts(new)
+        self.isPolicyMethod = isPolicyMethod
+    }
+
+    private static func parts(_ text: String) -> (String, [String]) {
+        let halves = text.split(separator: "(")
+        let labels = halves[1].dropLast().split(separator: ":").map { $0 == "_" ? "" : String($0) }
+        return (String(halves[0]), labels)
+    }
+
+    /// The new name for people: `value(forKey:)`.
+    var reference: String { newName + "(" + newLabels.map { ($0.isEmpty ? "_" : $0) + ":" }.joined() + ")" }
+
+    static let byName = Dictionary(grouping: all, by: \.name)
+
+    static let all = policyMethods + managers + objects + foundation
+
+    private static let policyMethods: [RenamedCall] = {
+        let create = "createDestinationInstances(forSource:in:manager:)"
+        let relate = "createRelationships(forDestination:in:manager:)"
+        let pairs = [
+            ("beginEntityMapping(_:manager:)", "begin(_:with:)"),
+            ("begin(_:manager:)", "begin(_:with:)"),
+            ("createDestinationInstancesForSourceInstance(_:entityMapping:manager:)", create),
+            ("createDestinationInstances(forSourceInstance:entityMapping:manager:)", create),
+            ("createDestinationInstances(forSource:entityMapping:manager:)", create),
+            ("endInstanceCreationForEntityMapping(_:manager:)", "endInstanceCreation(forMapping:manager:)"),
+            ("endInstanceCreation(forEntityMapping:manager:)", "endInstanceCreation(forMapping:manager:)"),
+            ("createRelationshipsForDestinationInstance(_:entityMapping:manager:)", relate),
+            ("createRelationships(forDestinationInstance:entityMapping:manager:)", relate),
+            ("createRelationships(forDestination:entityMapping:manager:)", relate),
+            ("endRelationshipCreationForEntityMapping(_:manager:)", "endRelationshipCreation(forMapping:manager:)"),
+            ("endRelationshipCreation(forEntityMapping:manager:)", "endRelationshipCreation(forMapping:manager:)"),
+            ("performCustomValidationForEntityMapping(_:manager:)", "performCustomValidation(forMapping:manager:)"),
+            ("performCustomValidation(forEntityMapping:manager:)", "performCustomValidation(forMapping:manager:)"),
+            ("endEntityMapping(_:manager:)", "end(_:manager:)"),
+        ]
+        return pairs.map { RenamedCall($0, $1, isPolicyMethod: true) }
+    }()
+
+    private static let managers: [RenamedCall] = [
+        (
+            "destinationInstancesForEntityMappingNamed(_:sourceInstances:)",
+            "destinationInstances(forEntityMappingName:sourceInstances:)"
+        ),
+        (
+            "destinationInstances(forEntityMappingNamed:sourceInstances:)",
+            "destinationInstances(forEntityMappingName:sourceInstances:)"
+        ),
+        (
+            "sourceInstancesForEntityMappingNamed(_:destinationInstances:)",
+            "sourceInstances(forEntityMappingName:destinationInstances:)"
+        ),
+        (
+            "sourceInstances(forEntityMappingNamed:destinationInstances:)",
+            "sourceInstances(forEntityMappingName:destinationInstances:)"
+        ),
+        (
+            "associateSourceInstance(_:withDestinationInstance:forEntityMapping:)",
+            "associate(sourceInstance:withDestinationInstance:for:)"
+        ),
+        ("sourceEntityForEntityMapping(_:)", "sourceEntity(for:)"),
+        ("destinationEntityForEntityMapping(_:)", "destinationEntity(for:)"),
+    ].map { RenamedCall($0, $1) }
+
+    private static let objects: [RenamedCall] = [
+        ("valueForKey(_:)", "value(forKey:)"),
+        ("valueForKeyPath(_:)", "value(forKeyPath:)"),
+        ("primitiveValueForKey(_:)", "primitiveValue(forKey:)"),
+        ("mutableSetValueForKey(_:)", "mutableSetValue(forKey:)"),
+        ("mutableOrderedSetValueForKey(_:)", "mutableOrderedSetValue(forKey:)"),
+        ("dictionaryWithValuesForKeys(_:)", "dictionaryWithValues(forKeys:)"),
+        ("setValuesForKeysWithDictionary(_:)", "setValuesForKeys(_:)"),
+        (
+            "insertNewObjectForEntityForName(_:inManagedObjectContext:)", "insertNewObject(forEntityName:into:)"
+        ),
+        ("entityForName(_:inManagedObjectContext:)", "entity(forEntityName:in:)"),
+        ("NSManagedObject(entity:insertIntoManagedObjectContext:)", "NSManagedObject(entity:insertInto:)"),
+        ("executeFetchRequest(_:)", "fetch(_:)"),
+        ("insertObject(_:)", "insert(_:)"),
+        ("deleteObject(_:)", "delete(_:)"),
+        ("objectWithID(_:)", "object(with:)"),
+        ("existingObjectWithID(_:)", "existingObject(with:)"),
+        ("URIRepresentation()", "uriRepresentation()"),
+        ("managedObjectIDForURIRepresentation(_:)", "managedObjectID(forURIRepresentation:)"),
+        ("performBlockAndWait(_:)", "performAndWait(_:)"),
+    ].map { RenamedCall($0, $1) }
+
+    private static let foundation: [RenamedCall] = [
+        ("componentsSeparatedByString(_:)", "components(separatedBy:)"),
+        ("componentsSeparatedByCharactersInSet(_:)", "components(separatedBy:)"),
+        ("componentsJoinedByString(_:)", "componentsJoined(by:)"),
+        ("stringByTrimmingCharactersInSet(_:)", "trimmingCharacters(in:)"),
+        ("stringByReplacingOccurrencesOfString(_:withString:)", "replacingOccurrences(of:with:)"),
+        ("stringByAppendingString(_:)", "appending(_:)"),
+        ("isEqualToString(_:)", "isEqual(to:)"),
+        ("timeIntervalSinceDate(_:)", "timeIntervalSince(_:)"),
+        ("dateByAddingTimeInterval(_:)", "addingTimeInterval(_:)"),
+        ("addObject(_:)", "add(_:)"),
+        ("removeObject(_:)", "remove(_:)"),
+        ("containsObject(_:)", "contains(_:)"),
+        ("NSNumber(integer:)", "NSNumber(value:)"),
+        ("NSNumber(int:)", "NSNumber(value:)"),
+        ("NSNumber(short:)", "NSNumber(value:)"),
+        ("NSNumber(longLong:)", "NSNumber(value:)"),
+        ("NSNumber(double:)", "NSNumber(value:)"),
+        ("NSNumber(float:)", "NSNumber(value:)"),
+        ("NSNumber(bool:)", "NSNumber(value:)"),
+    ].map { RenamedCall($0, $1) }
+
+    /// Properties of Swift 2 that are methods, or have another name.
+    static let properties: [String: String] = [
+        "lowercaseString": "lowercased()", "uppercaseString": "uppercased()", "capitalizedString": "capitalized",
+        "UUIDString": "uuidString", "mainBundle": "main",
+    ]
+}
+
+/// The arguments of a call, or the parameters of a declaration.
+struct CallArguments {
+    struct Argument {
+        /// The index of the first token.
+        let start: Int
+        /// The label; empty for none.
+        let label: String
+        /// The name inside the method, for a parameter; nil for an argument without a label.
+        let inner: String?
+        /// The index of the colon; nil without a label.
+        let colon: Int?
+    }
+
+    let arguments: [Argument]
+    /// The index of the closing parenthesis.
+    let close: Int
+
+    var labels: [String] { arguments.map(\.label) }
+
+    /// Reads the arguments after an opening parenthesis.
+    init(_ tokens: [SwiftToken], open: Int, isDeclaration: Bool) {
+        var arguments: [Argument] = []
+        var depth = 0
+        var position = open
+        var start = open + 1
+        func argument(_ end: Int) -> Argument? {
+            guard start < end else { return nil }
+            var words: [String] = []
+            var index = start
+            while index < end, tokens[index].kind == .word {
+                words.append(tokens[index].text)
+                index += 1
+            }
+            let isLabelled = index < end && tokens[index].isMark(":") && (1...2).contains(words.count)
+            guard isLabelled else { return Argument(start: start, label: "", inner: nil, colon: nil) }
+            // A single word is the label of an argument, and both names of a parameter.
+            let label = words[0] == "_" ? "" : words[0]
+            guard isDeclaration || words.count == 1 else {
+                return Argument(start: start, label: "", inner: nil, colon: nil)
+            }
+            return Argument(start: start, label: label, inner: words.last, colon: index)
+        }
+        while position < tokens.count {
+            let token = tokens[position]
+            if token.isMark("(") || token.isMark("[") || token.isMark("{") { depth += 1 }
+            if token.isMark(")") || token.isMark("]") || token.isMark("}") {
+                depth -= 1
+                if depth == 0 { break }
+            }
+            if depth == 1, token.isMark(",") {
+                if let found = argument(position) { arguments.append(found) }
+                start = position + 1
+            }
+            position += 1
+        }
+        close = min(position, tokens.count - 1)
+        if let found = argument(close) { arguments.append(found) }
+        self.arguments = arguments
+    }
+}

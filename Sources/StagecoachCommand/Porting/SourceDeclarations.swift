@@ -1,0 +1,88 @@
+/// The declarations of all sources that are ported together.
+struct SourceDeclarations {
+    let classes: [DeclaredClass]
+    let extensions: [DeclaredExtension]
+    private let byName: [String: DeclaredClass]
+    /// The names of classes that inherit from the framework's managed object.
+    let objectClasses: Set<String>
+    /// The names of classes that inherit from the framework's policy class.
+    let policyClasses: Set<String>
+    /// The properties by the name of their class, then by their own.
+    private let properties: [String: [String: DeclaredProperty]]
+
+    /// The names of all types and of all methods of types.
+    private let typeNames: Set<String>
+    private let methodNames: Set<String>
+
+    static let objectRoots: Set<String> = ["NSManagedObject", "ManagedObject"]
+    static let policyRoots: Set<String> = ["NSEntityMigrationPolicy", "EntityMigrationPolicy"]
+
+    /// - Parameter objectClasses: further names of classes of managed objects.
+    init(_ readers: [DeclarationReader], objectClasses: Set<String> = []) {
+        let classes = readers.flatMap(\.classes)
+        let byName = Dictionary(classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        self.classes = classes
+        self.byName = byName
+        extensions = readers.flatMap(\.extensions)
+        self.objectClasses = objectClasses.union(
+            classes.filter { Self.inherits($0, from: Self.objectRoots, in: byName) }.map(\.name))
+        policyClasses = Set(
+            classes.filter { Self.inherits($0, from: Self.policyRoots, in: byName) || Self.isPolicy($0) }.map(\.name))
+        var properties: [String: [String: DeclaredProperty]] = [:]
+        let groups = classes.map { ($0.name, $0.properties) } + extensions.map { ($0.type, $0.properties) }
+        for (type, declared) in groups {
+            for property in declared { properties[type, default: [:]][property.name] = property }
+        }
+        self.properties = properties
+        typeNames = Set(readers.flatMap(\.typeNames))
+        methodNames = Set((classes.flatMap(\.methods) + extensions.flatMap(\.methods)).map(\.name))
+    }
+
+    /// Tells whether the sources declare a type.
+    func declares(_ type: String) -> Bool { typeNames.contains(type) }
+
+    /// Tells whether a class or extension declares a method.
+    func declaresFunction(_ name: String) -> Bool { methodNames.contains(name) }
+
+    /// Tells whether a class overrides a method of policies: its superclass is then one, wherever it is declared.
+    private static func isPolicy(_ declared: DeclaredClass) -> Bool {
+        declared.superclass != nil
+            && declared.methods.contains { $0.isOverride && PolicyMethod.isPolicyMethod($0.name, $0.labels) }
+    }
+
+    /// Tells whether a class inherits from one of the named classes, through classes of the sources.
+    private static func inherits(
+        _ declared: DeclaredClass, from names: Set<String>, in classes: [String: DeclaredClass]
+    ) -> Bool {
+        var seen: Set<String> = []
+        var current: DeclaredClass? = declared
+        while let next = current, let superclass = next.superclass, seen.insert(next.name).inserted {
+            if names.contains(superclass) { return true }
+            current = classes[superclass]
+        }
+        return false
+    }
+
+    /// Returns a property of a class or of its superclasses.
+    func property(_ name: String, of type: String) -> DeclaredProperty? {
+        var seen: Set<String> = []
+        var current: String? = type
+        while let next = current, seen.insert(next).inserted {
+            if let found = properties[next]?[name] { return found }
+            current = byName[next]?.superclass
+        }
+        return nil
+    }
+
+    /// Returns the key path that key-value coding understands: names given by `@objc(name)` take the place of Swift's.
+    ///
+    /// - Parameter type: the class of the first name; nil if it is unknown.
+    func keyPath(_ names: [String], of type: String?) -> String {
+        var type = type
+        return names.map { name in
+            let property = type.flatMap { self.property(name, of: $0) }
+            type = property?.type
+            return property?.key ?? name
+        }.joined(separator: ".")
+    }
+}
