@@ -428,7 +428,7 @@ struct PolicyPath {
         }
         let conditions = RunConditions.current
         var lane =
-            modelRun.inputs.worksAhead && creation.mayWorkAhead
+            conditions.processorCount > 1 && creation.mayWorkAhead
             ? ConcurrentCaller(creation: creation, table: table) : nil
         defer { lane?.end() }
         if lane == nil { creation.beginPreparing() }
