@@ -111,7 +111,7 @@ public final class Migration {
         let isTaken = manager.beginRun(mappingModels[0], progress: progress, cancellation: cancellation)
         defer { if isTaken { manager.endRun() } }
         do {
-            return try passingOverDamage { passed in
+            return try untilUndamaged { passed in
                 // `now()` gives the run's start, for every expression and row, also in a resumed run.
                 let earlier = try earlierRun(passed)
                 let now = earlier?.header.started ?? Date().timeIntervalSinceReferenceDate
@@ -128,18 +128,26 @@ public final class Migration {
         }
     }
 
-    /// Runs a closure until it meets no damage in the files of a killed run. Each attempt uses less of these files, the
-    /// last one none.
-    private func passingOverDamage(_ run: (PassedOver) throws -> MigrationReport) throws -> MigrationReport {
+    /// The outcome of an attempt.
+    private enum Attempt {
+        case done(MigrationReport)
+        /// The files of a killed run are damaged. The next attempt ignores these parts of them.
+        case damaged(PassedOver)
+    }
+
+    /// Repeats an attempt until it meets no damage in the files of a killed run. Each attempt uses less of these files,
+    /// the last one none.
+    private func untilUndamaged(_ attempt: (PassedOver) throws -> Attempt) throws -> MigrationReport {
         var passed = PassedOver()
         // A resumed run replaces the user info by the saved one.
         let userInfo = manager.userInfo
         while true {
-            do { return try run(passed) } catch let damage as DamagedWork {
-                passed = damage.passed
-                manager.userInfo = userInfo
-                progress.beginAgain()
+            switch try attempt(passed) {
+            case .done(let report): return report
+            case .damaged(let next): passed = next
             }
+            manager.userInfo = userInfo
+            progress.beginAgain()
         }
     }
 
@@ -152,7 +160,7 @@ public final class Migration {
             beside: options.appendsToExisting && isThere ? place.resolved : place, last: passed.statesRead)
     }
 
-    private func migrate(_ seen: InterruptedRun?, _ passed: PassedOver) throws -> MigrationReport {
+    private func migrate(_ seen: InterruptedRun?, _ passed: PassedOver) throws -> Attempt {
         let clock = RunClock()
         guard try !DestinationPath.isSameFile(sourcePath, destinationPath) else {
             throw MigrationError(
@@ -197,11 +205,11 @@ public final class Migration {
                 throw error
             } catch let error as MigrationError where left.run != nil && area.isDamage(error) {
                 keeps = true
-                throw DamagedWork(passed: PassedOver(isAll: true, reason: passed.reason ?? error.message))
+                return .damaged(PassedOver(isAll: true, reason: passed.reason ?? error.message))
             }
             if let report = resumption.published {
                 try didPublish?(report)
-                return report
+                return .done(report)
             }
             do {
                 let run = try DestinationRun(
@@ -210,7 +218,7 @@ public final class Migration {
                 var report = try run.migrate()
                 report.notes += resumption.notes
                 try didPublish?(report)
-                return report
+                return .done(report)
             } catch {
                 if let error = error as? MigrationError, error.code == "resume.changed" {
                     // The interrupted run can still be resumed.
@@ -219,7 +227,7 @@ public final class Migration {
                 }
                 if cancellation.error == nil, let next = resumption.passing(over: error) {
                     keeps = true
-                    throw DamagedWork(passed: next)
+                    return .damaged(next)
                 }
                 let final = cancellation.error ?? error
                 guard let known = final as? MigrationError, resumption.keeps(known) else { throw error }

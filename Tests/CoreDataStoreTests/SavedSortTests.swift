@@ -93,7 +93,7 @@ struct SavedSortTests {
                     memory: left == .runsOfOtherMemory ? 2 * memory : left == .keptOfOtherMemory ? memory / 16 : memory)
             )
             let rest = try fixture.writer(again, one.fill)
-            let settled = rest.open?.target.indexes.map(\.settled.rows) ?? []
+            let settled = rest.open?.target.indexes.map(\.spilled.rows) ?? []
             #expect(!settled.isEmpty && settled.allSatisfy { $0 <= Int64(rows) })
             if left == .runs { #expect(settled.contains { $0 > Int64(rows / 4) }, "\(settled) of \(rows)") }
             // Nothing was written yet: what the directory has was taken over.

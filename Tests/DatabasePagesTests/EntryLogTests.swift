@@ -147,7 +147,7 @@ import Testing
             }
         }
         #expect(calls.failures > 0 && (number == EINVAL || calls.failures == 1))
-        #expect(sorter.settledRows == 0)
+        #expect(sorter.spilledRows == 0)
     }
 }
 

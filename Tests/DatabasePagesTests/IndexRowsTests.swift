@@ -134,7 +134,7 @@ import Testing
                     rowsOf: parts, fields: slots.map { $0 + (isKeyed ? 1 : 0) }, upTo: most
                 ) {
                     // The key of the last row whose entries are in files.
-                    #expect(keys[mixed.settledRows - 1] == $0)
+                    #expect(keys[mixed.spilledRows - 1] == $0)
                 }
                 read += added
                 fast += added

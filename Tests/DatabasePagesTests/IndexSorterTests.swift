@@ -230,7 +230,7 @@ import Testing
             }
             try full.append(batch, firstID: Int64(first) * 500 + 1)
         }
-        let settled = full.settledRows
+        let settled = full.spilledRows
         #expect(settled > 0 && settled < 20_000)
         var state = StateWriter()
         try full.save(to: &state)
@@ -238,13 +238,13 @@ import Testing
             let other = sorter(most)
             var reader = StateReader(state.bytes)
             #expect(try !other.restore(from: &reader))
-            #expect(other.settledRows == 0)
+            #expect(other.spilledRows == 0)
         }
         let same = sorter(1000)
         var reader = StateReader(state.bytes)
         #expect(try same.restore(from: &reader))
         try reader.finish()
-        #expect(same.settledRows == settled)
+        #expect(same.spilledRows == settled)
     }
 
     private func outcome(of values: [Cell], isUnique: Bool, declared: String, bytes: Int = 1) throws

@@ -46,7 +46,9 @@ struct DocumentationTests {
         for library in ["CSQLite", "CLZ4", "CZlib", "CLinux"] {
             arguments += ["-Xcc", "-fmodule-map-file=\(root)/Sources/\(library)/module.modulemap"]
         }
-        let outcome = try CommandBinary.run(arguments + files, through: ["/usr/bin/env"], command: nil)
+        // The compiler leaves folders where it puts temporary files.
+        let outcome = try CommandBinary.run(
+            arguments + files, environment: ["TMPDIR": folder.path], through: ["/usr/bin/env"], command: nil)
         #expect(outcome.code == 0, "\(outcome.messages.suffix(6000))")
     }
 

@@ -66,12 +66,14 @@ struct PolicyLibraryTests {
             "swift", "build", "--package-path", package.path, "--scratch-path", scratch, "-c", configuration,
             "--product", name,
         ]
+        // The compiler leaves folders where it puts temporary files.
+        let temporary = try TemporaryFolder()
+        defer { withExtendedLifetime(temporary) {} }
         process.environment = ProcessInfo.processInfo.environment.merging(
-            ["STAGECOACH_PACKAGE": SharedStores.repository.path]
+            ["STAGECOACH_PACKAGE": SharedStores.repository.path, "TMPDIR": temporary.path]
         ) { $1 }
-        let log = FileManager.default.temporaryDirectory.appendingPathComponent("policies-\(UUID().uuidString).log")
+        let log = temporary.url.appendingPathComponent("log")
         try Data().write(to: log)
-        defer { try? FileManager.default.removeItem(at: log) }
         let output = try FileHandle(forWritingTo: log)
         process.standardOutput = output
         process.standardError = output

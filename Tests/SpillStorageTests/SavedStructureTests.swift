@@ -317,7 +317,7 @@ struct SavedStructureTests {
         func takeState() throws {
             let files = directory.saveState()
             try files.synchronize()
-            files.settle()
+            files.removeUnneeded()
         }
         try takeState()
         log = nil

@@ -39,12 +39,12 @@ extension DestinationStore {
     }
 
     /// Ends the transaction, if there is one.
-    func suspend() throws(MigrationError) {
+    func endTransaction() throws(MigrationError) {
         if sqlite3_get_autocommit(connection.handle) == 0 { try connection.execute("COMMIT") }
     }
 
     /// Begins a transaction, if there is none.
-    func resume() throws(MigrationError) {
+    func beginTransaction() throws(MigrationError) {
         guard sqlite3_get_autocommit(connection.handle) != 0 else { return }
         if wantsJournal, !hasJournal {
             // The journal mode can change only between transactions. The end of a transaction must be on the disk before pages
@@ -61,7 +61,7 @@ extension DestinationStore {
 
     /// Ends the transaction and releases the file's lock, so that pages may be written.
     func letGo() throws(MigrationError) {
-        try suspend()
+        try endTransaction()
         guard !sharesFile else { return }
         // The mode changes at the next access to the file.
         try connection.execute("PRAGMA locking_mode=NORMAL; SELECT 1 FROM sqlite_master")
@@ -93,7 +93,7 @@ extension DestinationStore {
     /// Drops the indexes made in advance for a table whose indexes are to be built after its rows are inserted.
     func dropIndexesAhead(of table: String) throws(MigrationError) {
         for name in try indexNames(of: table).sorted() {
-            try resume()
+            try beginTransaction()
             try connection.execute("DROP INDEX \(SQLName.quoted(name))")
         }
     }
@@ -135,7 +135,7 @@ extension DestinationStore {
         let writer = PageTableWriter(
             path: path, entity: entity,
             begin: { known throws(MigrationError) in
-                try self.resume()
+                try self.beginTransaction()
                 let indexes = known.map { known in indexes.filter { known.contains($0.name) } } ?? indexes
                 if known == nil {
                     try self.makeIndexesAhead()
@@ -146,7 +146,7 @@ extension DestinationStore {
                 return target
             },
             end: { filled throws(MigrationError) in
-                try self.resume()
+                try self.beginTransaction()
                 // Drop them now, because a query would use an empty index.
                 for index in indexes where !filled.contains(index.name) {
                     try self.connection.execute("DROP INDEX IF EXISTS \(SQLName.quoted(index.name))")

@@ -62,9 +62,9 @@ extension DestinationStore {
     }
 
     /// Ends the transaction and begins another, for a writer in use.
-    package func commitAndGoOn() throws(MigrationError) {
-        try suspend()
-        try resume()
+    package func commitAndBegin() throws(MigrationError) {
+        try endTransaction()
+        try beginTransaction()
     }
 
     /// Rolls back the unfinished transaction of a killed process and returns the number of the file's state; nil if the file is
@@ -112,18 +112,18 @@ extension DestinationStore {
 
     /// Writes the number of a state. It takes effect with the transaction.
     package func write(stamp: Int64) throws(MigrationError) {
-        try resume()
+        try beginTransaction()
         try connection.execute("PRAGMA user_version=\(stamp)")
         self.stamp = stamp
     }
 
     /// Ends the transaction. The next write begins another.
-    package func commitStep() throws(MigrationError) { try suspend() }
+    package func commitStep() throws(MigrationError) { try endTransaction() }
 
     /// Closes a store that is already complete.
     package func closeComplete() throws(MigrationError) {
         if !isAppending { try noteMissing() }
-        try suspend()
+        try endTransaction()
         try connection.close()
     }
 }

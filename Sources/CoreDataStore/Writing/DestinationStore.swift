@@ -208,7 +208,7 @@ package final class DestinationStore {
                 of: description.name, isKeyed: true, entity: entity,
                 indexes: isWhole ? sortableIndexes(ofTable: table) : [], resumingFrom: state)
         }
-        try resume()
+        try beginTransaction()
         if !isAppending, !indexed.contains(table) { try dropIndexesAhead(of: description.name) }
         return try SQLiteTableWriter(
             connection: connection,
@@ -239,7 +239,7 @@ package final class DestinationStore {
                 of: join.name, isKeyed: false, entity: entity, indexes: sortableIndexes(ofJoinTable: joinTable),
                 resumingFrom: state)
         }
-        try resume()
+        try beginTransaction()
         if !isAppending, !isIndexed { try dropIndexesAhead(of: join.name) }
         return try SQLiteTableWriter(
             connection: connection,
@@ -271,7 +271,7 @@ package final class DestinationStore {
         guard indexed.contains(table), absent[name] == nil, schema.indexes[table].contains(where: \.isUnique) else {
             return
         }
-        try resume()
+        try beginTransaction()
         absent[name] = try AbsentIndexes(takingFrom: name, connection, onlyUnique: true)
     }
 
@@ -279,7 +279,7 @@ package final class DestinationStore {
         let name = SQLName.quoted(table)
         let present = try connection.integer("SELECT max(\(key)) FROM \(name)") ?? 0
         guard rows > 0, Int64(rows) >= present / 4, absent[table] == nil else { return }
-        try resume()
+        try beginTransaction()
         absent[table] = try AbsentIndexes(takingFrom: table, connection)
     }
 
@@ -287,7 +287,7 @@ package final class DestinationStore {
     ///
     /// - Throws: `validation.uniqueness` (65) if rows break a uniqueness constraint, `store.full`, `store.io`.
     package func createIndexes(table: Int) throws(MigrationError) {
-        try resume()
+        try beginTransaction()
         if let absent = absent.removeValue(forKey: schema.tables[table].name) {
             return try absent.rebuild(connection, table: schema.tables[table], model: schema.model)
         }
@@ -327,7 +327,7 @@ package final class DestinationStore {
     ///
     /// - Complexity: O(rows).
     package func loosen(table: Int) throws(MigrationError) {
-        try resume()
+        try beginTransaction()
         let name = schema.tables[table].name
         let indexes = try AbsentIndexes(takingFrom: name, connection)
         let old = SQLName.quoted(name)
@@ -361,7 +361,7 @@ package final class DestinationStore {
     /// - Parameter duplicates: called for each omitted index.
     /// - Throws: `store.full`, `store.io`.
     package func createIndexes(table: Int, leavingOut duplicates: () -> Void) throws(MigrationError) {
-        try resume()
+        try beginTransaction()
         let name = schema.tables[table].name
         if let absent = absent.removeValue(forKey: name) {
             return try absent.rebuild(connection, table: name, leavingOut: duplicates)
@@ -382,7 +382,7 @@ package final class DestinationStore {
 
     /// Closes the store without finishing it, so that its file can be read again. All writers must be finished.
     package func closeUnfinished() throws(MigrationError) {
-        try suspend()
+        try endTransaction()
         try connection.close()
     }
 
@@ -410,7 +410,7 @@ package final class DestinationStore {
     ///   - checkCancelled: called once a MiB.
     /// - Complexity: O(1) if the file system shares blocks, else O(bytes); 1 MiB of memory.
     package func checkpoint(to path: String, checkCancelled: () throws -> Void) throws -> Checkpoint {
-        try suspend()
+        try endTransaction()
         // The permissions are kept, because the copy may become the store again.
         try FileCopy.copy(self.path, to: path, keepsPermissions: true, checkCancelled: checkCancelled)
         FileSums.remove(of: path)
@@ -418,7 +418,7 @@ package final class DestinationStore {
         if access(sums, F_OK) == 0 {
             try FileCopy.copy(sums, to: FileSums.path(of: path), checkCancelled: checkCancelled)
         }
-        try resume()
+        try beginTransaction()
         return checkpoint(at: path, knowledge: knowledge, stamp: stamp)
     }
 
@@ -479,7 +479,7 @@ package final class DestinationStore {
 
     /// Builds the index of a join table after its rows are inserted. An existing one is kept.
     package func createIndexes(joinTable: Int) throws(MigrationError) {
-        try resume()
+        try beginTransaction()
         let name = schema.joinTables[joinTable].name
         if let absent = absent.removeValue(forKey: name) { return try absent.rebuild(connection) }
         guard !indexedJoins.contains(joinTable), try !waits(name) else { return }
@@ -501,7 +501,7 @@ package final class DestinationStore {
     /// Brings derived counts up to date, as their triggers would have, and makes the triggers, R-trees and what is taken over
     /// from the source. Triggers call functions of Apple's process: no row may be written afterwards.
     package func createTriggers() throws(MigrationError) {
-        try resume()
+        try beginTransaction()
         try refreshDerivedAttributes()
         filling.indexSorts?.space.release()
         for index in filling.carriedIndexes { try make(index.statements, fill: index.fill) }
@@ -564,7 +564,7 @@ package final class DestinationStore {
     /// - Parameter maximumKeys: the highest key ever given out, by table.
     package func finishAppending(maximumKeys: [Int64]) throws(MigrationError) {
         precondition(maximumKeys.count == schema.tables.count, "one maximum key a table")
-        try resume()
+        try beginTransaction()
         try refreshDerivedAttributes()
         try refillTrees()
         try updatePrimaryKeys(maximumKeys)
@@ -621,7 +621,7 @@ package final class DestinationStore {
     ) throws(MigrationError) {
         precondition(maximumKeys.count == schema.tables.count, "one maximum key a table")
         let properties = try metadata.propertyList(for: schema.model)
-        try resume()
+        try beginTransaction()
         try writePrimaryKeys(maximumKeys)
         try writeMetadata(metadata.uuid, properties)
         if let modelCache {

@@ -153,7 +153,7 @@ package final class StoredJoinRows {
 
     /// Removes a link.
     package func remove(_ first: Int64, _ second: Int64) throws(MigrationError) {
-        try store.resume()
+        try store.beginTransaction()
         delete.bind(first, at: 1)
         delete.bind(second, at: 2)
         try delete.run()
@@ -161,7 +161,7 @@ package final class StoredJoinRows {
 
     /// Adds a link, or gives an existing one the positions that are not nil.
     package func set(_ first: Int64, _ second: Int64, orders: [Int64?]) throws(MigrationError) {
-        try store.resume()
+        try store.beginTransaction()
         upsert.bind(first, at: 1)
         upsert.bind(second, at: 2)
         for side in 0...1 where isOrdered[side] {

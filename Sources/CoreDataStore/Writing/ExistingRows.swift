@@ -53,7 +53,7 @@ package final class ExistingRows {
         var changed: [Int] = []
         for slot in 0..<batch.slots where batch[row, slot].kind != .absent { changed.append(slot) }
         guard !changed.isEmpty else { return }
-        try store.resume()
+        try store.beginTransaction()
         if changed.contains(where: { if case .attribute = table.columns[$0].role { true } else { false } }) {
             try store.prepareUpdates(table: tableIndex)
         }
@@ -95,7 +95,7 @@ package final class ExistingRows {
     /// - Complexity: O(recorded rows), with an update by key for each.
     package func raiseLocks(of touched: TouchedRows) throws(MigrationError) {
         guard !touched.isEmpty else { return }
-        try store.resume()
+        try store.beginTransaction()
         try store.connection.execute(
             "UPDATE \(SQLName.quoted(table.name)) SET Z_OPT = coalesce(Z_OPT, 0) + 1 "
                 + "WHERE \(touched.changedCondition(table: tableIndex, key: "Z_PK"))")
@@ -103,7 +103,7 @@ package final class ExistingRows {
 
     /// Deletes a row, if it exists.
     package func delete(_ key: Int64) throws(MigrationError) {
-        try store.resume()
+        try store.beginTransaction()
         let statement = try store.connection.prepare("DELETE FROM \(SQLName.quoted(table.name)) WHERE Z_PK = ?1")
         statement.bind(key, at: 1)
         try statement.run()

@@ -30,7 +30,7 @@ extension DestinationStore {
                     + "WHERE \(sides[1 - side]) > \(after)"
             }
         }
-        try resume()
+        try beginTransaction()
         try connection.execute(
             "UPDATE \(SQLName.quoted(schema.tables[table].name)) SET Z_OPT = coalesce(Z_OPT, 0) + 1 "
                 + "WHERE Z_PK <= \(last) AND Z_PK IN (\(keys.joined(separator: " UNION ")))")

@@ -19,11 +19,11 @@ extension PageTableWriter {
     /// Returns the entries that the sorters have in files.
     func sortedEntries(_ target: Target) throws(MigrationError) -> [SavedEntries] {
         var saved: [SavedEntries] = []
-        for index in target.indexes where index.settled.rows > 0 {
+        for index in target.indexes where index.spilled.rows > 0 {
             guard let sorter = index.sorter else { continue }
             var entries = StateWriter()
             try sorter.save(to: &entries)
-            saved.append(SavedEntries(index.name, index.settled, entries.bytes))
+            saved.append(SavedEntries(index.name, index.spilled, entries.bytes))
         }
         return saved
     }
@@ -46,12 +46,12 @@ extension PageTableWriter {
     struct SavedEntries {
         let name: String
         /// The number of rows, and the key of the last of them.
-        let settled: (rows: Int64, key: Int64)
+        let spilled: (rows: Int64, key: Int64)
         /// The part written by the sorter.
         let entries: [UInt8]
 
-        init(_ name: String, _ settled: (rows: Int64, key: Int64), _ entries: [UInt8]) {
-            (self.name, self.settled, self.entries) = (name, settled, entries)
+        init(_ name: String, _ spilled: (rows: Int64, key: Int64), _ entries: [UInt8]) {
+            (self.name, self.spilled, self.entries) = (name, spilled, entries)
         }
 
         /// Makes the entries that a sorter has both in memory and in a file; nil if there are none.
@@ -64,14 +64,14 @@ extension PageTableWriter {
 
         init(from state: inout StateReader) throws(MigrationError) {
             name = try state.text()
-            settled = (try state.integer(), try state.integer())
+            spilled = (try state.integer(), try state.integer())
             entries = try state.block()
         }
 
         func write(to state: inout StateWriter) {
             state.write(name)
-            state.write(settled.rows)
-            state.write(settled.key)
+            state.write(spilled.rows)
+            state.write(spilled.key)
             state.write(bytes: entries)
         }
     }
@@ -88,14 +88,14 @@ extension PageTableWriter {
         var state = StateReader(bytes)
         while !state.isAtEnd {
             let saved = try SavedEntries(from: &state)
-            guard saved.settled.rows > 0, saved.settled.rows <= rows,
+            guard saved.spilled.rows > 0, saved.spilled.rows <= rows,
                 let place = target.indexes.firstIndex(where: { $0.name == saved.name && $0.sorter != nil }),
-                let sorter = target.indexes[place].sorter, known[place] == nil, sorter.settledRows == 0
+                let sorter = target.indexes[place].sorter, known[place] == nil, sorter.spilledRows == 0
             else { throw StateReader.damaged("the entries of an index") }
             var entries = StateReader(saved.entries)
             guard try restore(sorter, saved, &entries) else { continue }
             try entries.finish()
-            known[place] = saved.settled
+            known[place] = saved.spilled
         }
         return known
     }
@@ -104,12 +104,12 @@ extension PageTableWriter {
     func restoreSorts(_ bytes: [UInt8], _ target: inout Target) throws(MigrationError) {
         let known = try restore(bytes, target) { sorter, saved, entries throws(MigrationError) in
             guard try sorter.restore(from: &entries) else { return false }
-            guard sorter.settledRows == Int(saved.settled.rows) else {
+            guard sorter.spilledRows == Int(saved.spilled.rows) else {
                 throw StateReader.damaged("the number of entries")
             }
             return true
         }
-        for (place, settled) in known { target.indexes[place].settled = settled }
+        for (place, spilled) in known { target.indexes[place].spilled = spilled }
     }
 
     /// Restores the entries that the sorters had in memory, if they are in a file.
@@ -120,7 +120,7 @@ extension PageTableWriter {
     ) throws(MigrationError) -> [Int: (rows: Int64, key: Int64)] {
         try restore(bytes, target) { sorter, saved, entries throws(MigrationError) in
             guard let found = try sorter.restoreKept(from: &entries) else { return false }
-            guard found == (saved.settled.rows, saved.settled.key) else {
+            guard found == (saved.spilled.rows, saved.spilled.key) else {
                 throw StateReader.damaged("the number of entries")
             }
             return true
@@ -156,7 +156,7 @@ extension PageTableWriter {
                 reference: { _, _, _, _ in preconditionFailure("no value is above the limit") },
                 refusal: { _, _, _ in StateReader.damaged("a value") }))
         let places = target.indexes.indices.filter { target.indexes[$0].sorter != nil }
-        let known = places.map { kept[$0] ?? target.indexes[$0].settled }
+        let known = places.map { kept[$0] ?? target.indexes[$0].spilled }
         let first = known.min { $0.rows < $1.rows } ?? (0, .min)
         if first.rows > 0 { request.after = first.key }
         let slots = Set(places.flatMap { target.indexes[$0].slots })
@@ -180,9 +180,9 @@ extension PageTableWriter {
                 let first = Int(clamping: known.rows - read)
                 guard let sorter = index.sorter, first < batch.count else { continue }
                 try sorter.append(batch, from: max(0, first), firstID: nil)
-                let now = Int64(sorter.settledRows)
-                if now != index.settled.rows {
-                    target.indexes[place].settled = Self.settled(now, after: read, in: batch, isKeyed: target.isKeyed)
+                let now = Int64(sorter.spilledRows)
+                if now != index.spilled.rows {
+                    target.indexes[place].spilled = Self.spilled(now, after: read, in: batch, isKeyed: target.isKeyed)
                 }
             }
             read += Int64(batch.count)
@@ -199,14 +199,14 @@ extension PageTableWriter {
     ) throws(MigrationError) -> Int64 {
         guard let sorter = target.indexes[place].sorter else { return 0 }
         let fields = target.indexes[place].slots.map { $0 + (target.isKeyed ? 1 : 0) }
-        var settled = target.indexes[place].settled
-        defer { target.indexes[place].settled = settled }
+        var spilled = target.indexes[place].spilled
+        defer { target.indexes[place].spilled = spilled }
         var added: Int64 = 0
         while true {
             let most = Int(clamping: min(4096, rows - read - added))
             guard most > 0 else { return added }
             let more = try sorter.append(rowsOf: scan, fields: fields, upTo: most) {
-                settled = (Int64(sorter.settledRows), $0)
+                spilled = (Int64(sorter.spilledRows), $0)
             }
             added += Int64(more)
             if more < most { return added }

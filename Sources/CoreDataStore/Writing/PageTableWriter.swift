@@ -33,7 +33,7 @@ package final class PageTableWriter: TableWriter {
         /// The sorter; nil once the index is built, or if it cannot be.
         var sorter: IndexSorter?
         /// The number of first rows whose entries are in files, and the key of the last of them.
-        var settled: (rows: Int64, key: Int64) = (0, .min)
+        var spilled: (rows: Int64, key: Int64) = (0, .min)
     }
 
     /// An index whose tree has a part of the sorted entries.
@@ -111,10 +111,10 @@ package final class PageTableWriter: TableWriter {
         for (place, index) in open.target.indexes.enumerated() {
             guard let sorter = index.sorter else { continue }
             try sorter.append(batch, firstID: firstID)
-            let settled = Int64(sorter.settledRows)
-            guard settled != index.settled.rows else { continue }
-            self.open?.target.indexes[place].settled = Self.settled(
-                settled, after: rows, in: batch, isKeyed: open.target.isKeyed)
+            let spilled = Int64(sorter.spilledRows)
+            guard spilled != index.spilled.rows else { continue }
+            self.open?.target.indexes[place].spilled = Self.spilled(
+                spilled, after: rows, in: batch, isKeyed: open.target.isKeyed)
         }
         rows += Int64(batch.count)
     }
@@ -122,12 +122,12 @@ package final class PageTableWriter: TableWriter {
     /// Returns the number of rows whose entries are in files, after a batch has changed it, and the key of the last of them.
     ///
     /// - Parameter rows: the number of rows before the batch.
-    static func settled(
-        _ settled: Int64, after rows: Int64, in batch: borrowing RowBatch, isKeyed: Bool
+    static func spilled(
+        _ spilled: Int64, after rows: Int64, in batch: borrowing RowBatch, isKeyed: Bool
     ) -> (rows: Int64, key: Int64) {
-        let place = Int(clamping: settled - rows) - 1
+        let place = Int(clamping: spilled - rows) - 1
         guard place >= 0, place < batch.count else { return (0, .min) }
-        return (settled, isKeyed ? batch.key(place) : settled)
+        return (spilled, isKeyed ? batch.key(place) : spilled)
     }
 
     /// True if all rows are in the tree and an index is to be sorted next. The writer must not be resumed during that sort.

@@ -78,7 +78,7 @@ package final class TouchedRows {
     /// Compares the recorded cells with their first values. The objects of cells that differ have changed.
     ///
     /// - Complexity: O(recorded cells), with a lookup of a row by key for each.
-    package func settleCells() throws(MigrationError) {
+    package func compareCells() throws(MigrationError) {
         guard insertCell != nil else { return }
         insertCell = nil
         let select = try store.connection.prepare("SELECT DISTINCT place, slot FROM temp.touched_cells")

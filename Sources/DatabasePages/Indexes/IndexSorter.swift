@@ -150,23 +150,23 @@ package final class IndexSorter {
     /// - Parameters:
     ///   - fields: the fields of the index's columns in the table's records.
     ///   - most: the most rows to read.
-    ///   - settled: called when ``settledRows`` has grown; receives the key of the last of these rows.
+    ///   - spilled: called when ``spilledRows`` has grown; receives the key of the last of these rows.
     /// - Returns: the number of rows whose entries were added; fewer than `most` at the end, and before a row that must be read
     ///   in another way.
     /// - Throws: `store.damaged`, `store.io`, `spill.…`.
     package func append(
-        rowsOf scan: TableScan, fields: [Int], upTo most: Int, settled: (Int64) -> Void
+        rowsOf scan: TableScan, fields: [Int], upTo most: Int, spilled: (Int64) -> Void
     ) throws(MigrationError) -> Int {
         guard let halves, let form, !isTooLarge, fields.first != fields.last || fields.count == 1 else { return 0 }
         let fields = EntryFields(fields, form: form)
-        var known = settledRows
+        var known = spilledRows
         var added = 0
         var isOrdinary = true
         try halves.append(upTo: most) { room, most throws(MigrationError) in
-            let now = settledRows
+            let now = spilledRows
             if now != known, let key = scan.lastKey {
                 known = now
-                settled(key)
+                spilled(key)
             }
             guard isOrdinary else { return 0 }
             let written = try scan.entries(of: fields, upTo: most, into: room)
@@ -221,14 +221,14 @@ package final class IndexSorter {
     }
 
     /// The number of rows whose entries are in files; these are the first rows, and ``save(to:)`` can save them.
-    package var settledRows: Int { only?.spilled ?? 0 }
+    package var spilledRows: Int { only?.spilled ?? 0 }
 
     /// Writes the state of the entries in files. From now on these outlive the process.
     ///
-    /// - Precondition: ``settledRows`` is not 0.
+    /// - Precondition: ``spilledRows`` is not 0.
     /// - Throws: `spill.full`, `spill.io` (74).
     package func save(to state: inout StateWriter) throws(MigrationError) {
-        precondition(settledRows > 0)
+        precondition(spilledRows > 0)
         for bits in layout { state.write(bits) }
         try only?.save(to: &state)
     }
@@ -245,7 +245,7 @@ package final class IndexSorter {
     /// Copies entries in memory to a file, so that they can be saved.
     ///
     /// - Returns: the number of rows whose entries are in the file (the first rows), and the id of the last of them; nil while
-    ///   there are too few entries, if the file cannot be written, and once entries were spilled (``settledRows``).
+    ///   there are too few entries, if the file cannot be written, and once entries were spilled (``spilledRows``).
     package func keep() -> (rows: Int64, id: Int64)? {
         guard hasLog, let only, let entries = only.inMemory else {
             log = nil

@@ -185,7 +185,7 @@ final class PageOutput {
     }
 
     /// Waits if bytes that are about to be read or overwritten are still being written.
-    private func settle(_ place: Int, count: Int) throws(MigrationError) {
+    private func waitForWrites(at place: Int, count: Int) throws(MigrationError) {
         if stream.underWay.overlaps(place..<place + count) { try stream.wait() }
     }
 
@@ -200,13 +200,13 @@ final class PageOutput {
             sums?.note([sum], from: Int(page) - 1)
             written?.note(overwritten: page, sum: sum)
         }
-        try settle(offset(of: page), count: PageGeometry.pageSize)
+        try waitForWrites(at: offset(of: page), count: PageGeometry.pageSize)
         try write(UnsafeRawBufferPointer(start: bytes, count: PageGeometry.pageSize), at: offset(of: page))
     }
 
     /// Overwrites bytes of the file's header.
     func overwriteHeader(_ bytes: [UInt8], at place: Int) throws(MigrationError) {
-        try settle(place, count: bytes.count)
+        try waitForWrites(at: place, count: bytes.count)
         do {
             try bytes.withUnsafeBytes { try write($0, at: place) }
         } catch let error as MigrationError {
@@ -221,7 +221,7 @@ final class PageOutput {
     ///
     /// - Throws: `store.io`, `store.damaged` if the file is shorter.
     func read(into space: UnsafeMutableRawBufferPointer, at place: Int) throws(MigrationError) {
-        try settle(place, count: space.count)
+        try waitForWrites(at: place, count: space.count)
         let count = calls.readWhole(descriptor, into: space, at: place)
         guard count >= 0 else { throw PageFailure.system("Reading", path, number: -count) }
         guard count == space.count else { throw PageFailure.damaged("The file ends at byte \(place + count)", path) }

@@ -175,7 +175,7 @@ private struct CompiledMappingReader {
         mapping.entityMigrationPolicyClassName = try name(object, "NSEntityMigrationPolicyClassName")
         mapping.userInfo = try ArchivedUserInfo.dictionary(try object.value("NSUserInfo"), &tree)
         mapping.sourceExpression = try ArchivedExpression.expression(try object.value("NSSourceExpression"), &tree)
-        mapping.settleSourceFetch()
+        mapping.replaceSourceFetchByFilter()
         mapping.convertedFrom = .compiled
         mapping.attributeMappings = try properties(object, "NSAttributeMappings")
         mapping.relationshipMappings = try properties(object, "NSRelationshipMappings")

@@ -108,7 +108,7 @@ extension XcodeMapping.Entity {
         mapping.userInfo = userInfo
         mapping.sourceFilter = filter
         mapping.sourceExpression = sourceExpression
-        mapping.settleSourceFetch()
+        mapping.replaceSourceFetchByFilter()
         mapping.line = place.line
         mapping.column = place.column
         mapping.sourceFilterLine = place.line
@@ -120,7 +120,7 @@ extension XcodeMapping.Entity {
 extension EntityMapping {
     /// Replaces the compiler's usual source expression, a fetch of the source entity, by its filter, as in the other forms of
     /// mapping models.
-    func settleSourceFetch() {
+    func replaceSourceFetchByFilter() {
         switch sourceFetch {
         case .all:
             sourceExpression = nil

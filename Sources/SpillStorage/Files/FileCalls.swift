@@ -2,7 +2,8 @@ import CLinux
 import Diagnostics
 import Glibc
 
-/// The system calls of the module, one to one: it reads and writes every byte through them.
+/// The system calls of the module, one to one: it reads and writes every byte through them. Calls that only rename, cut or
+/// remove a file, and the sync of a folder, are made directly.
 ///
 /// A test replaces them by a layer of its own that makes a disk full, a write short or a call interrupted. Results are those of
 /// the kernel: a count or descriptor, or the negative error number. Nothing is retried here; the calls built on these do that

@@ -83,11 +83,12 @@ package final class FileSums {
     /// Syncs the checksums of a file to the disk, if it has any.
     ///
     /// - Returns: false with `errno` set if that fails.
-    package static func synchronize(of file: String) -> Bool {
-        let opened = SystemCall.uninterrupted { open(path(of: file), O_RDONLY | O_CLOEXEC) }
-        guard opened >= 0 else { return errno == ENOENT }
-        defer { close(opened) }
-        return SystemCall.uninterrupted { fdatasync(opened) } == 0
+    package static func synchronize(of file: String, calls: any FileCalls = SystemFileCalls()) -> Bool {
+        let opened = calls.openUninterrupted(path(of: file), flags: O_RDONLY | O_CLOEXEC)
+        guard opened >= 0 else { return opened == -Int(ENOENT) }
+        let descriptor = Int32(truncatingIfNeeded: opened)
+        defer { _ = calls.close(descriptor) }
+        return calls.syncUninterrupted(descriptor) == 0
     }
 
     // MARK: - Noting

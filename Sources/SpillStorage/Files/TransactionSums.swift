@@ -54,26 +54,31 @@ final class TransactionSums {
     }
 
     /// Sets aside the checksums of a transaction that a killed process left unfinished. Call it before the database is opened.
-    static func take(of file: String) {
+    static func take(of file: String, _ calls: any FileCalls) {
         unlink(taken(of: file))
         // A transaction that ended leaves a journal that is missing, empty, or begins with zeros.
-        let journal = SystemCall.uninterrupted { open(file + "-journal", O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
-        guard journal >= 0 else { return }
-        defer { close(journal) }
+        let opened = calls.openUninterrupted(file + "-journal", flags: O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard opened >= 0 else { return }
+        let journal = Int32(truncatingIfNeeded: opened)
+        defer { _ = calls.close(journal) }
         var first: UInt8 = 0
-        let isUnderWay = pread(journal, &first, 1, 0) == 1 && first != 0
+        let count = withUnsafeMutableBytes(of: &first) { calls.readWhole(journal, into: $0, at: 0) }
+        let isUnderWay = count == 1 && first != 0
         if isUnderWay { rename(path(of: file), taken(of: file)) }
     }
 
     /// Restores the checksums, once SQLite has rolled the transaction back.
-    static func restore(of file: String) {
+    static func restore(of file: String, _ calls: any FileCalls) {
         defer { unlink(taken(of: file)) }
-        let from = SystemCall.uninterrupted { open(taken(of: file), O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
+        func open(_ path: String, _ flags: Int32) -> Int32 {
+            Int32(truncatingIfNeeded: calls.openUninterrupted(path, flags: flags | O_CLOEXEC | O_NOFOLLOW))
+        }
+        let from = open(taken(of: file), O_RDONLY)
         guard from >= 0 else { return }
-        defer { close(from) }
-        let to = SystemCall.uninterrupted { open(FileSums.path(of: file), O_RDWR | O_CLOEXEC | O_NOFOLLOW) }
+        defer { _ = calls.close(from) }
+        let to = open(FileSums.path(of: file), O_RDWR)
         guard to >= 0 else { return }
-        defer { close(to) }
+        defer { _ = calls.close(to) }
         var status = stat()
         guard fstat(from, &status) == 0 else { return }
         // Last entries first, so that the first entry of a block is written last and remains.
@@ -83,14 +88,14 @@ final class TransactionSums {
             let start = max(0, end - piece)
             let count = end - start
             let isRead = words.withUnsafeMutableBytes {
-                pread(from, $0.baseAddress, count * width, off_t(start * width)) == count * width
+                calls.readWhole(
+                    from, into: UnsafeMutableRawBufferPointer(rebasing: $0[..<(count * width)]), at: start * width)
+                    == count * width
             }
             guard isRead else { return }
             for index in (0..<count).reversed() where words[2 * index] < UInt64(UInt32.max) {
-                var sum = words[2 * index + 1]
-                pwrite(
-                    to, &sum, MemoryLayout<UInt64>.stride, off_t(words[2 * index] * UInt64(MemoryLayout<UInt64>.stride))
-                )
+                let place = Int(words[2 * index]) * MemoryLayout<UInt64>.stride
+                _ = withUnsafeBytes(of: words[2 * index + 1]) { calls.writeWhole(to, from: $0, at: place) }
             }
             end = start
         }
@@ -103,10 +108,10 @@ extension FileSums {
     ///
     /// - Parameter open: opens the database, and has SQLite roll the unfinished transaction back.
     package static func rollingBack<Result, Failure: Error>(
-        _ file: String, _ open: () throws(Failure) -> Result
+        _ file: String, calls: any FileCalls = SystemFileCalls(), _ open: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        TransactionSums.take(of: file)
-        defer { TransactionSums.restore(of: file) }
+        TransactionSums.take(of: file, calls)
+        defer { TransactionSums.restore(of: file, calls) }
         return try open()
     }
 }

@@ -157,10 +157,10 @@ package final class WorkDirectory: Sendable {
 
     /// Prepares a state that is about to be written.
     ///
-    /// - Returns: `synchronize`, to call before the state is written: it syncs the files that the state names; `settle`, to
-    ///   call after: it removes files that no state needs any more. Both may be called from another thread.
+    /// - Returns: `synchronize`, to call before the state is written: it syncs the files that the state names; `removeUnneeded`,
+    ///   to call after: it removes files that no state needs any more. Both may be called from another thread.
     package func saveState() -> (
-        synchronize: @Sendable () throws(MigrationError) -> Void, settle: @Sendable () -> Void
+        synchronize: @Sendable () throws(MigrationError) -> Void, removeUnneeded: @Sendable () -> Void
     ) {
         let (names, due) = saved.withLock { saved in
             let taken = (saved.unsynced, saved.older)

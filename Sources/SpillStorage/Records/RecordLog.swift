@@ -170,7 +170,7 @@ package final class RecordLog {
     package func scan(prefix: [UInt64]) throws(MigrationError) -> RecordCursor {
         precondition(prefix.count <= width)
         if gathered * width * 8 > 64 * 1024 && prefix.isEmpty { try spill() }
-        settle()
+        sortRecent()
         var sources: [RecordSource] = []
         try withPrefix(prefix) { start, words throws(MigrationError) in
             for run in runs {
@@ -224,7 +224,7 @@ package final class RecordLog {
         _ body: (UnsafePointer<UInt64>) -> Void
     ) throws(MigrationError) {
         precondition(words > 0 && words <= startWords && startWords <= width)
-        settle()
+        sortRecent()
         var left = most
         /// Passes those of a block or segment. Returns true if none is behind them there.
         @inline(__always)
@@ -296,7 +296,7 @@ package final class RecordLog {
 
     /// Sorts the records that came last and joins them with earlier segments, so that each segment is more than twice as large
     /// as the next.
-    private func settle() {
+    private func sortRecent() {
         let sorted = segmentEnds.last ?? 0
         guard gathered > sorted else { return }
         let unsorted = gathered - sorted
@@ -314,7 +314,7 @@ package final class RecordLog {
     }
 
     private func joinSegments() {
-        settle()
+        sortRecent()
         while segmentEnds.count > 1 {
             let begin = segmentEnds.count > 2 ? segmentEnds[segmentEnds.count - 3] : 0
             join(begin, segmentEnds[segmentEnds.count - 2], gathered)
@@ -347,7 +347,7 @@ package final class RecordLog {
     // MARK: On disk
 
     private func spill() throws(MigrationError) {
-        if segmentEnds.isEmpty { settle() } else { joinSegments() }
+        if segmentEnds.isEmpty { sortRecent() } else { joinSegments() }
         try runs.append(sorted: buffer, count: gathered) { () throws(MigrationError) in try newRun(level: 0) }
         gathered = 0
         segmentEnds.removeAll(keepingCapacity: true)

@@ -39,7 +39,7 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
         /// unassociated before.
         ///
         /// - Parameter associated: the number of source objects with an association, including those of rejected objects.
-        mutating func settle(associated: Int) {
+        mutating func correct(associated: Int) {
             let without = max(0, sourceObjects - filtered - associated)
             let later = max(0, associated - migrated - rejected)
             unassociated = min(without, max(0, unassociated - later))

@@ -18,8 +18,8 @@ struct ExistingRowChanges {
     ///
     /// - Complexity: O(changed links); each is an update by key.
     func write() throws {
-        try touched.settleCells()
-        try settleExternalValues()
+        try touched.compareCells()
+        try finalizeExternalValues()
         for store in links.all {
             guard let earlier = store.earlier else { continue }
             try noteEnds(store, earlier)
@@ -42,7 +42,7 @@ struct ExistingRowChanges {
     }
 
     /// Moves large values that policies set in existing rows to files, as in new rows.
-    private func settleExternalValues() throws {
+    private func finalizeExternalValues() throws {
         let external = modelRun.external
         guard external.isUsed else { return }
         for (table, columns) in schema.externalColumns.enumerated()
@@ -57,7 +57,7 @@ struct ExistingRowChanges {
                 guard !large.isEmpty else { return }
                 // The other values stay: their references name files of the destination itself.
                 for slot in 0..<slots where !large.contains(slot) { batch[0, slot] = .absent }
-                try modelRun.settleExternalValues(&batch, table: table)
+                try modelRun.finalizeExternalValues(&batch, table: table)
                 try rows.update(key, from: batch, row: 0)
             }
         }

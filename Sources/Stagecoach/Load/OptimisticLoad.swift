@@ -55,6 +55,12 @@ final class OptimisticLoad {
         report = earlierRejects
     }
 
+    /// Returns the copy of the store to which the load can return: that of the interrupted run, or a new one.
+    private func copyBeforeLoad() throws -> DestinationStore.Checkpoint {
+        if let checkpoints, checkpoints.resumed != nil { return try store.keptCopy(checkpoints) }
+        return try store.copy(modelRun.services, checkpoints)
+    }
+
     /// Loads until the store holds valid objects only.
     ///
     /// - Returns: Z_MAX by destination table.
@@ -64,7 +70,7 @@ final class OptimisticLoad {
         var isLast = false
         if case .countLast = purpose { isLast = !modelRun.keysBefore.hasRows.contains(true) }
         let before = modelRun.tally.written
-        let checkpoint = ledger == nil || isLast ? nil : try store.checkpoint(modelRun.services, checkpoints)
+        let checkpoint = ledger == nil || isLast ? nil : try copyBeforeLoad()
         // A resumed run may need the copy, so it stays as long as the work directory.
         defer { if !(checkpoints?.isResumable ?? false) { checkpoint?.remove() } }
         modelRun.external.beginLoad(turn: turn)

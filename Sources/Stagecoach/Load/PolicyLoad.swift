@@ -111,7 +111,7 @@ struct PolicyLoad {
             for patch in patches { try patch.apply(to: &out) }
             try modelRun.validation.rejected?.filter(&out, table: table.table)
             try modelRun.validation.check(out, rules, modelRun.tally)
-            try modelRun.settleExternalValues(&out, table: table.table)
+            try modelRun.finalizeExternalValues(&out, table: table.table)
             try writer.append(out)
             modelRun.tally.rowsWritten[table.table] += out.count
             modelRun.services.progress.advance(rows: out.count)

@@ -53,21 +53,21 @@ final class PrivateStore {
         destination.connection.interrupt { cancellation.error != nil }
     }
 
+    /// Returns the copy of the store that the interrupted run made before its load.
+    ///
+    /// - Throws: `journal.damaged`, `spill.io` (74).
+    func keptCopy(_ checkpoints: CheckpointScheduler) throws -> DestinationStore.Checkpoint {
+        guard let before = checkpoints.before else { throw StateReader.damaged("the store before the load") }
+        // If the load without rejected objects has begun, the run has already returned to the copy.
+        if checkpoints.rejects == nil { try FileSums.check(checkpointPath, copiedFrom: checkpoints.original) }
+        return destination.checkpoint(at: checkpointPath, knowledge: before.knowledge, stamp: before.stamp)
+    }
+
     /// Copies the store, so that the load can return to it once.
     ///
     /// - Throws: `store.full`, `store.io`, `spill.io` (74); the cancellation.
     /// - Complexity: O(1) if the file system shares blocks, else O(bytes).
-    func checkpoint(
-        _ services: RunServices, _ checkpoints: CheckpointScheduler?
-    ) throws -> DestinationStore.Checkpoint {
-        if checkpoints?.resumed != nil {
-            guard let before = checkpoints?.before else { throw StateReader.damaged("the store before the load") }
-            // If the load without rejected objects has begun, the run has already returned to the copy.
-            if checkpoints?.rejects == nil {
-                try FileSums.check(checkpointPath, copiedFrom: checkpoints?.original)
-            }
-            return destination.checkpoint(at: checkpointPath, knowledge: before.knowledge, stamp: before.stamp)
-        }
+    func copy(_ services: RunServices, _ checkpoints: CheckpointScheduler?) throws -> DestinationStore.Checkpoint {
         // A killed run may have made a copy and then been resumed from an earlier state.
         try FileSystem.remove(checkpointPath)
         FileSums.remove(of: checkpointPath)

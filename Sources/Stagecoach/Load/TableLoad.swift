@@ -338,7 +338,7 @@ struct TableLoad {
         for patch in patches { try patch.apply(to: &batch) }
         try modelRun.validation.rejected?.filter(&batch, table: table.table)
         try modelRun.validation.check(batch, rules, modelRun.tally)
-        try modelRun.settleExternalValues(&batch, table: table.table)
+        try modelRun.finalizeExternalValues(&batch, table: table.table)
         try writer.append(batch)
         modelRun.tally.rowsWritten[table.table] += batch.count
         batch.removeAll()

@@ -50,7 +50,7 @@ final class ModelRun {
     }
 
     /// Brings external values into their final form and counts them, before rows are written.
-    func settleExternalValues(_ batch: inout RowBatch, table: Int) throws {
-        try external.settle(&batch, table: table, counts: &tally.counts)
+    func finalizeExternalValues(_ batch: inout RowBatch, table: Int) throws {
+        try external.finalize(&batch, table: table, counts: &tally.counts)
     }
 }

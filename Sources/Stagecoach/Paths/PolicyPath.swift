@@ -586,7 +586,7 @@ struct PolicyPath {
             modelRun.tally.counts.mappings[mapping.index].sourceObjects
             - modelRun.tally.counts.mappings[mapping.index].filtered
         migrated = min(migrated, fetched)
-        modelRun.tally.counts.mappings[mapping.index].settle(associated: migrated)
+        modelRun.tally.counts.mappings[mapping.index].correct(associated: migrated)
         modelRun.tally.counts.mappings[mapping.index].migrated = migrated
     }
 

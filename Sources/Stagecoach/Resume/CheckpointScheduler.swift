@@ -159,7 +159,7 @@ final class CheckpointScheduler {
     func fill(_ destination: DestinationStore) {
         self.destination = destination
         destination.passed = { [weak self] writer throws(MigrationError) in try self?.passed(writer) }
-        destination.willAlter = { [weak self] () throws(MigrationError) in try self?.settle() }
+        destination.willAlter = { [weak self] () throws(MigrationError) in try self?.saveBeforeAlteration() }
         destination.willCommit = { [weak self] () throws(MigrationError) in try self?.complete() }
         if isActive { destination.keepJournal() }
     }
@@ -296,7 +296,7 @@ final class CheckpointScheduler {
     /// Takes a state without syncing, if one is due and it describes only pages that were filled.
     private func tickRecent(_ writer: any TableWriter, _ position: () -> LoadPosition) throws {
         guard isActive, let pages = writer as? PageTableWriter, let journal = self.writer else { return }
-        recents.settle(journal.settled)
+        recents.confirm(journal.syncedOrdinal)
         guard recents.isDue(pages), isPlain, cancellation.error == nil,
             let fill = try pages.checkpoint(sorts: .standing), var state = try state(position(), fill: fill)
         else { return }
@@ -337,7 +337,7 @@ final class CheckpointScheduler {
                 state.ordinal = nextOrdinal
                 recents.note(state.ordinal, of: writer)
                 try journal().appendNow(JournalRecord.record(state), synchronizes: true, everything: everything)
-                recents.settle(state.ordinal)
+                recents.confirm(state.ordinal)
             }
         }
     }
@@ -368,7 +368,7 @@ final class CheckpointScheduler {
 
     /// Takes a state before SQLite alters pages that were filled since the last state. Without it, a resumed run would cut
     /// those pages off.
-    private func settle() throws(MigrationError) {
+    private func saveBeforeAlteration() throws(MigrationError) {
         guard isResumable, isActive, !isBetweenSteps else { return }
         // A resumed run starts at the beginning of the step, and counts the step again.
         try Self.encoding {
@@ -402,13 +402,13 @@ final class CheckpointScheduler {
             try destination.write(stamp: state.stamp)
             // Written before the transaction ends. The stamp in the file tells whether it did.
             try journal().appendNow(JournalRecord.record(state), synchronizes: false, everything: everything)
-            try destination.commitAndGoOn()
+            try destination.commitAndBegin()
             // If these checksums are not on the disk, a run after a failure of the machine starts anew.
             _ = FileSums.synchronize(of: storePath)
         } else {
             // From here on the rollback journal is kept, so that the next transaction can be rolled back.
             destination.keepJournal()
-            try destination.commitAndGoOn()
+            try destination.commitAndBegin()
             try journal().appendNow(JournalRecord.record(state), synchronizes: true, everything: everything)
             activate()
         }

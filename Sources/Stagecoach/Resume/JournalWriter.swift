@@ -20,7 +20,7 @@ final class JournalWriter: @unchecked Sendable {
     /// The directory of the spill files that states name.
     private let spills: WorkDirectory
     private let busy = Atomic<Bool>(false)
-    private let lastSettled = Atomic<Int>(0)
+    private let lastSynced = Atomic<Int>(0)
     private let failure = Mutex<MigrationError?>(nil)
 
     /// - Parameters:
@@ -50,7 +50,7 @@ final class JournalWriter: @unchecked Sendable {
 
     /// The ``JournalRecord/State/ordinal`` of the last state that ``append(_:ordinal:everything:trims:)`` has brought to the
     /// disk.
-    var settled: Int { lastSettled.load(ordering: .acquiring) }
+    var syncedOrdinal: Int { lastSynced.load(ordering: .acquiring) }
 
     /// Appends a state in the background, after syncing the store.
     ///
@@ -71,8 +71,8 @@ final class JournalWriter: @unchecked Sendable {
             do throws(MigrationError) {
                 try files.synchronize()
                 try write(state, synchronizes: true, everything: everything)
-                files.settle()
-                lastSettled.store(ordinal, ordering: .releasing)
+                files.removeUnneeded()
+                lastSynced.store(ordinal, ordering: .releasing)
             } catch {
                 failure.withLock { $0 = error }
             }
@@ -95,7 +95,7 @@ final class JournalWriter: @unchecked Sendable {
                 do throws(MigrationError) {
                     try files?.synchronize()
                     try write(record, synchronizes: synchronizes, everything: everything)
-                    files?.settle()
+                    files?.removeUnneeded()
                 } catch { result = error }
             }
         }

@@ -17,11 +17,6 @@ struct PassedOver {
     var statesRead: Int { reason == nil ? InterruptedRun.statesRead.first : InterruptedRun.statesRead.again }
 }
 
-/// An error that ends a run because the killed run's work is damaged. The run is repeated without that work.
-struct DamagedWork: Error {
-    let passed: PassedOver
-}
-
 extension Resumption {
     /// Returns the parts to ignore in the next attempt, if the run was resumed and the error may be caused by damage in the
     /// killed run's work. Returns nil otherwise.

@@ -95,7 +95,7 @@ final class RecentStates {
     func forget() { (table, base, pending) = (nil, nil, nil) }
 
     /// Records that the journal's states up to an ordinal are on the disk.
-    func settle(_ ordinal: Int) {
+    func confirm(_ ordinal: Int) {
         guard let known = pending, known.ordinal <= ordinal else { return }
         table?.forgetWritten(before: known.part)
         (base, pending) = (known, nil)

@@ -96,10 +96,10 @@ struct Resumption {
 
     /// Tells whether the work of a run that ends with this error is kept, so that it can be resumed.
     func keeps(_ error: MigrationError) -> Bool {
-        let canGoOn =
+        let canResume =
             error.category == .io || error.code == "interrupted"
             || error.category == .temporary && error.code != "store.moved" && checkpoints.isActive
-        guard canGoOn, mayKeep else { return false }
+        guard canResume, mayKeep else { return false }
         // Files that a later run cannot use are removed, which frees space on a full disk.
         if !checkpoints.isActive { area.removeFiles() }
         return checkpoints.keep()

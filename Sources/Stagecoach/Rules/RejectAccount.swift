@@ -81,7 +81,7 @@ struct RejectAccount {
             run.tally.counts.mappings[mapping.index].sourceObjects - run.tally.counts.mappings[mapping.index].filtered
         migrated = min(migrated, fetched)
         associated = min(associated, fetched)
-        run.tally.counts.mappings[mapping.index].settle(associated: associated)
+        run.tally.counts.mappings[mapping.index].correct(associated: associated)
         run.tally.counts.mappings[mapping.index].migrated = migrated
         run.tally.counts.mappings[mapping.index].rejected = associated - migrated
     }

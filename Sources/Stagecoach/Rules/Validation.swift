@@ -40,7 +40,7 @@ final class Validation {
     func note(_ broken: BrokenRule) throws {
         guard let ledger else { throw broken.error(try origins?.origin(broken), excuse: excuse) }
         if broken.isOfSource { brokeRuleOfSource = true }
-        guard rejected == nil else { throw Validation.unsettled(broken.error(nil)) }
+        guard rejected == nil else { throw Validation.remaining(broken.error(nil)) }
         // If a value of an object could not be computed, nothing else is reported about its attributes.
         if !broken.isRelationship, broken.rule != .value, ledger.hasValueErrors,
             try ledger.rule(table: broken.table, key: broken.key) == .value
@@ -76,7 +76,7 @@ final class Validation {
     func note(_ error: MigrationError, table: Int, key: Int64, entity: Int, entityName: String) throws(MigrationError) {
         guard let ledger, error.category == .data, error.code.rawValue.hasPrefix("value.") else { throw error }
         if let rejected {
-            guard try rejected.contains(key, table: table) else { throw Validation.unsettled(error) }
+            guard try rejected.contains(key, table: table) else { throw Validation.remaining(error) }
             return
         }
         let broken = BrokenRule(
@@ -126,7 +126,7 @@ final class Validation {
     }
 
     /// Returns the error for an object that breaks a rule after all rejects were left out: a defect of the engine.
-    private static func unsettled(_ error: MigrationError) -> MigrationError {
+    private static func remaining(_ error: MigrationError) -> MigrationError {
         MigrationError(
             "internal.rejects", .internal, "An object breaks a rule although all rejected objects are left out",
             context: error.context, cause: error)

@@ -143,16 +143,16 @@ final class ExternalFiles {
     ///
     /// - Throws: `external.name` (65) for a malformed reference, `external.notAFile` (65), the errors of copying; with the
     ///   object and the property.
-    func settle(_ batch: inout RowBatch, table: Int, counts: inout MigrationCounts) throws {
+    func finalize(_ batch: inout RowBatch, table: Int, counts: inout MigrationCounts) throws {
         for column in columns[table] {
             for row in 0..<batch.count {
                 let cell = batch[row, column.column]
                 guard cell.kind == .blob || cell.kind == .huge else { continue }
                 do {
                     if cell.kind == .huge {
-                        try settleHuge(cell, &batch, row, column, table: table, &counts)
+                        try finalizeHuge(cell, &batch, row, column, table: table, &counts)
                     } else if ExternalReference.isReference(batch.bytes(cell)) {
-                        try settleReference(cell, &batch, row, column, table: table, &counts)
+                        try finalizeReference(cell, &batch, row, column, table: table, &counts)
                     } else if becomesFile(cell, in: batch) {
                         let name = try newName(table: table, key: batch.key(row), column)
                         let writer = try ExternalFileWriter(path: try place(name), permissions: permissions)
@@ -175,7 +175,7 @@ final class ExternalFiles {
             && batch.bytes(cell).first == ExternalReference.inlineMarker
     }
 
-    private func settleReference(
+    private func finalizeReference(
         _ cell: Cell, _ batch: inout RowBatch, _ row: Int, _ column: Column, table: Int,
         _ counts: inout MigrationCounts
     ) throws {
@@ -208,7 +208,7 @@ final class ExternalFiles {
         refer(to: name, &batch, row, column, &counts)
     }
 
-    private func settleHuge(
+    private func finalizeHuge(
         _ cell: Cell, _ batch: inout RowBatch, _ row: Int, _ column: Column, table: Int,
         _ counts: inout MigrationCounts
     ) throws {

@@ -65,7 +65,7 @@ final class ExpectedLinks {
             } catch let error as MigrationError {
                 return error.message
             }
-            try settle(turn)
+            try takeClaims(turn)
             if pair.near.isOrdered { try arrange(owner: "a", member: "b", key: "oa", side: 0, turn: turn) }
             if let far = pair.far, far.isOrdered, !pair.isReflexive {
                 try arrange(owner: "b", member: "a", key: "ob", side: 1, turn: turn)
@@ -235,7 +235,8 @@ final class ExpectedLinks {
 
     // MARK: - Links
 
-    private func settle(_ turn: Int) throws {
+    /// Makes the links of a mapping model from the claims of both sides.
+    private func takeClaims(_ turn: Int) throws {
         let number = Int64(turn)
         switch pair.kind {
         case .manyToMany:
@@ -246,7 +247,7 @@ final class ExpectedLinks {
                 try ledger.execute(
                     "INSERT OR IGNORE INTO \(pair.table)(a, b, n) SELECT member, owner, \(turn) FROM c0")
             }
-        case .plainToOne: try settleToOnes(number)
+        case .plainToOne: try takeFirstMembers(number)
         case .hidden:
             // The last owner counts.
             let claims = try ledger.connection.prepare("SELECT owner, member FROM c0 ORDER BY m, s, pos, ms")
@@ -256,7 +257,7 @@ final class ExpectedLinks {
                     claims.integer(0), number)
             }
         case .oneToMany:
-            try settleToOnes(number)
+            try takeFirstMembers(number)
             let table = plan.destination.schema.tableIndex(of: pair.near.entity)
             let claims = try ledger.connection.prepare("SELECT owner, member FROM c1 ORDER BY m, s, pos, ms")
             while try claims.step() {
@@ -288,7 +289,7 @@ final class ExpectedLinks {
     }
 
     /// Sets each object's first member, in mapping order.
-    private func settleToOnes(_ number: Int64) throws {
+    private func takeFirstMembers(_ number: Int64) throws {
         let claims = try ledger.connection.prepare(
             "SELECT owner, member FROM c0 ORDER BY owner, cand, pos, ms")
         var last: Int64?

@@ -228,7 +228,7 @@ final class RowVerification {
     ) throws {
         let attribute = work.attributes[position]
         let cell = VerifiedCell(row, Int32(attribute.column + 1))
-        func settle(_ expected: VerifiedCell) {
+        func compareCell(_ expected: VerifiedCell) {
             let hash = cell.hash
             work.tallies[position].found.add(key: key, hash)
             guard !VerifiedCell.areEqual(expected, cell) else {
@@ -240,9 +240,9 @@ final class RowVerification {
         }
         /// Compares a value that may be in a file. If the expected value is nil, the attribute's default takes its
         /// place.
-        func settleAny(_ expected: VerifiedCell) throws {
-            if expected.isNull, let standard = attribute.standard { return try self.settle(standard, settle) }
-            guard attribute.isExternal else { return settle(expected) }
+        func compareAny(_ expected: VerifiedCell) throws {
+            if expected.isNull, let standard = attribute.standard { return try withCell(of: standard, compareCell) }
+            guard attribute.isExternal else { return compareCell(expected) }
             let outcome = try scene.external.compare(expected, cell)
             work.tallies[position].expected.add(key: key, outcome.expected)
             work.tallies[position].found.add(key: key, outcome.found)
@@ -251,15 +251,15 @@ final class RowVerification {
             difference(problem.isFile ? .external : .value, attribute.attribute.name, problem.expected, problem.found)
         }
         switch attribute.way {
-        case .copied: try settleAny(VerifiedCell(old, work.slots[position]))
+        case .copied: try compareAny(VerifiedCell(old, work.slots[position]))
         case .initial(let value):
-            guard let value else { return settle(.null) }
+            guard let value else { return compareCell(.null) }
             if attribute.isExternal {
                 emptyScratch()
                 value.store(in: &scratch, row: 0, slot: 0)
-                try settleAny(VerifiedCell(scratch[0, 0], scratch))
+                try compareAny(VerifiedCell(scratch[0, 0], scratch))
             } else {
-                try self.settle(value, settle)
+                try withCell(of: value, compareCell)
             }
         case .computed(let expression, let property):
             do {
@@ -270,8 +270,8 @@ final class RowVerification {
                 return scene.findings.skip(
                     "\(mapping.name).\(attribute.attribute.name)", VerificationObstacle.reason(of: error))
             }
-            if try isCarried(row, cell, attribute, by: expression) { return settle(cell) }
-            try settleAny(VerifiedCell(scratch[0, 0], scratch))
+            if try isCarried(row, cell, attribute, by: expression) { return compareCell(cell) }
+            try compareAny(VerifiedCell(scratch[0, 0], scratch))
         case .derived, .skipped: work.tallies[position].found.add(key: key, cell.hash)
         }
     }
@@ -299,7 +299,8 @@ final class RowVerification {
         return VerifiedCell.areEqual(expected, VerifiedCell(other[0, 0], other))
     }
 
-    private func settle(_ value: ColumnValue, _ body: (VerifiedCell) -> Void) throws {
+    /// Passes a value as a cell.
+    private func withCell(of value: ColumnValue, _ body: (VerifiedCell) -> Void) throws {
         emptyScratch()
         value.store(in: &scratch, row: 0, slot: 0)
         body(VerifiedCell(scratch[0, 0], scratch))

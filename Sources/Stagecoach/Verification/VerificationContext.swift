@@ -185,7 +185,7 @@ final class VerificationContext {
         try beginPlan(expected)
         if let obstacle { plan.obstacles = plan.obstacles.map { _ in obstacle } }
         let counts = try progress.part(shares.expected) { try expected.work(isCounting: false).counts }
-        try settleUncertain()
+        try checkUncertain()
         var lines = plan.mappings.map { mapping in
             let own = counts[mapping.index]
             let isKnown = mapping.isDeclarative && plan.destinationTable(mapping).flatMap { plan.obstacles[$0] } == nil
@@ -290,7 +290,7 @@ final class VerificationContext {
     }
 
     /// Checks the tables whose numbers a policy may have shifted: they are as expected if the highest key is.
-    private func settleUncertain() throws {
+    private func checkUncertain() throws {
         for table in plan.isUncertain.indices where plan.isUncertain[table] && plan.obstacles[table] == nil {
             let root = plan.destination.schema.tables[table].root
             let number = plan.destination.fileNumber(ofEntity: root)

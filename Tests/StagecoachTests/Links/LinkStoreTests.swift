@@ -123,7 +123,7 @@ private struct LinkModel {
                 try store.remove(object, end, side: sides[side])
                 model.remove(object.key, end.key, side: side)
             default:
-                if random.chance(1000) { try store.settle() }
+                if random.chance(1000) { try store.resolve() }
             }
             // Now and then nothing is read for long, so that changes pile up.
             if number / 3000 % 2 == 0, random.chance(3) { try check(number) }
@@ -134,7 +134,7 @@ private struct LinkModel {
             while let view = try links.next() { found.append([view.object.key, view.partner.key]) }
             #expect(found == model.pairs(side: index), "\(name), side \(index)")
         }
-        try store.settle()
+        try store.resolve()
         #expect(!store.hasRecent)
         for _ in 0..<100 { try check(-1) }
         store.removeAll()

@@ -53,7 +53,7 @@ package struct LinkStatistics: Sendable, Equatable {
 /// Each direction has a log of changes; the last change about the same two objects counts. If no side has an order
 /// (``isPlain``), a change reads nothing: the valid additions follow from the order of the changes alone. A link is valid if
 /// its last change is an addition, neither of its objects was reset since (``reset(_:side:)``), and neither got another partner
-/// since on a side on which it can have only one. ``settle()`` finds the valid links by merging the logs in key order. If a
+/// since on a side on which it can have only one. ``resolve()`` finds the valid links by merging the logs in key order. If a
 /// side is ordered, the place of a new link depends on the owner's other links, and the caller has to remove the links that a
 /// new link excludes.
 final class LinkStore {
@@ -78,8 +78,8 @@ final class LinkStore {
     let width: Int
     private let shapes: (first: Shape, second: Shape)
 
-    /// The valid links at the last call of ``settle()``, by their objects on each side; in plain stores only.
-    var settled: (first: RecordLog, second: RecordLog)
+    /// The valid links at the last call of ``resolve()``, by their objects on each side; in plain stores only.
+    var resolved: (first: RecordLog, second: RecordLog)
     /// The changes since then.
     let recent: (first: RecordLog, second: RecordLog)
     /// The resets since then: key, sequence.
@@ -103,7 +103,7 @@ final class LinkStore {
     private let record: UnsafeMutablePointer<UInt64>
     /// The two words by which records are looked up.
     private let prefix: UnsafeMutablePointer<UInt64>
-    /// The cost of reading unsettled changes since the last call of ``settle()``, in records.
+    /// The cost of reading unresolved changes since the last call of ``resolve()``, in records.
     @exclusivity(unchecked) private var debt = 0
 
     /// The properties of a side that are needed for every link.
@@ -142,7 +142,7 @@ final class LinkStore {
             RecordLog(directory: directory, name: name, width: width, indexWords: min(2, width), memory: memory)
         }
         recent = (makeLog(width), makeLog(width))
-        settled = (makeLog(width), makeLog(width))
+        resolved = (makeLog(width), makeLog(width))
         resets = (makeLog(2), makeLog(2))
         givenOrders = makeLog(5)
         touched = (KeyFilter(bytes: filterBytes), KeyFilter(bytes: filterBytes))
@@ -168,14 +168,14 @@ final class LinkStore {
 
     /// Removes all links.
     func removeAll() {
-        settled.first.removeAll()
-        settled.second.removeAll()
+        resolved.first.removeAll()
+        resolved.second.removeAll()
         givenOrders.removeAll()
         highest = [[:], [:]]
         forgetRecent()
     }
 
-    /// Drops the recent changes after they were settled.
+    /// Drops the recent changes after they were resolved.
     func forgetRecent() {
         for log in [recent.first, recent.second, resets.first, resets.second] { log.removeAll() }
         touched.first.removeAll()
@@ -191,7 +191,7 @@ final class LinkStore {
 
     /// Restores an encoded store. This store must be empty.
     ///
-    /// - Complexity: O(unsettled changes).
+    /// - Complexity: O(unresolved changes).
     func restore(from state: inout StateReader) throws(MigrationError) {
         for log in logs { try log.restore(from: &state) }
         sequence = try state.word()
@@ -208,10 +208,10 @@ final class LinkStore {
     }
 
     private var logs: [RecordLog] {
-        [recent.first, recent.second, settled.first, settled.second, resets.first, resets.second, givenOrders]
+        [recent.first, recent.second, resolved.first, resolved.second, resets.first, resets.second, givenOrders]
     }
 
-    /// Makes lookups in an ordered store fast. Call it before many lookups. A plain store settles by itself.
+    /// Makes lookups in an ordered store fast. Call it before many lookups. A plain store resolves its links by itself.
     func compact() throws(MigrationError) {
         guard !isPlain else { return }
         try recent.first.compact()
@@ -307,7 +307,7 @@ final class LinkStore {
     }
 
     func recent(_ side: Side) -> RecordLog { index(side) == 0 ? recent.first : recent.second }
-    func settled(_ side: Side) -> RecordLog { index(side) == 0 ? settled.first : settled.second }
+    func resolved(_ side: Side) -> RecordLog { index(side) == 0 ? resolved.first : resolved.second }
     func resets(_ index: Int) -> RecordLog { index == 0 ? resets.first : resets.second }
 
     // MARK: - Places
@@ -348,12 +348,12 @@ final class LinkStore {
         return isFound
     }
 
-    /// True if there are unsettled changes.
+    /// True if there are unresolved changes.
     var hasRecent: Bool { recent.first.count > 0 || resets.first.count > 0 || resets.second.count > 0 }
 
     /// Returns the links of an object, ascending by the partner's key.
     ///
-    /// - Complexity: O(unsettled changes of the object's links and of its partners' links); memory likewise. Reading settles
+    /// - Complexity: O(unresolved changes of the object's links and of its partners' links); memory likewise. Reading resolves
     ///   the store once it has read about twice as many records as there are.
     func partners(of key: Int64, side: Side) throws(MigrationError) -> [LinkView] {
         try views(of: key, to: nil, side)
@@ -371,7 +371,7 @@ final class LinkStore {
 
     /// - Parameter partner: the partner to look for; nil for all partners.
     private func views(of key: Int64, to partner: Int64?, _ side: Side) throws(MigrationError) -> [LinkView] {
-        if isPlain, hasRecent, debt > 1024 + 2 * (settled.first.count + recent.first.count) { try settle() }
+        if isPlain, hasRecent, debt > 1024 + 2 * (resolved.first.count + recent.first.count) { try resolve() }
         let before: [LinkView]
         if let partner {
             before = try earlier?.view(of: key, to: partner, side: side).map { [$0] } ?? []
@@ -394,22 +394,22 @@ final class LinkStore {
                 found.append(contentsOf: UnsafeBufferPointer(start: record, count: width))
             }
         }
-        if settled.first.count > 0 { try gather(settled(side)) }
+        if resolved.first.count > 0 { try gather(resolved(side)) }
         if isOwnTouched { try gather(recent(side)) }
         statistics.readRecords += found.count / width
         guard !found.isEmpty else { return [] }
         var views: [LinkView] = []
         var sequences: [UInt64] = []
-        let isUnsettled = isPlain && hasRecent
+        let isUnresolved = isPlain && hasRecent
         found.withUnsafeMutableBufferPointer { words in
             guard let base = words.baseAddress else { return }
             LinkStore.forEachLast(base, count: words.count / width, width: width) { record in
                 guard LinkRecord.isAdded(record) else { return }
                 views.append(LinkRecord.view(record, width: width))
-                if isUnsettled { sequences.append(LinkRecord.sequence(record)) }
+                if isUnresolved { sequences.append(LinkRecord.sequence(record)) }
             }
         }
-        guard isUnsettled, !views.isEmpty else { return views }
+        guard isUnresolved, !views.isEmpty else { return views }
         debt += found.count / width + 1
         var last: UInt64 = 0
         if isOwnTouched { last = try lastReset(of: key, side: side) }
@@ -492,7 +492,7 @@ final class LinkStore {
     /// - Complexity: O(changes).
     func live(side: Side) throws(MigrationError) -> LiveLinks {
         guard isPlain else { return LiveLinks(.changes(try recent(side).scan()), width: width) }
-        guard hasRecent else { return LiveLinks(.changes(try settled(side).scan()), width: width) }
+        guard hasRecent else { return LiveLinks(.changes(try resolved(side).scan()), width: width) }
         return LiveLinks(.holding(try holding(side)), width: width)
     }
 

@@ -102,7 +102,7 @@ final class ConcurrentCaller {
     func finish(failed: Bool) throws -> (outcome: Outcome, wasDone: Bool) {
         gate.finishOwn(failed: failed)
         let wasDone = gate.waitForLane()
-        if !failed { try settle() }
+        if !failed { try handOver() }
         sourceSide.objectsAhead += outcome.ahead
         return (outcome, wasDone)
     }
@@ -187,7 +187,7 @@ final class ConcurrentCaller {
         let made = results.total - current.firstRow
         turn.isWorkingAhead = false
         do {
-            try settle()
+            try handOver()
             try failures.rethrow()
         } catch {
             runtime.failures.record(error)
@@ -196,16 +196,16 @@ final class ConcurrentCaller {
     }
 
     /// Gives the rows that were made ahead their keys, and moves objects and associations to the shared structures.
-    private func settle() throws {
-        let first = try results.settle(into: runtime.objects)
-        func settled(_ place: ObjectPlace) -> ObjectPlace {
+    private func handOver() throws {
+        let first = try results.append(to: runtime.objects)
+        func finalPlace(of place: ObjectPlace) -> ObjectPlace {
             guard let base = first[place.table] else { return place }
             return ObjectPlace(
                 entity: place.entity, key: base + (place.key - ConcurrentResults.firstKey), table: place.table)
         }
         for pair in results.takePairs() {
             try runtime.addPair(
-                table: pair.sourceTable, key: pair.sourceKey, settled(pair.destination), creation.mapping,
+                table: pair.sourceTable, key: pair.sourceKey, finalPlace(of: pair.destination), creation.mapping,
                 call: pair.call)
         }
         if let side = sourceSide.lane {
@@ -214,7 +214,7 @@ final class ConcurrentCaller {
         }
         if let side = destinationSide.lane {
             side.live.forEachObject { object in
-                object.move(to: settled(object.place))
+                object.move(to: finalPlace(of: object.place))
                 destinationSide.take(object)
             }
             side.live = LiveObjects()

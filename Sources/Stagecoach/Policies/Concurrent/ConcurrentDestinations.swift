@@ -20,7 +20,7 @@ final class ConcurrentDestinations: ManagedObjectContext.Backing {
     }
 
     /// The destination's objects once all earlier calls are done. Objects that were made ahead have their final places then.
-    private var settled: DestinationObjects {
+    private var inTurn: DestinationObjects {
         lane.takeTurn()
         return objects
     }
@@ -37,17 +37,17 @@ final class ConcurrentDestinations: ManagedObjectContext.Backing {
 
     func value(of object: ManagedObject, key: String) throws -> Any? {
         guard let (property, table, row) = attribute(key, of: object.place) else {
-            return try settled.value(of: object, key: key)
+            return try inTurn.value(of: object, key: key)
         }
         guard let column = property.column else { return nil }
-        guard table.batch[row, column].kind != .huge else { return try settled.value(of: object, key: key) }
+        guard table.batch[row, column].kind != .huge else { return try inTurn.value(of: object, key: key) }
         return try ValueBridge.object(
             table.batch[row, column], in: table.batch, type: property.type, isExternal: false)
     }
 
     func setValue(_ value: Any?, of object: ManagedObject, key: String) throws {
         guard let (property, table, row) = attribute(key, of: object.place) else {
-            return try settled.setValue(value, of: object, key: key)
+            return try inTurn.setValue(value, of: object, key: key)
         }
         guard let column = property.column else { return }
         do throws(MigrationError) {
@@ -55,32 +55,32 @@ final class ConcurrentDestinations: ManagedObjectContext.Backing {
                 value, type: property.type, isExternal: false, in: &table.batch, row: row, slot: column)
         } catch {
             // The shared objects refuse the value again, in an error with the object's final key.
-            return try settled.setValue(value, of: object, key: key)
+            return try inTurn.setValue(value, of: object, key: key)
         }
         // Replaced bytes stay in the batch.
         if table.batch.arenaCount > 2 * table.batch.byteTarget { lane.takeTurn() }
     }
 
     func changeMembers(of object: ManagedObject, key: String, adding added: [Any], removing removed: [Any]) throws {
-        try settled.changeMembers(of: object, key: key, adding: added, removing: removed)
+        try inTurn.changeMembers(of: object, key: key, adding: added, removing: removed)
     }
 
     func memberCount(of object: ManagedObject, key: String) throws -> Int? {
-        try settled.memberCount(of: object, key: key)
+        try inTurn.memberCount(of: object, key: key)
     }
 
     func isMember(_ member: ManagedObject, of object: ManagedObject, key: String) throws -> Bool? {
-        try settled.isMember(member, of: object, key: key)
+        try inTurn.isMember(member, of: object, key: key)
     }
 
     func memberVersion(of object: ManagedObject, key: String) -> UInt64? {
-        settled.memberVersion(of: object, key: key)
+        inTurn.memberVersion(of: object, key: key)
     }
 
     func insert(_ entity: EntityDescription) throws -> ObjectPlace {
         let table = objects.schema.tableIndex(of: entity)
         guard !entity.isAbstract, let rows = results.room(inTable: table) else {
-            return try settled.insert(entity)
+            return try inTurn.insert(entity)
         }
         let row = results.append(entity, to: rows)
         for (column, value) in defaultValues(of: entity) { value.store(in: &rows.batch, row: row, slot: column) }
@@ -94,37 +94,37 @@ final class ConcurrentDestinations: ManagedObjectContext.Backing {
         return found
     }
 
-    func delete(_ object: ManagedObject) throws { try settled.delete(object) }
+    func delete(_ object: ManagedObject) throws { try inTurn.delete(object) }
 
     // Objects that were made ahead are never deleted ahead and never existed before. A place that was obtained by its key
     // stands for the object that has the key once the turn has come.
 
     func exists(_ place: ObjectPlace) throws -> Bool {
-        results.row(of: place) != nil ? true : try settled.exists(place)
+        results.row(of: place) != nil ? true : try inTurn.exists(place)
     }
 
     func isStored(_ place: ObjectPlace) -> Bool {
-        results.row(of: place) != nil ? false : settled.isStored(place)
+        results.row(of: place) != nil ? false : inTurn.isStored(place)
     }
 
     func isChanged(_ place: ObjectPlace) throws -> Bool {
-        results.row(of: place) != nil ? false : try settled.isChanged(place)
+        results.row(of: place) != nil ? false : try inTurn.isChanged(place)
     }
 
     func entity(named name: String) throws -> EntityDescription { try objects.entity(named: name) }
 
     func existingPlace(entity: EntityDescription, key: Int64) throws -> ObjectPlace? {
-        try settled.existingPlace(entity: entity, key: key)
+        try inTurn.existingPlace(entity: entity, key: key)
     }
 
     var placeholder: ObjectPlace { objects.placeholder }
-    var fetchEngine: FetchEngine { settled.fetchEngine }
-    func insertedCount() throws -> Int { try settled.insertedCount() }
-    var hasStoredChanges: Bool { settled.hasStoredChanges }
+    var fetchEngine: FetchEngine { inTurn.fetchEngine }
+    func insertedCount() throws -> Int { try inTurn.insertedCount() }
+    var hasStoredChanges: Bool { inTurn.hasStoredChanges }
 
     func insertedPlaces(table: Int, from key: Int64) throws -> [ObjectPlace] {
-        try settled.insertedPlaces(table: table, from: key)
+        try inTurn.insertedPlaces(table: table, from: key)
     }
 
-    var insertionLimits: [Int64] { settled.insertionLimits }
+    var insertionLimits: [Int64] { inTurn.insertionLimits }
 }

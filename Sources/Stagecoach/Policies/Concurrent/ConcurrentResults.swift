@@ -105,7 +105,7 @@ final class ConcurrentResults {
     /// Gives the rows their keys, in the order in which they were made, and appends them to the destination's rows.
     ///
     /// - Returns: the key of the first row, by table.
-    func settle(into objects: DestinationObjects) throws(MigrationError) -> [Int: Int64] {
+    func append(to objects: DestinationObjects) throws(MigrationError) -> [Int: Int64] {
         var first: [Int: Int64] = [:]
         for table in tables where !table.batch.isEmpty {
             first[table.index] = try objects.rows[table.index].append(table.batch)

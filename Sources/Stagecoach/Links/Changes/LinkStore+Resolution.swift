@@ -10,7 +10,7 @@ extension LinkStore {
     /// Memory: a block for each run of the logs, and the memory of the sort.
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     /// - Complexity: O(changes and links), O(n log n) in links that became invalid.
-    func settle() throws(MigrationError) {
+    func resolve() throws(MigrationError) {
         guard isPlain, hasRecent else { return }
         let found = (first: makeLog(width), second: makeLog(width))
         let lost = makeSorter(2)
@@ -24,7 +24,7 @@ extension LinkStore {
             while let record = try second.next() { try found.second.append(record) }
             assert(found.first.count == found.second.count, "both directions hold the same links")
         }
-        settled = found
+        resolved = found
         forgetRecent()
     }
 
@@ -52,7 +52,8 @@ extension LinkStore {
 
     private func walk(_ side: Side) throws(MigrationError) -> LinkWalk {
         LinkWalk(
-            settled: try settled(side).scan(), recent: try recent(side).scan(), resets: try resets(index(side)).scan(),
+            resolved: try resolved(side).scan(), recent: try recent(side).scan(),
+            resets: try resets(index(side)).scan(),
             width: width, isExclusive: isExclusive(side))
     }
 }
@@ -96,7 +97,7 @@ final class HoldingLinks {
 ///
 /// Memory: the memory of its cursors.
 private final class LinkWalk {
-    private let settled: RecordCursor
+    private let resolved: RecordCursor
     private let recent: RecordCursor
     private let resets: RecordCursor
     private let width: Int
@@ -105,7 +106,7 @@ private final class LinkWalk {
     /// to return, and the next reset.
     private let words: UnsafeMutablePointer<UInt64>
     // Only one thread uses this object. Dynamic checks of exclusive access would cost as much as the walk itself.
-    @exclusivity(unchecked) private var hasSettled = false
+    @exclusivity(unchecked) private var hasResolved = false
     @exclusivity(unchecked) private var hasRecent = false
     @exclusivity(unchecked) private var hasReset = false
     @exclusivity(unchecked) private var isStarted = false
@@ -120,8 +121,8 @@ private final class LinkWalk {
     /// The last reset of the object that was queried last.
     @exclusivity(unchecked) private var lastReset: (key: UInt64, sequence: UInt64)?
 
-    init(settled: RecordCursor, recent: RecordCursor, resets: RecordCursor, width: Int, isExclusive: Bool) {
-        self.settled = settled
+    init(resolved: RecordCursor, recent: RecordCursor, resets: RecordCursor, width: Int, isExclusive: Bool) {
+        self.resolved = resolved
         self.recent = recent
         self.resets = resets
         self.width = width
@@ -144,7 +145,7 @@ private final class LinkWalk {
         let (old, new) = (words, words + width)
         if !isStarted {
             isStarted = true
-            hasSettled = try settled.next(into: old)
+            hasResolved = try resolved.next(into: old)
             hasRecent = try recent.next(into: new)
             hasReset = try resets.next(into: reset)
         }
@@ -155,15 +156,15 @@ private final class LinkWalk {
             }
             ready = 0
             shown = 0
-            guard hasSettled || hasRecent else {
+            guard hasResolved || hasRecent else {
                 guard hasPair else { return nil }
                 hasPair = false
                 try endPair()
                 try endObject()
                 continue
             }
-            // A settled link is older than all its recent changes.
-            let isOld = hasSettled && (!hasRecent || (old[0], old[1]) <= (new[0], new[1]))
+            // A resolved link is older than all its recent changes.
+            let isOld = hasResolved && (!hasRecent || (old[0], old[1]) <= (new[0], new[1]))
             let head = isOld ? old : new
             if hasPair {
                 let isSameObject = pair[0] == head[0]
@@ -173,7 +174,7 @@ private final class LinkWalk {
             pair.update(from: head, count: width)
             hasPair = true
             if LinkRecord.isAdded(head) { lastAddition = max(lastAddition, LinkRecord.sequence(head)) }
-            if isOld { hasSettled = try settled.next(into: old) } else { hasRecent = try recent.next(into: new) }
+            if isOld { hasResolved = try resolved.next(into: old) } else { hasRecent = try recent.next(into: new) }
         }
     }
 
