@@ -13,7 +13,7 @@ enum VerifyCommand {
         options.memoryLimit = try arguments.bytes("memory-limit")
         let catalogue = try Catalogue()
         let base = ProcessMemory.currentResident() ?? 0
-        let migration = try Migration(
+        let migration = Migration(
             from: try arguments.required("store"), model: catalogue.source, mapping: catalogue.mapping,
             to: try arguments.required("output"), model: catalogue.destination, options: options)
         let report = try StoreVerification(migration).run()

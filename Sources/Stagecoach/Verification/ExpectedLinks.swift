@@ -209,7 +209,7 @@ final class ExpectedLinks {
 
     /// Adds a claim to the sorts that the pair's kind needs.
     private func add(_ claim: LinkClaim, _ side: Int) throws(MigrationError) {
-        try places[side]?.append(ClaimedPlace(claim))
+        try places[side]?.append(ClaimedPlace(owner: claim.owner, member: claim.member, order: claim.order))
         switch pair.kind {
         case .plainToOne: try values?.append(ValueClaim(first: claim))
         case .hidden: try values?.append(ValueClaim(last: claim))
@@ -225,7 +225,12 @@ final class ExpectedLinks {
         case .oneToOne:
             let isNearFirst = pair.near.name.unicodeScalars.lexicographicallyPrecedes(
                 (pair.far?.name ?? "").unicodeScalars)
-            try sequence?.append(SequencedClaim(claim, isNear: side == 0, turn: isNearFirst == (side == 0) ? 0 : 1))
+            try sequence?.append(
+                SequencedClaim(
+                    mapping: claim.mapping, ownerSource: claim.ownerSource,
+                    sides: isNearFirst == (side == 0) ? side : 2 + side,
+                    candidate: claim.candidate, position: claim.position, memberSource: claim.memberSource,
+                    owner: claim.owner, member: claim.member))
         }
     }
 
@@ -336,7 +341,7 @@ final class ExpectedLinks {
         let byNear = storage.sort(TimedLink.self)
         var time = 0
         while let link = try before() {
-            try byNear.append(TimedLink(end: link.key, time: time, other: link.value, isLast: false))
+            try byNear.append(TimedLink(end: link.key, time: time, other: link.value))
             time += 1
         }
         var last: (isNear: Bool, owner: Int64)?
@@ -344,19 +349,19 @@ final class ExpectedLinks {
             if let last, last == (claim.isNear, claim.owner) { continue }
             last = (claim.isNear, claim.owner)
             let (near, far) = claim.isNear ? (claim.owner, claim.member) : (claim.member, claim.owner)
-            try byNear.append(TimedLink(end: near, time: time, other: far, isLast: false))
+            try byNear.append(TimedLink(end: near, time: time, other: far))
             time += 1
         }
         let byFar = storage.sort(TimedLink.self)
         let nearSorted = try byNear.finish()
         while let link = try nearSorted.next() {
             let isLast = nearSorted.current?.end != link.end
-            try byFar.append(TimedLink(end: link.other, time: link.time, other: link.end, isLast: isLast))
+            try byFar.append(TimedLink(end: link.other, time: link.time, other: link.end, last: isLast ? 1 : 0))
         }
         let (made, exchanged) = (storage.sort(KeyPair.self), storage.sort(KeyPair.self))
         let farSorted = try byFar.finish()
         while let link = try farSorted.next() {
-            guard link.isLast, farSorted.current?.end != link.end else { continue }
+            guard link.last == 1, farSorted.current?.end != link.end else { continue }
             try made.append(KeyPair(first: link.other, second: link.end))
             try exchanged.append(KeyPair(first: link.end, second: link.other))
         }
@@ -385,13 +390,11 @@ final class ExpectedLinks {
         var sequence = 0
         let arranged = storage.sort(ExpectedLink.self)
         func add(_ owner: Int64, _ member: Int64, _ place: Int64?, _ other: Int64?, _ turn: Int) throws {
-            var link = ExpectedLink(
-                key: ownerIsKey ? owner : member, value: ownerIsKey ? member : owner, turn: turn)
-            link.nearOrder = side == 0 ? place : other
-            link.farOrder = side == 0 ? other : place
-            link.sequence = sequence
+            try arranged.append(
+                ExpectedLink(
+                    key: ownerIsKey ? owner : member, value: ownerIsKey ? member : owner, sequence: sequence,
+                    nearOrder: side == 0 ? place : other, farOrder: side == 0 ? other : place, turn: turn))
             sequence += 1
-            try arranged.append(link)
         }
         let placed = storage.sort(PlacedMember.self)
         let table = plan.destination.schema.tableIndex(of: relationship.entity)

@@ -7,32 +7,10 @@ import Diagnostics
 struct RelativeOrder {
     /// A member of an owner, with its expected and found ordering keys.
     struct Member: SortableRecord {
-        let owner: Int64
-        let expected: Int64?
-        let found: Int64?
-        let member: Int64
-
-        static let width = 6
-
-        init(owner: Int64, member: Int64, expected: Int64?, found: Int64?) {
-            (self.owner, self.member, self.expected, self.found) = (owner, member, expected, found)
-        }
-
-        init(words: UnsafePointer<UInt64>) {
-            var fields = RecordReading(words)
-            owner = fields.key()
-            expected = fields.optional()
-            found = fields.optional()
-            member = fields.key()
-        }
-
-        func write(to words: UnsafeMutablePointer<UInt64>) {
-            var fields = RecordFields(words)
-            fields.write(owner)
-            fields.write(expected)
-            fields.write(found)
-            fields.write(member)
-        }
+        @Sorted var owner: Int64
+        @SortedOptional var expected: Int64?
+        @SortedOptional var found: Int64?
+        @Sorted var member: Int64
     }
 
     private let members: RecordSort<Member>
@@ -42,7 +20,7 @@ struct RelativeOrder {
 
     /// Notes a member's ordering keys.
     func note(owner: Int64, member: Int64, expected: Int64?, found: Int64?) throws(MigrationError) {
-        try members.append(Member(owner: owner, member: member, expected: expected, found: found))
+        try members.append(Member(owner: owner, expected: expected, found: found, member: member))
     }
 
     /// Calls a closure with the members out of order.

@@ -1,37 +1,58 @@
 import Diagnostics
 import SpillStorage
 
-/// A record of a sort: some words, in whose order the records come.
-protocol SortableRecord {
-    /// The number of words.
-    static var width: Int { get }
+/// A record of a sort: a struct of words, in whose order the records come.
+///
+/// Its fields are of type UInt64 or Int, if that is never negative, or have one of the wrappers ``Sorted`` and
+/// ``SortedOptional``.
+protocol SortableRecord: BitwiseCopyable {}
 
-    init(words: UnsafePointer<UInt64>)
+/// A number as a word of a record.
+@propertyWrapper struct Sorted: BitwiseCopyable {
+    private var word: UInt64
 
-    /// Writes the record's words.
-    func write(to words: UnsafeMutablePointer<UInt64>)
+    init(wrappedValue: Int64) { word = SortKey.encode(wrappedValue) }
+
+    var wrappedValue: Int64 {
+        get { SortKey.decode(word) }
+        set { word = SortKey.encode(newValue) }
+    }
+}
+
+/// A number or nil as two words of a record; nil comes first.
+@propertyWrapper struct SortedOptional: BitwiseCopyable {
+    private let isThere: UInt64
+    private let word: UInt64
+
+    init(wrappedValue: Int64?) {
+        isThere = wrappedValue == nil ? 0 : 1
+        word = wrappedValue.map(SortKey.encode) ?? 0
+    }
+
+    var wrappedValue: Int64? { isThere == 0 ? nil : SortKey.decode(word) }
 }
 
 /// A sort of records, in files where they outgrow its memory.
 final class RecordSort<Record: SortableRecord> {
     private let sorter: RecordSorter
-    private let words: UnsafeMutablePointer<UInt64>
 
-    init(_ sorter: RecordSorter) {
-        self.sorter = sorter
-        words = .allocate(capacity: Record.width)
+    init(directory: WorkDirectory, memory: Int, duplicates: RecordSorter.Duplicates) {
+        sorter = RecordSorter(
+            directory: directory, name: "sort", width: MemoryLayout<Record>.size / 8, memory: memory,
+            duplicates: duplicates)
     }
-
-    deinit { words.deallocate() }
 
     /// Adds a record.
     func append(_ record: Record) throws(MigrationError) {
-        record.write(to: words)
-        try sorter.append(words)
+        try withUnsafePointer(to: record) { pointer throws(MigrationError) in
+            try sorter.append(UnsafeRawPointer(pointer).assumingMemoryBound(to: UInt64.self))
+        }
     }
 
     /// Sorts the records, and shows the first one.
-    func finish() throws(MigrationError) -> RecordStream<Record> { try RecordStream(try sorter.finish()) }
+    func finish() throws(MigrationError) -> RecordStream<Record> {
+        try RecordStream(try sorter.finish())
+    }
 }
 
 /// The records of a sort, in order.
@@ -43,7 +64,7 @@ final class RecordStream<Record: SortableRecord> {
 
     init(_ records: SortedRecords) throws(MigrationError) {
         self.records = records
-        words = .allocate(capacity: Record.width)
+        words = .allocate(capacity: MemoryLayout<Record>.size / 8)
         try advance()
     }
 
@@ -51,7 +72,7 @@ final class RecordStream<Record: SortableRecord> {
 
     /// Moves to the next record.
     func advance() throws(MigrationError) {
-        current = try records.next(into: words) ? Record(words: words) : nil
+        current = try records.next(into: words) ? UnsafeRawPointer(words).load(as: Record.self) : nil
     }
 
     /// Returns the record in view and moves to the next.
@@ -59,58 +80,5 @@ final class RecordStream<Record: SortableRecord> {
         guard let record = current else { return nil }
         try advance()
         return record
-    }
-}
-
-/// Writes fields into the words of a record, one after the other.
-struct RecordFields {
-    private var words: UnsafeMutablePointer<UInt64>
-
-    init(_ words: UnsafeMutablePointer<UInt64>) { self.words = words }
-
-    @inline(__always)
-    mutating func write(_ word: UInt64) {
-        words[0] = word
-        words += 1
-    }
-
-    @inline(__always)
-    mutating func write(_ number: Int64) { write(SortKey.encode(number)) }
-
-    @inline(__always)
-    mutating func write(_ number: Int) { write(UInt64(bitPattern: Int64(number))) }
-
-    /// Writes two words; nil comes before every number.
-    @inline(__always)
-    mutating func write(_ number: Int64?) {
-        write(UInt64(number == nil ? 0 : 1))
-        let value: Int64 = number ?? 0
-        write(value)
-    }
-}
-
-/// Reads the fields of a record, one after the other.
-struct RecordReading {
-    private var words: UnsafePointer<UInt64>
-
-    init(_ words: UnsafePointer<UInt64>) { self.words = words }
-
-    @inline(__always)
-    mutating func word() -> UInt64 {
-        defer { words += 1 }
-        return words[0]
-    }
-
-    @inline(__always)
-    mutating func key() -> Int64 { SortKey.decode(word()) }
-
-    @inline(__always)
-    mutating func number() -> Int { Int(truncatingIfNeeded: word()) }
-
-    @inline(__always)
-    mutating func optional() -> Int64? {
-        let isThere = word() == 1
-        let number = key()
-        return isThere ? number : nil
     }
 }

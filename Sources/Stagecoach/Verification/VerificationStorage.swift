@@ -68,9 +68,7 @@ final class VerificationStorage {
     func sort<Record: SortableRecord>(
         _ type: Record.Type, duplicates: RecordSorter.Duplicates = .kept
     ) -> RecordSort<Record> {
-        RecordSort(
-            RecordSorter(
-                directory: directory, name: "\(type)", width: Record.width, memory: sortMemory, duplicates: duplicates))
+        RecordSort(directory: directory, memory: sortMemory, duplicates: duplicates)
     }
 
     func close() {
