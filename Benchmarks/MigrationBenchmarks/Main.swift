@@ -31,6 +31,7 @@ struct Main {
             case "spill": try SpillCommand.run(Array(arguments))
             // Not for people: what the children of `run`, and tests of the memory limit, execute.
             case "migrate": try MigrateCommand.run(Array(arguments))
+            case "verify": try VerifyCommand.run(Array(arguments))
             default:
                 throw Arguments.usage(
                     "Name a subcommand: store, run, plot, small, fleet, pages, expressions, composites, associations or spill"

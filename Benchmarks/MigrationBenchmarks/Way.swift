@@ -17,6 +17,8 @@ struct Way {
         case stagecoach([String])
         /// The row path, killed at half of its work and run again.
         case resumed
+        /// The verification of what the row path made; only itself is measured.
+        case verified
     }
 
     /// True if the destination is of the first version, a copy of the source.
@@ -41,6 +43,7 @@ struct Way {
         Way(
             name: "(i) copy only, one version to the same",
             kind: .stagecoach(["--from", Catalogue.sourcePath, "--to", Catalogue.sourcePath])),
+        Way(name: "(j) verify, of the row path's destination", kind: .verified),
     ]
 
     /// Does the work once.
@@ -68,6 +71,10 @@ struct Way {
             let kilobytes = Int(child.output.filter(\.isNumber)) ?? 0
             return WayRun(child, peakMemory: kilobytes << 10, spilledBytes: nil)
         case .stagecoach(let arguments): return try migrate(store, output, limit, arguments, watchesMemory)
+        case .verified:
+            _ = try migrate(store, output, limit, [], false)
+            let arguments = ["verify"] + Self.arguments(store, output, limit).dropFirst()
+            return try outcome(of: try check(try ChildProcess(try ownPath(), arguments, watchesMemory: watchesMemory)))
         case .resumed:
             let killed = try ChildProcess(
                 try ownPath(), Self.arguments(store, output, limit), watchesMemory: watchesMemory,

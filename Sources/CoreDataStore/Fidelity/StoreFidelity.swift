@@ -104,11 +104,13 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
 
     /// Compares a store with its model.
     ///
-    /// - Parameter witness: the store's source; nil if it is not at hand.
-    /// - Throws: the errors of reading. Differences are no errors.
-    /// - Complexity: O(rows), one scan of each entity table.
+    /// - Parameters:
+    ///   - witness: what its source says; nil where none is at hand.
+    ///   - countsRows: false to leave out rows that are no entity's, or have no key above 0.
+    /// - Throws: what reading throws; differences are no errors.
+    /// - Complexity: O(rows) if they are counted, one scan of each entity table.
     package init(
-        of store: SourceStore, model: ManagedObjectModel, witness: Witness? = nil
+        of store: SourceStore, model: ManagedObjectModel, witness: Witness? = nil, countsRows: Bool = true
     ) throws(MigrationError) {
         let schema = witness?.schema ?? StoreSchema(model: model)
         notes = schema.notes
@@ -151,7 +153,7 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
         if objects.isTruncated { notes.append("The file has more than \(StoredObjects.most) tables and indexes") }
         try compareFile(store)
         compareMetadata(store.metadata, model)
-        try compareNumbers(store, schema)
+        try compareNumbers(store, schema, countsRows: countsRows)
         try compareCache(store, hasCache: version == 0 || version > 519)
     }
 
@@ -238,7 +240,9 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
 
     // MARK: - Keys
 
-    private mutating func compareNumbers(_ store: SourceStore, _ schema: StoreSchema) throws(MigrationError) {
+    private mutating func compareNumbers(
+        _ store: SourceStore, _ schema: StoreSchema, countsRows: Bool
+    ) throws(MigrationError) {
         // The entities of persistent history are numbered from 16001 (SampleModel2_V1).
         let rows = Dictionary(
             store.primaryKeys.filter { $0.number < 16000 }.map { ($0.number, $0) },
@@ -256,17 +260,27 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
                 compare(.primaryKey, "Z_MAX of \(row.name)", "0", "\(row.maximum)")
             }
         }
-        for table in schema.tables { try compareRows(table, store, schema, rows) }
+        for table in schema.tables where try store.connection.hasTable(table.name) {
+            let highest =
+                if countsRows {
+                    try compareRows(table, store, schema)
+                } else {
+                    try store.connection.integer("SELECT max(Z_PK) FROM \(SQLName.quoted(table.name))") ?? 0
+                }
+            if let row = rows[schema.entityNumbers[table.root]], row.maximum < highest {
+                compare(.primaryKey, "Z_MAX of \(row.name)", "\(highest) or more", "\(row.maximum)")
+            }
+        }
     }
 
     private static func line(_ name: String, parent: Int) -> String {
         parent == 0 ? name : "\(name) below Z_ENT \(parent)"
     }
 
+    /// Compares the entities and keys of a table's rows. Returns the highest key, 0 without rows.
     private mutating func compareRows(
-        _ table: EntityTable, _ store: SourceStore, _ schema: StoreSchema, _ keys: [Int: PrimaryKeyRow]
-    ) throws(MigrationError) {
-        guard try store.connection.hasTable(table.name) else { return }
+        _ table: EntityTable, _ store: SourceStore, _ schema: StoreSchema
+    ) throws(MigrationError) -> Int64 {
         let concrete = table.entities.filter { !schema.model.entity(at: $0).isAbstract }.map {
             schema.entityNumbers[$0]
         }
@@ -275,20 +289,17 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
             try store.connection.prepare(
                 "SELECT count(*), total(\(known)), max(Z_PK), min(Z_PK) FROM \(SQLName.quoted(table.name))")
         }
-        guard try statement.step() else { return }
+        guard try statement.step() else { return 0 }
         let strays = statement.integer(0) - Int64(statement.double(1))
         if strays > 0 {
             compare(
                 .rows, table.name, "rows with Z_ENT \(concrete.map(String.init).joined(separator: ", "))",
                 "\(strays) rows with another Z_ENT")
         }
-        let highest = statement.isNull(2) ? 0 : statement.integer(2)
-        if let row = keys[schema.entityNumbers[table.root]], row.maximum < highest {
-            compare(.primaryKey, "Z_MAX of \(row.name)", "\(highest) or more", "\(row.maximum)")
-        }
         if !statement.isNull(3), statement.integer(3) < 1 {
             compare(.rows, table.name, "Z_PK of 1 or more", "Z_PK \(statement.integer(3))")
         }
+        return statement.isNull(2) ? 0 : statement.integer(2)
     }
 
     // MARK: - Model cache

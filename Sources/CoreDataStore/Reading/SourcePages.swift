@@ -155,20 +155,24 @@ final class SourcePages {
             ? .table(Table(root: root, columns: columns)) : .reason("it has no column that is its rows' own number")
     }
 
-    /// Returns the root page of an index over exactly the given columns of integers, ascending and in this order.
-    ///
-    /// - Returns: nil if there is none.
-    func index(ofTable table: String, columns: [String], _ connection: Connection) throws(MigrationError) -> UInt32? {
-        guard let file else { return nil }
-        let wanted = columns.map { $0.lowercased() }
-        let literal = SQLName.literal(table)
+    /// Tells whether columns of a table are declared as integers.
+    func areIntegers(_ columns: [String], _ table: String, _ connection: Connection) throws(MigrationError) -> Bool {
         var integers: Set<String> = []
-        let types = try connection.prepare("SELECT name, type FROM pragma_table_info(\(literal))")
+        let types = try connection.prepare("SELECT name, type FROM pragma_table_info(\(SQLName.literal(table)))")
         while try types.step() {
             guard let name = types.text(0)?.lowercased() else { continue }
             if ColumnAffinity(declaredType: types.text(1) ?? "") == .integer { integers.insert(name) }
         }
-        guard integers.isSuperset(of: wanted) else { return nil }
+        return integers.isSuperset(of: columns.map { $0.lowercased() })
+    }
+
+    /// Returns the root page of an index over exactly the given columns of integers, ascending and in this order.
+    ///
+    /// - Returns: nil if there is none.
+    func index(ofTable table: String, columns: [String], _ connection: Connection) throws(MigrationError) -> UInt32? {
+        guard let file, try areIntegers(columns, table, connection) else { return nil }
+        let wanted = columns.map { $0.lowercased() }
+        let literal = SQLName.literal(table)
         var names: [String] = []
         let list = try connection.prepare("SELECT name FROM pragma_index_list(\(literal)) WHERE partial = 0")
         while try list.step() { names.append(list.text(0) ?? "") }

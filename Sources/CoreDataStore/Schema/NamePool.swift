@@ -38,7 +38,7 @@ package enum SQLName {
     }
 
     /// Returns the text as an SQL string literal.
-    static func literal(_ text: String) -> String {
+    package static func literal(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "'")) else { return "'\(text)'" }
         return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
     }

@@ -1,7 +1,8 @@
 import Diagnostics
 import Rows
 
-/// Reads the entries of an index over two integer columns from its pages, in order: the links of a join table.
+/// Reads the entries of an index over one or two integer columns from its pages, in order: the links of a join table, or all
+/// entries with their rows' ids.
 ///
 /// Entries ascend strictly, including their rows' ids. So a loop of pages is detected, and the walk ends.
 ///
@@ -39,6 +40,10 @@ package final class PairScan {
     /// The table's name, for errors.
     private let table: String
     private let slots: (first: Int, second: Int)
+    /// The number of columns.
+    private let columns: Int
+    /// True if entries with NULL are read too, and the rows' ids.
+    private let readsAll: Bool
     private let way: TreeDescent
     private var leaf: TreeLeaf
     private var last: Entry?
@@ -52,10 +57,16 @@ package final class PairScan {
     /// - Parameters:
     ///   - root: the index's root page.
     ///   - slots: the slots for the two columns' values.
+    ///   - columns: 1 or 2; if 1, the second slot is not set.
+    ///   - readsAll: true to read entries with NULL too; the keys of the rows are then those of the table's rows.
     ///   - after: the pair of values behind which the scan begins; nil: from the first entry.
     package init(
-        file: PageFile, root: UInt32, table: String, slots: (Int, Int), after: (first: Int64, second: Int64)? = nil
+        file: PageFile, root: UInt32, table: String, slots: (Int, Int), columns: Int = 2, readsAll: Bool = false,
+        after: (first: Int64, second: Int64)? = nil
     ) {
+        precondition(columns == 1 || columns == 2)
+        self.columns = columns
+        self.readsAll = readsAll
         self.file = file
         self.table = table
         self.slots = (slots.0, slots.1)
@@ -69,7 +80,7 @@ package final class PairScan {
         try file.isRoot(root, .indexLeaf, .indexInterior)
     }
 
-    /// Appends rows to a batch until it is full or the entries end. Their keys are 0.
+    /// Appends rows to a batch until it is full or the entries end. Their keys are 0 unless all entries are read.
     ///
     /// - Throws: `store.damaged`, `store.io`.
     package func fill(_ batch: inout RowBatch) throws(MigrationError) {
@@ -112,8 +123,14 @@ package final class PairScan {
         let entry = try entry(bytes, start, page)
         if let last, !entry.follows(last) { throw file.damaged(page, "the index of \(table) is not in order") }
         last = entry
-        guard let first = entry.first, let second = entry.second else {
-            skipped += 1
+        guard let first = entry.first, let second = entry.second, !readsAll else {
+            guard readsAll else {
+                skipped += 1
+                return
+            }
+            let cells = batch.cells(ofRow: batch.appendRow(key: entry.row))
+            cells[slots.first] = entry.first.map { .integer($0) } ?? .null
+            if columns == 2 { cells[slots.second] = entry.second.map { .integer($0) } ?? .null }
             return
         }
         if let after {
@@ -131,17 +148,18 @@ package final class PairScan {
         let usable = file.usableSize
         var place = start
         // A record of three integers takes 31 bytes at most.
-        guard let payload = RecordForm.varint(bytes, &place, end: usable), payload >= 4 else {
+        let header = columns + 2
+        guard let payload = RecordForm.varint(bytes, &place, end: usable), payload >= header else {
             throw file.damaged(page, "an entry lies outside the page")
         }
         guard payload <= 31 else { throw damagedKey() }
         guard Int(payload) <= usable - place else { throw file.damaged(page, "an entry goes beyond the page") }
         let record = bytes + place
-        guard record.load(as: UInt8.self) == 4 else { throw damagedKey() }
-        var body = 4
+        guard record.load(as: UInt8.self) == header else { throw damagedKey() }
+        var body = header
         let first = try value(record, 1, &body, Int(payload), page)
-        let second = try value(record, 2, &body, Int(payload), page)
-        guard let row = try value(record, 3, &body, Int(payload), page), body == Int(payload) else {
+        let second = columns == 2 ? try value(record, 2, &body, Int(payload), page) : 0
+        guard let row = try value(record, columns + 1, &body, Int(payload), page), body == Int(payload) else {
             throw file.damaged(page, "an entry does not fit its lengths")
         }
         return Entry(first: first, second: second, row: row)

@@ -8,53 +8,54 @@ import Mapping
 /// mappings. In a one-to-many pair the to-one side decides if it has a mapping, else the last owner. A many-to-many
 /// pair gets the union of both sides. In a one-to-one pair a later link removes the previous links of both its objects.
 ///
-/// Memory: that of the ledger; claims and sorts are on disk.
+///     the source's columns and join tables, or an expression's results
+///       → claims, with the keys of owner and member          (``LinkClaim``)
+///       → sorted by the rule of the pair: its links          (``ValueClaim``, ``KeyPair``, ``SequencedClaim``)
+///       → where they are ordered, with places, sorted again  (``OwnedLink``, ``PlacedMember``)
+///
+/// Memory: four sorts at most.
 final class ExpectedLinks {
+    /// The next link; nil at the end.
+    typealias Stream = () throws -> ExpectedLink?
+
     private let scene: VerificationContext
-    private(set) var pair: LinkPair
+    private let pair: LinkPair
     /// True for a side and mapping whose members carry the source's ordering keys.
     private var copiesOrder: [Int: Bool] = [:]
     /// The mappings whose objects set the to-one side.
     private var deciding: Set<Int> = []
     /// False if the ordering keys cannot be worked out.
     private(set) var knowsOrder = true
+    /// The links by ascending key.
+    private(set) var links: Stream = { nil }
+    /// The links of a one-to-one pair by ascending value, with both ends exchanged.
+    private(set) var exchanged: Stream = { nil }
+
+    // The claims of the mapping model at work; only those that the pair's kind needs.
+    private var values: RecordSort<ValueClaim>?
+    private var pairs: RecordSort<KeyPair>?
+    private var sequence: RecordSort<SequencedClaim>?
+    /// The places that the source gives the members of each ordered side.
+    private var places: [RecordSort<ClaimedPlace>?] = [nil, nil]
 
     init(_ scene: VerificationContext, pair: LinkPair) {
         self.scene = scene
         self.pair = pair
     }
 
-    /// The columns of a table of claims, all of type INTEGER: without a type SQLite would not use their index when it
-    /// compares them with integers.
-    private static let claimColumns =
-        "m INTEGER, s INTEGER, cand INTEGER, pos INTEGER, ms INTEGER, owner INTEGER, member INTEGER, ord INTEGER"
-
-    private var ledger: VerificationLedger { scene.ledger }
+    private var storage: VerificationStorage { scene.storage }
     private var plan: VerificationPlan { scene.plan }
 
-    /// Fills the pair's table.
+    /// Works out the links.
     ///
     /// - Returns: the reason why the links cannot be worked out; nil if they have been.
     func work() throws -> String? {
         if let obstacle = pair.obstacle ?? obstacleOfTables() { return obstacle }
-        let columns = "oa INTEGER, ob INTEGER, n INTEGER"
-        switch pair.kind {
-        case .plainToOne, .oneToMany, .oneToOne:
-            try ledger.execute("CREATE TABLE \(pair.table)(a INTEGER PRIMARY KEY, b INTEGER, \(columns))")
-            if pair.kind == .oneToOne { try ledger.execute("CREATE INDEX i\(pair.index) ON \(pair.table)(b)") }
-        case .hidden:
-            try ledger.execute("CREATE TABLE \(pair.table)(b INTEGER PRIMARY KEY, a INTEGER, \(columns))")
-        case .manyToMany:
-            try ledger.execute(
-                "CREATE TABLE \(pair.table)(a INTEGER, b INTEGER, \(columns), PRIMARY KEY(a, b)) WITHOUT ROWID")
-        }
         for turn in 0..<plan.turns {
             scene.manager.turn = turn
-            try ledger.execute(
-                "CREATE TABLE c0(\(Self.claimColumns)); CREATE TABLE c1(\(Self.claimColumns))"
-            )
             deciding = []
             copiesOrder = [:]
+            beginClaims()
             do {
                 try claim(pair.near, side: 0, turn: turn)
                 if let far = pair.far, !pair.isReflexive { try claim(far, side: 1, turn: turn) }
@@ -65,15 +66,21 @@ final class ExpectedLinks {
             } catch let error as MigrationError {
                 return error.message
             }
-            try takeClaims(turn)
-            if pair.near.isOrdered { try arrange(owner: "a", member: "b", key: "oa", side: 0, turn: turn) }
-            if let far = pair.far, far.isOrdered, !pair.isReflexive {
-                try arrange(owner: "b", member: "a", key: "ob", side: 1, turn: turn)
-            }
-            ledger.releaseStatements()
-            try ledger.execute("DROP TABLE c0; DROP TABLE c1")
+            try settle(turn)
+            if pair.near.isOrdered { try arrange(side: 0, turn: turn) }
+            if let far = pair.far, far.isOrdered, !pair.isReflexive { try arrange(side: 1, turn: turn) }
         }
         return nil
+    }
+
+    private func beginClaims() {
+        switch pair.kind {
+        case .plainToOne, .oneToMany, .hidden: values = storage.sort(ValueClaim.self)
+        case .manyToMany: pairs = storage.sort(KeyPair.self, duplicates: .dropped)
+        case .oneToOne: sequence = storage.sort(SequencedClaim.self)
+        }
+        let ordered = [pair.near.isOrdered, pair.far?.isOrdered == true && !pair.isReflexive]
+        places = ordered.map { $0 ? storage.sort(ClaimedPlace.self) : nil }
     }
 
     private func obstacleOfTables() -> String? {
@@ -127,69 +134,103 @@ final class ExpectedLinks {
     ) throws {
         guard let source = mapping.source, let ownTable = plan.sourceTable(mapping) else { return }
         let found = plan.source
-        let insert = "INSERT INTO c\(side) VALUES(?1,?2,?3,?4,?5,?6,?7,?8)"
-        let own = Int64(mapping.index)
-        let owners = "SELECT d FROM m\(mapping.index) WHERE s=?1"
         guard let name, let old = source.relationship(named: name) else {
-            for candidate in candidates(answering, relationship, table: ownTable) {
-                let both = try ledger.connection.prepare(
-                    "SELECT o.s, o.d, m.d FROM m\(mapping.index) o JOIN m\(candidate.index) m ON m.s = o.s ORDER BY o.s"
-                )
-                while try both.step() {
-                    let key = both.integer(0)
-                    try ledger.run(
-                        insert, own, key, Int64(candidate.index), key, key, both.integer(1), both.integer(2), nil)
+            for candidate in candidates(answering, relationship, table: ownTable) where isWanted(candidate, side) {
+                let owners = storage.keys[mapping.index]?.pairs()
+                while let owner = try owners?.next() {
+                    guard let member = try storage.destination(of: owner.source, by: candidate.index) else { continue }
+                    try add(
+                        LinkClaim(
+                            mapping: mapping.index, ownerSource: owner.source, candidate: candidate.index,
+                            position: owner.source, memberSource: owner.source, owner: owner.destination,
+                            member: member), side)
                 }
             }
             return
         }
         let candidates = candidates(answering, relationship, table: found.schema.tableIndex(of: old.destination))
+            .filter { isWanted($0, side) }
         copiesOrder[side * 1_000_000 + mapping.index] = old.isOrdered
         guard !candidates.isEmpty else { return }
-        let sql: String
+        try eachLink(of: old) { ownerKey, memberKey, order in
+            guard let owner = try storage.destination(of: ownerKey, by: mapping.index) else { return }
+            for candidate in candidates {
+                guard let member = try storage.destination(of: memberKey, by: candidate.index) else { continue }
+                try add(
+                    LinkClaim(
+                        mapping: mapping.index, ownerSource: ownerKey, candidate: candidate.index,
+                        position: old.isOrdered ? order ?? .min : memberKey, memberSource: memberKey, owner: owner,
+                        member: member, order: order), side)
+            }
+        }
+    }
+
+    /// Tells whether claims for the objects of an entity mapping change anything: a to-one side that has a mapping decides
+    /// alone, but not about the order.
+    private func isWanted(_ candidate: VerifiedMapping, _ side: Int) -> Bool {
+        pair.kind != .oneToMany || side == 0 || places[side] != nil || !deciding.contains(candidate.index)
+    }
+
+    /// Calls a closure with the owner, the member and the ordering key of each link of a source's relationship.
+    private func eachLink(
+        of old: RelationshipDescription, _ body: (Int64, Int64, Int64?) throws -> Void
+    ) throws {
+        let found = plan.source
         switch found.schema.storage(of: old) {
         case .toOne(let table, let column, _, _):
-            let place = found.tables[table]
-            sql =
-                "SELECT Z_PK, \(SQLName.quoted(place.columns[column])), NULL FROM \(SQLName.quoted(place.name)) ORDER BY Z_PK"
+            let rows = try scene.rows(of: scene.source, found, table: table, columns: [column])
+            while try rows.advance() {
+                if let member = rows.integer(0) { try body(rows.key, member, nil) }
+            }
         case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
-            let place = found.tables[table]
-            let key = old.isOrdered ? order.map { SQLName.quoted(place.columns[$0]) } ?? "NULL" : "NULL"
-            sql =
-                "SELECT \(SQLName.quoted(place.columns[column])), Z_PK, \(key) FROM \(SQLName.quoted(place.name)) ORDER BY Z_PK"
+            let order = old.isOrdered ? order : nil
+            let rows = try scene.rows(
+                of: scene.source, found, table: table, columns: [column] + (order.map { [$0] } ?? []))
+            while try rows.advance() {
+                if let owner = rows.integer(0) { try body(owner, rows.key, order == nil ? nil : rows.integer(1)) }
+            }
         case .join(let table, let ownerSide):
             let place = found.joinTables[table]
             let (owner, member) = (place.sides[ownerSide], place.sides[1 - ownerSide])
             let key = old.isOrdered ? member.orderColumn.map(SQLName.quoted) ?? "NULL" : "NULL"
-            sql =
+            let rows = try scene.source.query(
                 "SELECT \(SQLName.quoted(owner.column)), \(SQLName.quoted(member.column)), \(key) FROM \(SQLName.quoted(place.name))"
+            )
+            var count = 0
+            while try rows.step() {
+                count += 1
+                if count % 1024 == 0 { try scene.checkCancelled() }
+                guard !rows.isNull(0), !rows.isNull(1) else { continue }
+                try body(rows.integer(0), rows.integer(1), rows.isNull(2) ? nil : rows.integer(2))
+            }
         case .none: return
         }
-        let rows = try scene.source.query(sql)
-        // A to-one copied from a to-one has one claim only, so write it directly: no later claim can replace it.
-        let isDirect = !relationship.isToMany && !old.isToMany && pair.kind != .oneToOne
-        var count = 0
-        while try rows.step() {
-            count += 1
-            if count % 1024 == 0 { try scene.checkCancelled() }
-            guard !rows.isNull(0), !rows.isNull(1) else { continue }
-            let (ownerKey, memberKey) = (rows.integer(0), rows.integer(1))
-            guard let owner = try ledger.integer(owners, ownerKey) else { continue }
-            let order = rows.isNull(2) ? nil : rows.integer(2)
-            for candidate in candidates {
-                guard let member = try ledger.integer("SELECT d FROM m\(candidate.index) WHERE s=?1", memberKey) else {
-                    continue
-                }
-                if isDirect {
-                    try ledger.run(
-                        "INSERT OR REPLACE INTO \(pair.table)(a, b, n) VALUES(?1,?2,?3)", owner, member,
-                        Int64(mapping.turn))
-                    break
-                }
-                try ledger.run(
-                    insert, own, ownerKey, Int64(candidate.index), old.isOrdered ? order ?? .min : memberKey, memberKey,
-                    owner, member, order)
+    }
+
+    /// Adds a claim to the sorts that the pair's kind needs.
+    private func add(_ claim: LinkClaim, _ side: Int) throws(MigrationError) {
+        try places[side]?.append(ClaimedPlace(owner: claim.owner, member: claim.member, order: claim.order))
+        switch pair.kind {
+        case .plainToOne: try values?.append(ValueClaim(first: claim))
+        case .hidden: try values?.append(ValueClaim(last: claim))
+        case .oneToMany:
+            if side == 0 {
+                try values?.append(ValueClaim(first: claim))
+            } else if !deciding.contains(claim.candidate) {
+                try values?.append(ValueClaim(last: claim))
             }
+        case .manyToMany:
+            if side == 0 { try pairs?.append(KeyPair(first: claim.owner, second: claim.member)) }
+            if side == 1 || pair.isReflexive { try pairs?.append(KeyPair(first: claim.member, second: claim.owner)) }
+        case .oneToOne:
+            let isNearFirst = pair.near.name.unicodeScalars.lexicographicallyPrecedes(
+                (pair.far?.name ?? "").unicodeScalars)
+            try sequence?.append(
+                SequencedClaim(
+                    mapping: claim.mapping, ownerSource: claim.ownerSource,
+                    sides: isNearFirst == (side == 0) ? side : 2 + side,
+                    candidate: claim.candidate, position: claim.position, memberSource: claim.memberSource,
+                    owner: claim.owner, member: claim.member))
         }
     }
 
@@ -201,11 +242,15 @@ final class ExpectedLinks {
         guard let entity = mapping.source, let table = plan.sourceTable(mapping) else { return }
         if relationship.isOrdered { knowsOrder = false }
         scene.manager.enter(mapping)
-        let objects = try ledger.connection.prepare("SELECT s, d FROM m\(mapping.index) ORDER BY s")
-        while try objects.step() {
-            try scene.checkCancelled()
-            let key = objects.integer(0)
-            let object = EvaluatedSource(entity: entity, table: table, key: key, objects: scene.objects)
+        let rows = try scene.rows(
+            of: scene.source, plan.source, table: table,
+            columns: Array(plan.source.schema.tables[table].columns.indices), entities: [entity.index])
+        scene.objects.pass = (table, rows)
+        defer { scene.objects.pass = nil }
+        let owners = storage.keys[mapping.index]?.pairs()
+        while let owner = try owners?.next() {
+            _ = try rows.advance(to: owner.source)
+            let object = EvaluatedSource(entity: entity, table: table, key: owner.source, objects: scene.objects)
             let value = try expression.evaluate(
                 with: object,
                 variables: [
@@ -224,134 +269,210 @@ final class ExpectedLinks {
                 guard let result = member as? VerifiedResult else {
                     throw VerificationObstacle("its expression gives other objects than those of a lookup")
                 }
-                guard plan.mappings[result.mapping].destination?.isKindOf(entity: relationship.destination) == true
+                let candidate = plan.mappings[result.mapping]
+                guard candidate.destination?.isKindOf(entity: relationship.destination) == true,
+                    isWanted(candidate, side)
                 else { continue }
-                try ledger.run(
-                    "INSERT INTO c\(side) VALUES(?1,?2,?3,?4,?5,?6,?7,?8)", Int64(mapping.index), key,
-                    Int64(result.mapping), Int64(position), result.sourceKey, objects.integer(1), result.key, nil)
+                try add(
+                    LinkClaim(
+                        mapping: mapping.index, ownerSource: owner.source, candidate: result.mapping,
+                        position: Int64(position), memberSource: result.sourceKey, owner: owner.destination,
+                        member: result.key), side)
             }
         }
     }
 
     // MARK: - Links
 
-    /// Makes the links of a mapping model from the claims of both sides.
-    private func takeClaims(_ turn: Int) throws {
-        let number = Int64(turn)
+    /// Makes the links from the claims of a mapping model and the links before it.
+    private func settle(_ turn: Int) throws {
+        let before = links
+        let isFirst = turn == 0
         switch pair.kind {
+        case .plainToOne, .oneToMany, .hidden:
+            guard let sorted = try values?.finish() else { return }
+            var last: Int64?
+            let fresh: Stream = {
+                while let claim = try sorted.next() {
+                    guard claim.key != last else { continue }
+                    last = claim.key
+                    return ExpectedLink(key: claim.key, value: claim.value, turn: turn)
+                }
+                return nil
+            }
+            links = try isFirst ? fresh : Self.merged(fresh, before) { $0.key < $1.key }
         case .manyToMany:
-            try ledger.execute(
-                "INSERT OR IGNORE INTO \(pair.table)(a, b, n) SELECT owner, member, \(turn) FROM c0; "
-                    + "INSERT OR IGNORE INTO \(pair.table)(a, b, n) SELECT member, owner, \(turn) FROM c1")
-            if pair.isReflexive {
-                try ledger.execute(
-                    "INSERT OR IGNORE INTO \(pair.table)(a, b, n) SELECT member, owner, \(turn) FROM c0")
+            guard let sorted = try pairs?.finish() else { return }
+            let fresh: Stream = {
+                try sorted.next().map { ExpectedLink(key: $0.first, value: $0.second, turn: turn) }
             }
-        case .plainToOne: try takeFirstMembers(number)
-        case .hidden:
-            // The last owner counts.
-            let claims = try ledger.connection.prepare("SELECT owner, member FROM c0 ORDER BY m, s, pos, ms")
-            while try claims.step() {
-                try ledger.run(
-                    "INSERT OR REPLACE INTO \(pair.table)(b, a, n) VALUES(?1,?2,?3)", claims.integer(1),
-                    claims.integer(0), number)
-            }
-        case .oneToMany:
-            try takeFirstMembers(number)
-            let table = plan.destination.schema.tableIndex(of: pair.near.entity)
-            let claims = try ledger.connection.prepare("SELECT owner, member FROM c1 ORDER BY m, s, pos, ms")
-            while try claims.step() {
-                let member = claims.integer(1)
-                let maker = try ledger.integer("SELECT m FROM t\(table) WHERE d=?1", member)
-                if let maker, deciding.contains(Int(maker)) { continue }
-                try ledger.run(
-                    "INSERT OR REPLACE INTO \(pair.table)(a, b, n) VALUES(?1,?2,?3)", member, claims.integer(0), number)
-            }
-        case .oneToOne:
-            let isNearFirst = pair.near.name.unicodeScalars.lexicographicallyPrecedes(
-                (pair.far?.name ?? "").unicodeScalars)
-            let claims = try ledger.connection.prepare(
-                """
-                SELECT 0 AS side, m, s, owner, cand, pos, ms, member FROM c0
-                UNION ALL SELECT 1, m, s, owner, cand, pos, ms, member FROM c1
-                ORDER BY m, s, \(isNearFirst ? "side" : "side DESC"), cand, pos, ms
-                """)
-            var last: (side: Int64, owner: Int64)?
-            while try claims.step() {
-                let (side, owner, member) = (claims.integer(0), claims.integer(3), claims.integer(7))
-                if let last, last == (side, owner) { continue }
-                last = (side, owner)
-                let (a, b) = side == 0 ? (owner, member) : (member, owner)
-                try ledger.run("DELETE FROM \(pair.table) WHERE b=?1", b)
-                try ledger.run("INSERT OR REPLACE INTO \(pair.table)(a, b, n) VALUES(?1,?2,?3)", a, b, number)
+            links = try isFirst ? fresh : Self.merged(before, fresh) { ($0.key, $0.value) < ($1.key, $1.value) }
+        case .oneToOne: try settleOneToOne(after: before, turn)
+        }
+        (values, pairs, sequence) = (nil, nil, nil)
+    }
+
+    /// Merges two streams. Of links that neither precedes the other, that of the first stream counts.
+    private static func merged(
+        _ first: @escaping Stream, _ second: @escaping Stream,
+        _ precedes: @escaping (ExpectedLink, ExpectedLink) -> Bool
+    ) throws -> Stream {
+        var (one, other) = (try first(), try second())
+        return {
+            switch (one, other) {
+            case (nil, nil): return nil
+            case (let link?, let next?) where !precedes(next, link):
+                if !precedes(link, next) { other = try second() }
+                one = try first()
+                return link
+            case (_, let next?):
+                other = try second()
+                return next
+            case (let link?, nil):
+                one = try first()
+                return link
             }
         }
     }
 
-    /// Sets each object's first member, in mapping order.
-    private func takeFirstMembers(_ number: Int64) throws {
-        let claims = try ledger.connection.prepare(
-            "SELECT owner, member FROM c0 ORDER BY owner, cand, pos, ms")
-        var last: Int64?
-        while try claims.step() {
-            let owner = claims.integer(0)
-            guard owner != last else { continue }
-            last = owner
-            try ledger.run(
-                "INSERT OR REPLACE INTO \(pair.table)(a, b, n) VALUES(?1,?2,?3)", owner, claims.integer(1), number)
+    /// Keeps the links that are the last ones of both their objects.
+    private func settleOneToOne(after before: Stream, _ turn: Int) throws {
+        guard let claims = try sequence?.finish() else { return }
+        let byNear = storage.sort(TimedLink.self)
+        var time = 0
+        while let link = try before() {
+            try byNear.append(TimedLink(end: link.key, time: time, other: link.value))
+            time += 1
         }
+        var last: (isNear: Bool, owner: Int64)?
+        while let claim = try claims.next() {
+            if let last, last == (claim.isNear, claim.owner) { continue }
+            last = (claim.isNear, claim.owner)
+            let (near, far) = claim.isNear ? (claim.owner, claim.member) : (claim.member, claim.owner)
+            try byNear.append(TimedLink(end: near, time: time, other: far))
+            time += 1
+        }
+        let byFar = storage.sort(TimedLink.self)
+        let nearSorted = try byNear.finish()
+        while let link = try nearSorted.next() {
+            let isLast = nearSorted.current?.end != link.end
+            try byFar.append(TimedLink(end: link.other, time: link.time, other: link.end, last: isLast ? 1 : 0))
+        }
+        let (made, exchanged) = (storage.sort(KeyPair.self), storage.sort(KeyPair.self))
+        let farSorted = try byFar.finish()
+        while let link = try farSorted.next() {
+            guard link.last == 1, farSorted.current?.end != link.end else { continue }
+            try made.append(KeyPair(first: link.other, second: link.end))
+            try exchanged.append(KeyPair(first: link.end, second: link.other))
+        }
+        let (nears, fars) = (try made.finish(), try exchanged.finish())
+        links = { try nears.next().map { ExpectedLink(key: $0.first, value: $0.second, turn: turn) } }
+        self.exchanged = { try fars.next().map { ExpectedLink(key: $0.first, value: $0.second, turn: turn) } }
     }
 
     // MARK: - Order
 
     /// Gives the members of every owner their ordering keys.
-    private func arrange(owner: String, member: String, key: String, side: Int, turn: Int) throws {
+    ///
+    /// Owners made by this model: members with copied keys first, then the others by key. Existing owners: new members last.
+    private func arrange(side: Int, turn: Int) throws {
         let relationship = side == 0 ? pair.near : pair.far ?? pair.near
-        let table = plan.destination.schema.tableIndex(of: relationship.entity)
-        try ledger.execute("CREATE TABLE k(m INTEGER PRIMARY KEY, copied INTEGER)")
-        for mapping in plan.own(turn) {
-            let copied = copiesOrder[side * 1_000_000 + mapping.index] == true
-            try ledger.run("INSERT INTO k VALUES(?1,?2)", Int64(mapping.index), copied ? 1 : 0)
+        let ownerIsKey = pair.kind == .manyToMany && side == 0
+        let owned = storage.sort(OwnedLink.self)
+        while let link = try links() {
+            let orders = (link.nearOrder, link.farOrder)
+            try owned.append(
+                OwnedLink(
+                    owner: ownerIsKey ? link.key : link.value, member: ownerIsKey ? link.value : link.key,
+                    order: side == 0 ? orders.0 : orders.1, otherOrder: side == 0 ? orders.1 : orders.0,
+                    turn: link.turn))
         }
-        try ledger.execute("CREATE INDEX ci\(side) ON c\(side)(owner, member)")
-        // Owners made by this model: members with copied keys first, then the others by key. Existing owners: new
-        // members last.
-        let rows = try ledger.connection.prepare(
-            """
-            SELECT l.\(owner), l.\(member), c.ord, c.owner IS NOT NULL, k.copied, l.\(key), l.n
-            FROM \(pair.table) l JOIN t\(table) t ON t.d = l.\(owner) LEFT JOIN k ON k.m = t.m
-            LEFT JOIN c\(side) c ON c.owner = l.\(owner) AND c.member = l.\(member)
-            ORDER BY l.\(owner),
-            CASE WHEN k.m IS NULL THEN l.n = \(turn) WHEN k.copied THEN c.owner IS NULL ELSE 0 END,
-            CASE WHEN k.m IS NULL THEN l.\(key) WHEN k.copied AND c.owner IS NOT NULL
-            THEN ifnull(c.ord, -9223372036854775807 - 1) ELSE 0 END, l.\(member)
-            """)
-        var current: Int64?
+        var sequence = 0
+        let arranged = storage.sort(ExpectedLink.self)
+        func add(_ owner: Int64, _ member: Int64, _ place: Int64?, _ other: Int64?, _ turn: Int) throws {
+            try arranged.append(
+                ExpectedLink(
+                    key: ownerIsKey ? owner : member, value: ownerIsKey ? member : owner, sequence: sequence,
+                    nearOrder: side == 0 ? place : other, farOrder: side == 0 ? other : place, turn: turn))
+            sequence += 1
+        }
+        let placed = storage.sort(PlacedMember.self)
+        let table = plan.destination.schema.tableIndex(of: relationship.entity)
+        try joinPlaces(try owned.finish(), table: table, side: side, turn: turn, into: placed) {
+            try add($0.owner, $0.member, $0.order, $0.otherOrder, $0.turn)
+        }
+        var owner: Int64?
         var highest: Int64 = 1024
-        while try rows.step() {
-            let (one, other) = (rows.integer(0), rows.integer(1))
-            if one != current {
-                current = one
+        let members = try placed.finish()
+        while let member = try members.next() {
+            if member.owner != owner {
+                owner = member.owner
                 highest = 1024
             }
-            let isOlder = rows.isNull(4)
-            let place: Int64?
-            if isOlder, rows.integer(6) != Int64(turn) {
-                place = rows.isNull(5) ? nil : rows.integer(5)
-                highest = max(highest, place ?? highest)
-            } else if !isOlder, rows.integer(4) == 1, rows.integer(3) == 1 {
-                place = rows.isNull(2) ? nil : rows.integer(2)
-                // Copied keys come in ascending order, so the last one is the highest.
-                if let place { highest = place }
-            } else {
+            var place = member.place
+            switch member.kind {
+            case .earlier: highest = max(highest, place ?? highest)
+            // Copied keys come in ascending order, so the last one is the highest.
+            case .given: highest = place ?? highest
+            case .next:
                 let (next, overflows) = highest.addingReportingOverflow(1024)
                 guard !overflows else { throw VerificationObstacle("an ordering key is out of range") }
                 highest = next
                 place = next
             }
-            try ledger.run(
-                "UPDATE \(pair.table) SET \(key)=?3 WHERE \(owner)=?1 AND \(member)=?2", one, other, place)
+            try add(member.owner, member.member, place, member.otherOrder, member.turn)
         }
-        try ledger.execute("DROP TABLE k")
+        let sorted = try arranged.finish()
+        links = {
+            while let link = try sorted.next() {
+                if let next = sorted.current, next.key == link.key, next.value == link.value { continue }
+                return link
+            }
+            return nil
+        }
+    }
+
+    /// Adds the place that decides to each link: that of the source, that of an earlier mapping model, or none.
+    ///
+    /// - Parameter other: receives the links whose owner no mapping makes.
+    private func joinPlaces(
+        _ links: RecordStream<OwnedLink>, table: Int, side: Int, turn: Int, into placed: RecordSort<PlacedMember>,
+        other: (OwnedLink) throws -> Void
+    ) throws {
+        let claims = try places[side]?.finish()
+        places[side] = nil
+        var owners = try storage.rows(ofTable: table)
+        while let link = try links.next() {
+            while let claim = claims?.current, (claim.owner, claim.member) < (link.owner, link.member) {
+                try claims?.advance()
+            }
+            guard let maker = try owners.advance(to: link.owner)?.mapping else {
+                try other(link)
+                continue
+            }
+            let isEarlier = plan.mappings[maker].turn != turn
+            let copies = copiesOrder[side * 1_000_000 + maker] == true
+            func add(_ claim: ClaimedPlace?) throws(MigrationError) {
+                let member: PlacedMember
+                if isEarlier {
+                    let isNew = link.turn == turn
+                    member = PlacedMember(
+                        link, isBehind: isNew, rank: link.order, kind: isNew ? .next : .earlier, place: link.order)
+                } else if copies, let claim {
+                    member = PlacedMember(
+                        link, isBehind: false, rank: claim.order ?? .min, kind: .given, place: claim.order)
+                } else {
+                    member = PlacedMember(link, isBehind: copies, rank: 0, kind: .next, place: nil)
+                }
+                try placed.append(member)
+            }
+            var hasClaim = false
+            while let claim = claims?.current, (claim.owner, claim.member) == (link.owner, link.member) {
+                hasClaim = true
+                try add(claim)
+                try claims?.advance()
+            }
+            if !hasClaim { try add(nil) }
+        }
     }
 }

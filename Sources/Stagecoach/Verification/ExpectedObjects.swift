@@ -9,12 +9,13 @@ import Mapping
 struct ExpectedObjects {
     let plan: VerificationPlan
     let objects: VerifiedObjects
-    let ledger: VerificationLedger
+    let storage: VerificationStorage
     let manager: LookupStub
     let findings: VerificationFindings
     /// The source objects listed in a reject file, by the entity mapping's name.
     let rejects: VerificationRejects
-    let checkCancelled: () throws -> Void
+    /// Called with the number of rows of each batch.
+    let noteRead: (Int) throws -> Void
 
     /// The counts of an entity mapping.
     struct Counts {
@@ -24,7 +25,7 @@ struct ExpectedObjects {
         var made = 0
     }
 
-    /// Fills the ledger.
+    /// Fills the storage.
     ///
     /// - Parameter isCounting: true to only count the objects that each table gets: nothing is written, and keys begin
     ///   at 1.
@@ -34,11 +35,6 @@ struct ExpectedObjects {
         var counts = Array(repeating: Counts(), count: plan.mappings.count)
         var given = Array(repeating: Int64(0), count: tables)
         var made = given
-        if !isCounting {
-            for table in 0..<tables {
-                try ledger.execute("CREATE TABLE t\(table)(d INTEGER PRIMARY KEY, m INTEGER, s INTEGER)")
-            }
-        }
         for turn in 0..<plan.turns {
             let own = plan.own(turn)
             manager.turn = turn
@@ -55,38 +51,32 @@ struct ExpectedObjects {
             }
             var touched = Array(repeating: false, count: tables)
             for mapping in own {
-                if !isCounting {
-                    try ledger.execute("CREATE TABLE m\(mapping.index)(s INTEGER PRIMARY KEY, d INTEGER)")
-                }
                 guard let table = plan.destinationTable(mapping) else { continue }
+                if !isCounting { storage.begin(mapping, isKept: kept[table]) }
+                let keys = isCounting ? nil : storage.keys[mapping.index]
+                var count = Counts()
+                defer { counts[mapping.index] = count }
+                var highest = next[table]
                 try each(mapping) { key, passes, isRejected in
-                    counts[mapping.index].objects += 1
+                    count.objects += 1
                     guard passes else {
-                        counts[mapping.index].filtered += 1
+                        count.filtered += 1
                         return
                     }
                     guard plan.obstacles[table] == nil else { return }
-                    touched[table] = true
                     given[table] += 1
-                    let number: Int64
-                    if kept[table] {
-                        number = key
-                        next[table] = max(next[table], key)
-                    } else {
-                        next[table] += 1
-                        number = next[table]
-                    }
+                    highest = kept[table] ? max(highest, key) : highest + 1
                     guard !isRejected else {
-                        counts[mapping.index].rejected += 1
+                        count.rejected += 1
                         return
                     }
-                    counts[mapping.index].made += 1
-                    made[table] += 1
-                    guard !isCounting else { return }
-                    try ledger.run("INSERT INTO m\(mapping.index) VALUES(?1,?2)", key, number)
-                    try ledger.run(
-                        "INSERT OR REPLACE INTO t\(table) VALUES(?1,?2,?3)", number, Int64(mapping.index), key)
+                    count.made += 1
+                    try keys?.append(source: key, destination: kept[table] ? key : highest)
                 }
+                try keys?.seal()
+                next[table] = highest
+                if count.made + count.rejected > 0 { touched[table] = true }
+                made[table] += Int64(count.made)
                 if kept[table], let from = plan.sourceTable(mapping) {
                     next[table] = max(next[table], plan.source.tables[from].maximumKey)
                 }
@@ -106,26 +96,24 @@ struct ExpectedObjects {
     /// Calls a closure with the source objects of a mapping, by ascending key.
     private func each(_ mapping: VerifiedMapping, _ body: (Int64, Bool, Bool) throws -> Void) throws {
         guard let entity = mapping.source, let table = plan.sourceTable(mapping) else { return }
-        let found = plan.source.tables[table]
-        let statement = try objects.source.query(
-            "SELECT Z_PK, \(SQLName.quoted(found.columns[EntityTable.entityColumn])) FROM \(SQLName.quoted(found.name)) ORDER BY Z_PK"
-        )
-        var count = 0
-        while try statement.step() {
-            count += 1
-            if count % 4096 == 0 { try checkCancelled() }
-            let number = Int(truncatingIfNeeded: statement.integer(1))
-            guard plan.source.entity(inTable: table, forFileNumber: number) == entity.index else { continue }
-            let key = statement.integer(0)
+        let filter = mapping.obstacle == nil ? mapping.filter : nil
+        let rows = try SequentialRows(
+            objects.source, plan.source, table: table,
+            columns: filter == nil ? [] : Array(plan.source.schema.tables[table].columns.indices),
+            entities: [entity.index], noteRead: noteRead)
+        if filter != nil { objects.pass = (table, rows) }
+        defer { objects.pass = nil }
+        let object = EvaluatedSource(entity: entity, table: table, key: 0, objects: objects)
+        let variables: [String: Any?] = ["manager": manager, "entityMapping": mapping.mapping]
+        let rejected = rejects.keys(ofMapping: mapping.name)
+        manager.enter(mapping)
+        while try rows.advance() {
+            let key = rows.key
             var passes = true
-            if let filter = mapping.filter, mapping.obstacle == nil {
-                let object = EvaluatedSource(entity: entity, table: table, key: key, objects: objects)
-                manager.enter(mapping)
+            if let filter {
+                object.key = key
                 do {
-                    passes =
-                        try filter.filterTruth(
-                            of: object, variables: ["manager": manager, "entityMapping": mapping.mapping])
-                        == true
+                    passes = try filter.filterTruth(of: object, variables: variables) == true
                 } catch let error as MigrationError where error.category == .io {
                     throw error
                 } catch {
@@ -136,7 +124,7 @@ struct ExpectedObjects {
                     return
                 }
             }
-            try body(key, passes, rejects.contains(mapping: mapping.name, source: key))
+            try body(key, passes, !rejected.isEmpty && rejected.contains(key))
         }
     }
 }
@@ -190,7 +178,6 @@ struct VerificationRejects {
         }
     }
 
-    func contains(mapping: String, source: Int64) -> Bool {
-        keys.isEmpty ? false : keys[mapping]?.contains(source) ?? false
-    }
+    /// The keys of an entity mapping's rejected source objects.
+    func keys(ofMapping mapping: String) -> Set<Int64> { keys[mapping] ?? [] }
 }

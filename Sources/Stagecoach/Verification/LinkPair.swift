@@ -24,7 +24,6 @@ struct LinkPair {
     var obstacle: String?
 
     var isReflexive: Bool { far == near }
-    var table: String { "l\(index)" }
     var label: String { "\(near.entity.definition.name).\(near.name)" }
 
     /// All pairs of a model's stored relationships, in its order.

@@ -3,14 +3,15 @@ import Diagnostics
 import ManagedModel
 
 /// Compares the expected links of one pair of relationships with the destination's columns and join tables, on both
-/// sides.
+/// sides. Both come in the same order and are merged.
 struct LinkVerification {
     let scene: VerificationContext
     let pair: LinkPair
-    let knowsOrder: Bool
+    let expected: ExpectedLinks
 
     private var schema: StoreSchema { scene.plan.destination.schema }
-    private var ledger: VerificationLedger { scene.ledger }
+    private var storage: VerificationStorage { scene.storage }
+    private var knowsOrder: Bool { expected.knowsOrder }
 
     /// Compares the links.
     ///
@@ -24,18 +25,16 @@ struct LinkVerification {
         switch schema.storage(of: pair.near) {
         case .toOne(let table, let column, let entityColumn, let orderColumn):
             try columns(
-                table, column, entityColumn, pair.far?.isOrdered == true ? orderColumn : nil, own: "a", other: "b",
-                order: "ob", pair.near, &line, &sums)
+                table, column, entityColumn, pair.far?.isOrdered == true ? orderColumn : nil, expected.links, pair.near,
+                &line, &sums)
             if pair.kind == .oneToOne, let far = pair.far,
                 case .toOne(let table, let column, let entityColumn, _) = schema.storage(of: far)
             {
-                try columns(
-                    table, column, entityColumn, nil, own: "b", other: "a", order: "oa", far, &line, &sums)
+                try columns(table, column, entityColumn, nil, expected.exchanged, far, &line, &sums)
             }
         case .toManyHidden(let table, let column, let orderColumn):
             try columns(
-                table, column, nil, pair.near.isOrdered ? orderColumn : nil, own: "b", other: "a", order: "oa",
-                pair.near, &line, &sums)
+                table, column, nil, pair.near.isOrdered ? orderColumn : nil, expected.links, pair.near, &line, &sums)
         case .join(let table, let side): try join(table, side, &line, &sums)
         case .toManyByInverse, .none: break
         }
@@ -53,83 +52,75 @@ struct LinkVerification {
 
     private func name(_ table: Int, _ key: Int64?) throws -> String? {
         guard let key else { return nil }
-        let maker = try ledger.integer("SELECT m FROM t\(table) WHERE d=?1", key)
-        if let maker { return scene.plan.objectID(Int(maker), key) }
+        if let maker = try storage.maker(table: table, key: key) { return scene.plan.objectID(maker, key) }
         let entity = schema.model.entity(at: schema.tables[table].root).definition.name
         return "\(entity)/p\(key)"
     }
 
-    /// Compares links stored in a column. The `own` end is the table's row, the `other` end is the key in the column.
+    /// Compares links stored in a column, whose rows are the keys of the links.
     private func columns(
-        _ table: Int, _ column: Int, _ entityColumn: Int?, _ orderColumn: Int?, own: String, other: String,
-        order: String, _ relationship: RelationshipDescription, _ line: inout VerificationReport.Relationship,
-        _ sums: inout Sums
+        _ table: Int, _ column: Int, _ entityColumn: Int?, _ orderColumn: Int?, _ links: ExpectedLinks.Stream,
+        _ relationship: RelationshipDescription, _ line: inout VerificationReport.Relationship, _ sums: inout Sums
     ) throws {
-        let actual = scene.plan.destination.tables[table]
         let isHidden = pair.kind == .hidden
         let holder = isHidden ? relationship.destination : relationship.entity
         let target = schema.tableIndex(of: isHidden ? relationship.entity : relationship.destination)
-        func quoted(_ column: Int?) -> String { column.map { SQLName.quoted(actual.columns[$0]) } ?? "NULL" }
-        let rows = try scene.destination.query(
-            "SELECT Z_PK, \(quoted(column)), \(quoted(entityColumn)), \(quoted(orderColumn)) FROM \(SQLName.quoted(actual.name)) NOT INDEXED ORDER BY Z_PK"
-        )
-        let wanted = try ledger.connection.prepare(
-            """
-            SELECT t.d, t.m, l.\(other), l.\(order), o.m, t.s FROM t\(table) t LEFT JOIN \(pair.table) l ON l.\(own) = t.d
-            LEFT JOIN t\(target) o ON o.d = l.\(other) ORDER BY t.d
-            """)
-        let relative =
-            orderColumn != nil && knowsOrder && scene.hasRejects ? try RelativeOrder(ledger, table: "places") : nil
-        var hasRow = try rows.step()
-        var count = 0
-        while try wanted.step() {
-            count += 1
-            if count % 1024 == 0 { try scene.checkCancelled() }
-            let key = wanted.integer(0)
-            while hasRow, rows.integer(0) < key { hasRow = try rows.step() }
-            let mapping = scene.plan.mappings[Int(wanted.integer(1))]
-            guard hasRow, rows.integer(0) == key, let entity = mapping.destination, entity.isKindOf(entity: holder)
-            else { continue }
-            func value(_ statement: Statement, _ column: Int32) -> Int64? {
-                statement.isNull(column) ? nil : statement.integer(column)
+        let comparesOrder = orderColumn != nil && knowsOrder
+        let slots = [column] + [entityColumn, orderColumn].compactMap { $0 }
+        let rows = try scene.rows(of: scene.destination, scene.plan.destination, table: table, columns: slots)
+        let orderSlot = slots.count - 1
+        let holds = scene.plan.mappings.map { $0.destination?.isKindOf(entity: holder) ?? false }
+        let relative = comparesOrder && scene.hasRejects ? RelativeOrder(storage) : nil
+        var owners = try storage.rows(ofTable: table)
+        var next = try links()
+        while let owner = owners.current {
+            let key = owner.key
+            while let link = next, link.key < key { next = try links() }
+            let link = next?.key == key ? next : nil
+            guard try rows.advance(to: key), holds[owner.mapping] else {
+                try owners.advance()
+                continue
             }
-            let expected = value(wanted, 2)
-            let found = value(rows, 1)
-            let comparesOrder = orderColumn != nil && knowsOrder
-            let places = comparesOrder ? (value(wanted, 3), value(rows, 3)) : (nil, nil)
+            let expected = link?.value
+            let found = rows.integer(0)
+            let places: (expected: Int64?, found: Int64?) =
+                comparesOrder ? (isHidden ? link?.nearOrder : link?.farOrder, rows.integer(orderSlot)) : (nil, nil)
             if expected != nil { line.expectedLinks += 1 }
             if found != nil { line.foundLinks += 1 }
-            sums.expected.add(key: key, Self.hash(expected, relative == nil ? places.0 : nil))
-            sums.found.add(key: key, Self.hash(found, relative == nil ? places.1 : nil))
+            sums.expected.add(key: key, Self.hash(expected, relative == nil ? places.expected : nil))
+            sums.found.add(key: key, Self.hash(found, relative == nil ? places.found : nil))
             func difference(_ kind: VerificationReport.Kind, _ property: String, _ expected: String?, _ found: String?)
             {
+                let mapping = scene.plan.mappings[owner.mapping]
                 line.differing += 1
                 scene.findings.add(
                     .init(
-                        kind: kind, entity: entity.definition.name, objectID: scene.plan.objectID(mapping.index, key),
-                        property: property, expected: expected, found: found,
-                        sourceID: mapping.sourceID(wanted.integer(5)), mapping: mapping.name))
+                        kind: kind, entity: mapping.destination?.definition.name,
+                        objectID: scene.plan.objectID(mapping.index, key), property: property, expected: expected,
+                        found: found, sourceID: mapping.sourceID(owner.source), mapping: mapping.name))
             }
             if expected != found {
                 difference(.relationship, relationship.name, try name(target, expected), try name(target, found))
             } else if let expected {
                 if entityColumn != nil {
-                    let member = wanted.isNull(4) ? nil : scene.plan.mappings[Int(wanted.integer(4))].destination
+                    let maker = try storage.maker(table: target, key: expected)
+                    let member = maker.flatMap { scene.plan.mappings[$0].destination }
                     let number = member.map { Int64(scene.plan.destination.fileNumber(ofEntity: $0.index)) }
-                    if let number, value(rows, 2) != number {
+                    if let number, rows.integer(1) != number {
                         difference(
                             .entity, relationship.name, "Z_ENT \(number) of \(try name(target, expected) ?? "")",
-                            value(rows, 2).map { "Z_ENT \($0)" })
+                            rows.integer(1).map { "Z_ENT \($0)" })
                     }
                 }
                 if let relative {
-                    try relative.note(owner: expected, member: key, expected: places.0, found: places.1)
-                } else if comparesOrder, places.0 != places.1 {
+                    try relative.note(owner: expected, member: key, expected: places.expected, found: places.found)
+                } else if comparesOrder, places.expected != places.found {
                     difference(
                         .order, isHidden ? relationship.name : pair.far?.name ?? relationship.name,
-                        places.0.map(String.init), places.1.map(String.init))
+                        places.expected.map(String.init), places.found.map(String.init))
                 }
             }
+            try owners.advance()
         }
         let property = isHidden ? relationship.name : pair.far?.name ?? relationship.name
         try relative?.end { try misplaced($0, id: try name(table, $0.member), property, &line) }
@@ -137,7 +128,7 @@ struct LinkVerification {
 
     /// Adds a difference for a member in another place than expected.
     private func misplaced(
-        _ member: RelativeOrder.Misplaced, id: String?, _ property: String,
+        _ member: RelativeOrder.Member, id: String?, _ property: String,
         _ line: inout VerificationReport.Relationship
     ) throws {
         line.differing += 1
@@ -148,32 +139,54 @@ struct LinkVerification {
                 found: member.found.map(String.init)))
     }
 
+    /// Reads the links of a join table in the order of its keys. Rows with an empty end are left out.
+    private func found(_ table: Int, _ side: Int) throws -> (links: RecordStream<FoundLink>, hasEmptyEnds: Bool) {
+        let rows = try scene.destination.query(joinQuery(table, side))
+        let links = storage.sort(FoundLink.self)
+        var hasEmptyEnds = false
+        var count = 0
+        while try rows.step() {
+            count += 1
+            if count % 1024 == 0 { try scene.checkCancelled() }
+            guard !rows.isNull(0), !rows.isNull(1) else {
+                hasEmptyEnds = true
+                continue
+            }
+            try links.append(
+                FoundLink(
+                    near: rows.integer(0), far: rows.integer(1), nearOrder: rows.isNull(2) ? nil : rows.integer(2),
+                    farOrder: rows.isNull(3) ? nil : rows.integer(3)))
+        }
+        return (try links.finish(), hasEmptyEnds)
+    }
+
+    private func joinQuery(_ table: Int, _ side: Int) -> String {
+        let actual = scene.plan.destination.joinTables[table]
+        let (near, far) = (actual.sides[side], actual.sides[1 - side])
+        let nearOrder = pair.near.isOrdered ? far.orderColumn.map(SQLName.quoted) ?? "NULL" : "NULL"
+        let farOrder =
+            pair.far?.isOrdered == true && !pair.isReflexive ? near.orderColumn.map(SQLName.quoted) ?? "NULL" : "NULL"
+        let keys = "\(SQLName.quoted(near.column)), \(SQLName.quoted(far.column))"
+        return "SELECT \(keys), \(nearOrder), \(farOrder) FROM \(SQLName.quoted(actual.name)) NOT INDEXED"
+    }
+
     /// Compares links stored in a join table: both columns and both ordering keys.
     private func join(
         _ table: Int, _ side: Int, _ line: inout VerificationReport.Relationship, _ sums: inout Sums
     ) throws {
-        let actual = scene.plan.destination.joinTables[table]
-        let (nearSide, farSide) = (actual.sides[side], actual.sides[1 - side])
-        let orderA = pair.near.isOrdered ? farSide.orderColumn.map(SQLName.quoted) ?? "NULL" : "NULL"
-        let orderB =
-            pair.far?.isOrdered == true && !pair.isReflexive
-            ? nearSide.orderColumn.map(SQLName.quoted) ?? "NULL" : "NULL"
-        let (a, b) = (SQLName.quoted(nearSide.column), SQLName.quoted(farSide.column))
-        let rows = try scene.destination.query(
-            "SELECT \(a), \(b), \(orderA), \(orderB) FROM \(SQLName.quoted(actual.name)) NOT INDEXED ORDER BY \(a), \(b)"
-        )
-        let wanted = try ledger.connection.prepare("SELECT a, b, oa, ob FROM \(pair.table) ORDER BY a, b")
         let ends = (schema.tableIndex(of: pair.near.entity), schema.tableIndex(of: pair.near.destination))
-        let relative =
-            knowsOrder && scene.hasRejects
-            ? (try RelativeOrder(ledger, table: "placesA"), try RelativeOrder(ledger, table: "placesB")) : nil
-        var hasRow = try rows.step()
-        var hasWanted = try wanted.step()
+        let relative = knowsOrder && scene.hasRejects ? (RelativeOrder(storage), RelativeOrder(storage)) : nil
+        let (links, hasEmptyEnds) = try found(table, side)
+        let sides = scene.plan.destination.joinTables[table].sides
+        let (near, far) = (SQLName.quoted(sides[side].column), SQLName.quoted(sides[1 - side].column))
+        let emptyEnds =
+            hasEmptyEnds
+            ? try scene.destination.query(
+                "\(joinQuery(table, side)) WHERE \(near) IS NULL OR \(far) IS NULL ORDER BY \(near), \(far)")
+            : nil
+        var hasEmpty = try emptyEnds?.step() ?? false
+        var next = try expected.links()
         var last: (Int64, Int64)?
-        var count = 0
-        func optional(_ statement: Statement, _ column: Int32) -> Int64? {
-            statement.isNull(column) ? nil : statement.integer(column)
-        }
         func difference(
             _ kind: VerificationReport.Kind, _ owner: Int64, _ expected: String?, _ found: String?
         ) throws {
@@ -185,56 +198,70 @@ struct LinkVerification {
                     property: pair.near.name,
                     expected: expected, found: found))
         }
-        while hasRow || hasWanted {
-            count += 1
-            if count % 1024 == 0 { try scene.checkCancelled() }
-            let link = hasRow ? (rows.integer(0), rows.integer(1)) : (Int64.max, Int64.max)
-            let next = hasWanted ? (wanted.integer(0), wanted.integer(1)) : (Int64.max, Int64.max)
-            if hasRow, rows.isNull(0) || rows.isNull(1) {
-                line.foundLinks += 1
-                try difference(.dangling, rows.integer(0), nil, "a link with an empty end")
-                hasRow = try rows.step()
-            } else if hasRow, let before = last, before == link {
-                line.foundLinks += 1
-                sums.found.add(key: link.0, Self.hash(link.1, nil))
-                try difference(.relationship, link.0, "one link", "\(try name(ends.1, link.1) ?? "") twice")
-                hasRow = try rows.step()
-            } else if hasWanted, !hasRow || next < link {
-                line.expectedLinks += 1
-                sums.expected.add(key: next.0, Self.hash(next.1, optional(wanted, 2)))
-                try difference(.relationship, next.0, try name(ends.1, next.1), nil)
-                hasWanted = try wanted.step()
-            } else if hasRow, !hasWanted || link < next {
-                last = link
-                if !scene.isOlder(table: ends.0, key: link.0) || !scene.isOlder(table: ends.1, key: link.1) {
-                    line.foundLinks += 1
-                    sums.found.add(key: link.0, Self.hash(link.1, optional(rows, 2)))
-                    try difference(.relationship, link.0, nil, try name(ends.1, link.1))
-                }
-                hasRow = try rows.step()
-            } else {
-                last = link
-                line.expectedLinks += 1
-                line.foundLinks += 1
-                var expected = knowsOrder ? (optional(wanted, 2), optional(wanted, 3)) : (nil, nil)
-                var found = knowsOrder ? (optional(rows, 2), optional(rows, 3)) : (nil, nil)
-                if let relative {
-                    try relative.0.note(owner: link.0, member: link.1, expected: expected.0, found: found.0)
-                    try relative.1.note(owner: link.1, member: link.0, expected: expected.1, found: found.1)
-                    (expected, found) = ((nil, nil), (nil, nil))
-                }
-                sums.expected.add(key: link.0, Self.hash(link.1, expected.0) &+ UInt64(bitPattern: expected.1 ?? 0))
-                sums.found.add(key: link.0, Self.hash(link.1, found.0) &+ UInt64(bitPattern: found.1 ?? 0))
-                if expected != found {
-                    let member = try name(ends.1, link.1) ?? ""
-                    func shown(_ places: (Int64?, Int64?)) -> String {
-                        "\(member) at \(places.0.map(String.init) ?? "no place"), \(places.1.map(String.init) ?? "no place")"
-                    }
-                    try difference(.order, link.0, shown(expected), shown(found))
-                }
-                hasRow = try rows.step()
-                hasWanted = try wanted.step()
+        func missing(_ link: ExpectedLink) throws {
+            line.expectedLinks += 1
+            sums.expected.add(key: link.key, Self.hash(link.value, link.nearOrder))
+            try difference(.relationship, link.key, try name(ends.1, link.value), nil)
+        }
+        func extra(_ link: FoundLink) throws {
+            guard !scene.isOlder(table: ends.0, key: link.near) || !scene.isOlder(table: ends.1, key: link.far) else {
+                return
             }
+            line.foundLinks += 1
+            sums.found.add(key: link.near, Self.hash(link.far, link.nearOrder))
+            try difference(.relationship, link.near, nil, try name(ends.1, link.far))
+        }
+        func compare(_ wanted: ExpectedLink, _ link: FoundLink) throws {
+            line.expectedLinks += 1
+            line.foundLinks += 1
+            var expected = knowsOrder ? (wanted.nearOrder, wanted.farOrder) : (nil, nil)
+            var found = knowsOrder ? (link.nearOrder, link.farOrder) : (nil, nil)
+            if let relative {
+                try relative.0.note(owner: link.near, member: link.far, expected: expected.0, found: found.0)
+                try relative.1.note(owner: link.far, member: link.near, expected: expected.1, found: found.1)
+                (expected, found) = ((nil, nil), (nil, nil))
+            }
+            sums.expected.add(
+                key: link.near, Self.hash(link.far, expected.0) &+ UInt64(bitPattern: expected.1 ?? 0))
+            sums.found.add(key: link.near, Self.hash(link.far, found.0) &+ UInt64(bitPattern: found.1 ?? 0))
+            guard expected != found else { return }
+            let member = try name(ends.1, link.far) ?? ""
+            func shown(_ places: (Int64?, Int64?)) -> String {
+                "\(member) at \(places.0.map(String.init) ?? "no place"), \(places.1.map(String.init) ?? "no place")"
+            }
+            try difference(.order, link.near, shown(expected), shown(found))
+        }
+        while links.current != nil || next != nil || hasEmpty {
+            let link = links.current
+            if hasEmpty, let row = emptyEnds, link == nil || row.isNull(0) || row.integer(0) <= link?.near ?? .max {
+                line.foundLinks += 1
+                try difference(.dangling, row.integer(0), nil, "a link with an empty end")
+                hasEmpty = try row.step()
+                continue
+            }
+            guard let link else {
+                if let wanted = next { try missing(wanted) }
+                next = try expected.links()
+                continue
+            }
+            if let before = last, before == (link.near, link.far) {
+                line.foundLinks += 1
+                sums.found.add(key: link.near, Self.hash(link.far, nil))
+                try difference(.relationship, link.near, "one link", "\(try name(ends.1, link.far) ?? "") twice")
+            } else if let wanted = next, (wanted.key, wanted.value) < (link.near, link.far) {
+                try missing(wanted)
+                next = try expected.links()
+                continue
+            } else {
+                last = (link.near, link.far)
+                if let wanted = next, (wanted.key, wanted.value) == (link.near, link.far) {
+                    try compare(wanted, link)
+                    next = try expected.links()
+                } else {
+                    try extra(link)
+                }
+            }
+            try links.advance()
         }
         try relative?.0.end { try misplaced($0, id: try name(ends.0, $0.owner), pair.near.name, &line) }
         try relative?.1.end {

@@ -72,16 +72,15 @@ final class RerunVerification {
         let found = try rows(scene.destination, scene.plan.destination.tables[table])
         let wanted = try rows(again, layout.tables[table])
         // The objects that were worked out from the source.
-        let known = try scene.ledger.connection.prepare("SELECT d FROM t\(table) ORDER BY d")
+        var known = try scene.storage.rows(ofTable: table)
         let columns = Array(scene.plan.destination.schema.tables[table].columns.indices)
-        var (hasFound, hasWanted, hasKnown) = (try found.step(), try wanted.step(), try known.step())
+        var (hasFound, hasWanted) = (try found.step(), try wanted.step())
         var count = 0
         while hasFound || hasWanted {
             count += 1
             if count % 1024 == 0 { try scene.checkCancelled() }
             let key = min(hasFound ? found.integer(0) : .max, hasWanted ? wanted.integer(0) : .max)
-            while hasKnown, known.integer(0) < key { hasKnown = try known.step() }
-            let isKnown = hasKnown && known.integer(0) == key
+            let isKnown = try known.advance(to: key) != nil
             let isFound = hasFound && found.integer(0) == key
             let isWanted = hasWanted && wanted.integer(0) == key
             if isFound, isWanted {

@@ -7,8 +7,8 @@ import Rows
 
 /// Compares the rows of one destination table with the objects that the mapping model makes, attribute by attribute.
 ///
-/// Both sides are read in ascending order of keys and merged; a source row is fetched by its key. Memory: a row of
-/// each.
+/// Expected objects, the destination's rows and the source's rows of each entity mapping are read by ascending keys and merged.
+/// Memory: a batch of rows of the destination, and one of the source for each entity mapping.
 final class RowVerification {
     /// The checksums of an attribute of an entity mapping.
     struct Tally {
@@ -23,26 +23,60 @@ final class RowVerification {
     private var scratch: RowBatch
     /// The state of each mapping, by index.
     private var works: [Work?]
+    /// True if the source objects of all mappings come in the order of one table's keys, so that it is read once.
+    private let sharesRows: Bool
+    private var shared: SequentialRows?
 
     /// The state and the counts of one entity mapping.
     final class Work {
-        let attributes: [VerifiedAttribute]
-        /// The column of each copied attribute in the source statement, else 0.
-        let slots: [Int32]
-        /// The checksums, in the order of the attributes.
-        var tallies: [Tally]
-        var found = 0
-        var source: Statement?
+        /// The places of a value that both rows have in a column, or else of one that takes more to compare.
+        struct Step {
+            /// True for a column that is copied, whose values are never in files.
+            let isPlain: Bool
+            let column: Int
+            let slot: Int
+        }
 
-        init(_ attributes: [VerifiedAttribute]) {
-            self.attributes = attributes
+        let mapping: VerifiedMapping
+        let attributes: [VerifiedAttribute]
+        /// The slots of the source's rows that are compared, in the order of the attributes; those of other attributes are 0.
+        let steps: [Step]
+        /// The columns of the source's rows.
+        let columns: [Int]
+        let lockSlot: Int
+        /// The checksums, in the order of the attributes.
+        @exclusivity(unchecked) var tallies: [Tally]
+        @exclusivity(unchecked) var found = 0
+        /// The source's rows; nil before they are first read.
+        var source: SequentialRows?
+        /// The source object that expressions are evaluated for.
+        var object: EvaluatedSource?
+        /// The variables of each attribute's expression.
+        var variables: [Int: [String: Any?]] = [:]
+
+        /// - Parameter sharesRows: true to read the source's rows with all columns, so that other mappings can use them too.
+        init(_ mapping: VerifiedMapping, _ plan: VerificationPlan, sharesRows: Bool) {
+            self.mapping = mapping
+            attributes = VerifiedAttribute.all(of: mapping, plan: plan)
             tallies = Array(repeating: Tally(), count: attributes.count)
-            var next: Int32 = 0
-            slots = attributes.map { attribute in
-                guard case .copied = attribute.way else { return 0 }
-                next += 1
-                return next
+            // Expressions may read any column, so the slots are then those of the table.
+            let readsAll =
+                sharesRows || attributes.contains { if case .computed = $0.way { true } else { false } }
+            var columns = [EntityTable.lockColumn]
+            if readsAll, let table = plan.sourceTable(mapping) {
+                columns = Array(plan.source.schema.tables[table].columns.indices)
             }
+            lockSlot = readsAll ? EntityTable.lockColumn : 0
+            steps = attributes.map { attribute in
+                guard case .copied(let column, let isExternal) = attribute.way else {
+                    return Step(isPlain: false, column: attribute.column, slot: 0)
+                }
+                if !readsAll { columns.append(column) }
+                return Step(
+                    isPlain: !isExternal && !attribute.isExternal, column: attribute.column,
+                    slot: readsAll ? column : columns.count - 1)
+            }
+            self.columns = columns
         }
     }
 
@@ -51,6 +85,10 @@ final class RowVerification {
         self.table = table
         scratch = RowBatch(slots: 1, rowCapacity: 1, byteTarget: 4096)
         works = Array(repeating: nil, count: scene.plan.mappings.count)
+        let plan = scene.plan
+        sharesRows =
+            plan.turns == 1 && plan.isKept[table]
+            && plan.mappings.count { plan.destinationTable($0) == table } > 1
     }
 
     private var plan: VerificationPlan { scene.plan }
@@ -59,7 +97,7 @@ final class RowVerification {
     /// Returns the state of a mapping, made on first use.
     func work(_ mapping: VerifiedMapping) -> Work {
         if let known = works[mapping.index] { return known }
-        let made = Work(VerifiedAttribute.all(of: mapping, plan: plan))
+        let made = Work(mapping, plan, sharesRows: sharesRows)
         works[mapping.index] = made
         for attribute in made.attributes {
             if case .skipped(let reason) = attribute.way {
@@ -72,75 +110,71 @@ final class RowVerification {
 
     /// Compares all rows.
     ///
-    /// - Complexity: O(rows) of the table, with a lookup of a source row for each.
+    /// - Complexity: O(rows) of the table, and a scan of the source's table for each entity mapping.
     func run() throws {
-        let actual = plan.destination.tables[table]
-        let columns = actual.columns.map(SQLName.quoted).joined(separator: ", ")
-        // Column 0 is the key, column i + 1 the table's column i.
-        let rows = try scene.destination.query(
-            "SELECT Z_PK, \(columns) FROM \(SQLName.quoted(actual.name)) NOT INDEXED ORDER BY Z_PK")
-        let wanted = try scene.ledger.connection.prepare("SELECT d, m, s FROM t\(table) ORDER BY d")
-        var hasRow = try rows.step()
-        var hasWanted = try wanted.step()
-        var count = 0
-        while hasRow || hasWanted {
-            count += 1
-            if count % 1024 == 0 { try scene.checkCancelled() }
-            let key = hasRow ? rows.integer(0) : Int64.max
-            let next = hasWanted ? wanted.integer(0) : Int64.max
-            if hasWanted, !hasRow || next < key {
-                try missing(wanted)
-                hasWanted = try wanted.step()
-            } else if hasRow, !hasWanted || key < next {
-                try extra(rows, key)
-                hasRow = try rows.step()
-            } else {
-                try compare(rows, key, mapping: Int(wanted.integer(1)), source: wanted.integer(2))
-                hasRow = try rows.step()
-                hasWanted = try wanted.step()
+        // The slots are the table's columns.
+        let rows = try scene.rows(
+            of: scene.destination, plan.destination, table: table, columns: Array(schema.tables[table].columns.indices))
+        var wanted = try scene.storage.rows(ofTable: table)
+        var hasRow = try rows.advance()
+        defer {
+            scene.objects.pass = nil
+            for case let work? in works {
+                work.source = nil
+                if let entity = work.mapping.destination { scene.coverage.count(entity, \.recomputed, work.found) }
             }
         }
-        for work in works { work?.source = nil }
-        try scene.ledger.execute("DELETE FROM t\(table) WHERE d IN (SELECT d FROM gone); DELETE FROM gone")
+        while true {
+            if let next = wanted.current, !hasRow || next.key < rows.key {
+                try missing(next)
+                try wanted.advance()
+            } else if hasRow {
+                if let next = wanted.current, next.key == rows.key {
+                    try compare(rows, next)
+                    try wanted.advance()
+                } else {
+                    try extra(rows)
+                }
+                hasRow = try rows.advance()
+            } else {
+                break
+            }
+        }
     }
 
-    private func missing(_ wanted: Statement) throws {
-        let mapping = plan.mappings[Int(wanted.integer(1))]
-        let key = wanted.integer(0)
+    private func missing(_ wanted: ExpectedRows.Row) throws {
         if scene.mayReject {
             scene.findings.report.compared.takenForRejected += 1
-            // Remove the pair of a rejected object, so that no expected link refers to it.
-            try scene.ledger.run("DELETE FROM m\(mapping.index) WHERE s=?1", wanted.integer(2))
-            try scene.ledger.run("INSERT INTO gone VALUES(?1)", key)
+            // Without the rejected object no expected link refers to it.
+            try scene.storage.keys[wanted.mapping]?.remove(source: wanted.source)
             return
         }
+        let mapping = plan.mappings[wanted.mapping]
         scene.findings.add(
             .init(
                 kind: .missingObject, entity: mapping.destination?.definition.name,
-                objectID: plan.objectID(mapping.index, key), expected: "an object",
-                sourceID: mapping.sourceID(wanted.integer(2)),
+                objectID: plan.objectID(mapping.index, wanted.key), expected: "an object",
+                sourceID: mapping.sourceID(wanted.source),
                 mapping: mapping.name))
     }
 
-    private func extra(_ row: Statement, _ key: Int64) throws {
-        let number = row.isNull(1) ? nil : row.integer(1)
-        let place = plan.objectID(table: table, number: number, key: key)
-        let isOlder = scene.isAppended && (key <= plan.base[table] || plan.obstacles[table] != nil)
+    private func extra(_ row: SequentialRows) throws {
+        let place = plan.objectID(table: table, number: row.integer(EntityTable.entityColumn), key: row.key)
+        let isOlder = scene.isAppended && (row.key <= plan.base[table] || plan.obstacles[table] != nil)
         if !isOlder, plan.obstacles[table] == nil, !scene.hasPolicies {
             scene.findings.add(
                 .init(kind: .extraObject, entity: place.entity, objectID: place.id, found: "an object"))
         }
         guard let entity = schema.model.entity(named: place.entity) else { return }
         // An object made by a policy can only be checked against the model's rules.
-        guard !isOlder else { return scene.coverage.count(entity, \.passedOver) }
+        guard !isOlder else { return scene.coverage.count(entity, \.passedOver, 1) }
         scene.coverage.count(
             entity, scene.rerun == nil ? \.checked : \.rerun, because: plan.obstacles[table])
-        try check(row, key, entity: entity, number: number, mapping: nil, sourceID: nil)
+        try check(row, entity, nil, source: 0)
     }
 
     private func check(
-        _ row: Statement, _ key: Int64, entity: EntityDescription, number: Int64?, mapping: VerifiedMapping?,
-        sourceID: String?
+        _ row: SequentialRows, _ entity: EntityDescription, _ mapping: VerifiedMapping?, source: Int64
     ) throws {
         let rules: VerifiedRules
         if let known = self.rules[entity.index] {
@@ -149,130 +183,154 @@ final class RowVerification {
             rules = try VerifiedRules(entity: entity, schema: schema)
             self.rules[entity.index] = rules
         }
+        guard !rules.isEmpty else { return }
         // A value copied under a rule of the source model may have been only a warning of the run.
         if let mapping, mapping.excuses, !scene.options.strictValidation { return }
         for broken in try rules.broken(row) {
             scene.findings.add(
                 .init(
-                    kind: .rule, entity: entity.definition.name, objectID: "\(entity.definition.name)/p\(key)",
-                    property: broken.property, expected: broken.expected, found: broken.found, sourceID: sourceID,
-                    mapping: mapping?.name))
+                    kind: .rule, entity: entity.definition.name, objectID: "\(entity.definition.name)/p\(row.key)",
+                    property: broken.property, expected: broken.expected, found: broken.found,
+                    sourceID: mapping?.sourceID(source), mapping: mapping?.name))
         }
     }
 
-    private func compare(_ row: Statement, _ key: Int64, mapping index: Int, source: Int64) throws {
-        let mapping = plan.mappings[index]
-        guard let entity = mapping.destination else { return }
-        let work = work(mapping)
+    /// The object whose values are compared.
+    private struct Comparison {
+        let work: Work
+        let row: SequentialRows
+        let old: SequentialRows
+        let source: Int64
+        /// The hash of its key.
+        let place: UInt64
+    }
+
+    private func difference(
+        _ work: Work, _ key: Int64, _ source: Int64, _ kind: VerificationReport.Kind, _ property: String?,
+        _ expected: String?, _ found: String?
+    ) {
+        let mapping = work.mapping
+        scene.findings.add(
+            .init(
+                kind: kind, entity: mapping.destination?.definition.name, objectID: plan.objectID(mapping.index, key),
+                property: property, expected: expected, found: found, sourceID: mapping.sourceID(source),
+                mapping: mapping.name))
+    }
+
+    private func compare(_ row: SequentialRows, _ wanted: ExpectedRows.Row) throws {
+        let work = works[wanted.mapping] ?? self.work(plan.mappings[wanted.mapping])
+        guard let entity = work.mapping.destination else { return }
         work.found += 1
-        scene.coverage.count(entity, \.recomputed)
-        let id = plan.objectID(index, key)
-        func difference(_ kind: VerificationReport.Kind, _ property: String?, _ expected: String?, _ found: String?) {
-            scene.findings.add(
-                .init(
-                    kind: kind, entity: entity.definition.name, objectID: id, property: property, expected: expected,
-                    found: found, sourceID: mapping.sourceID(source), mapping: mapping.name))
-        }
         let number = Int64(plan.destination.fileNumber(ofEntity: entity.index))
-        let foundNumber = row.isNull(1) ? nil : row.integer(1)
+        let foundNumber = row.integer(EntityTable.entityColumn)
         if foundNumber != number {
-            difference(.entity, "Z_ENT", String(number), foundNumber.map(String.init))
+            difference(
+                work, row.key, wanted.source, .entity, "Z_ENT", String(number), foundNumber.map(String.init))
         }
-        guard let old = try open(source, of: mapping, work) else { return }
-        compareLock(row, old, difference)
-        for position in work.attributes.indices {
-            try compare(work, position, row, old, key, mapping, source, difference)
+        guard let old = try open(work), try old.advance(to: wanted.source) else { return }
+        compareLock(work, row, old, wanted.source)
+        let comparison = Comparison(
+            work: work, row: row, old: old, source: wanted.source,
+            place: VerificationChecksum.mix(UInt64(bitPattern: row.key)))
+        for position in 0..<work.steps.count {
+            let step = work.steps[position]
+            if step.isPlain {
+                let (expected, cell) = (old.cell(step.slot), row.cell(step.column))
+                if VerifiedCell.areEqual(expected, cell), !expected.isNull || work.attributes[position].standard == nil
+                {
+                    let sum = VerificationChecksum.mix(cell.hash ^ comparison.place)
+                    work.tallies[position].found.add(sum)
+                    work.tallies[position].expected.add(sum)
+                    continue
+                }
+            }
+            try compare(comparison, position)
         }
-        try check(
-            row, key, entity: entity, number: foundNumber, mapping: mapping, sourceID: mapping.sourceID(source))
+        try check(row, entity, work.mapping, source: wanted.source)
     }
 
-    /// Opens a source row. Column 0 is Z_OPT, followed by the columns of the copied attributes.
-    private func open(_ key: Int64, of mapping: VerifiedMapping, _ work: Work) throws -> Statement? {
-        guard let table = plan.sourceTable(mapping) else { return nil }
-        let statement: Statement
-        if let known = work.source {
-            statement = known
-        } else {
-            let found = plan.source.tables[table]
-            var columns = [found.columns[EntityTable.lockColumn]]
-            for case .copied(let column, _) in work.attributes.map(\.way) { columns.append(found.columns[column]) }
-            statement = try scene.source.query(
-                "SELECT \(columns.map(SQLName.quoted).joined(separator: ", ")) FROM \(SQLName.quoted(found.name)) WHERE Z_PK=?1"
-            )
-            work.source = statement
-        }
-        statement.reset()
-        statement.bind(key, at: 1)
-        return try statement.step() ? statement : nil
+    /// Returns the source's rows of a mapping.
+    private func open(_ work: Work) throws -> SequentialRows? {
+        if let known = work.source { return known }
+        guard let entity = work.mapping.source, let table = plan.sourceTable(work.mapping) else { return nil }
+        let rows =
+            try shared
+            ?? scene.rows(
+                of: scene.source, plan.source, table: table, columns: work.columns,
+                entities: sharesRows ? nil : [entity.index])
+        if sharesRows { shared = rows }
+        work.source = rows
+        work.object = EvaluatedSource(entity: entity, table: table, key: 0, objects: scene.objects)
+        return work.source
     }
 
-    private typealias Report = (VerificationReport.Kind, String?, String?, String?) -> Void
-
-    private func compareLock(_ row: Statement, _ old: Statement, _ difference: Report) {
-        let lock = VerifiedCell(row, 2)
-        let before = VerifiedCell(old, 0)
+    private func compareLock(_ work: Work, _ row: SequentialRows, _ old: SequentialRows, _ source: Int64) {
+        let lock = row.cell(EntityTable.lockColumn)
+        let before = old.cell(work.lockSlot)
         guard plan.turns == 1, !scene.hasPolicies else {
             if case .integer(let number) = lock, number >= 1 { return }
             if plan.isKept[table], VerifiedCell.areEqual(before, lock) { return }
-            return difference(.lock, "Z_OPT", "1 or more", lock.shown)
+            return difference(work, row.key, source, .lock, "Z_OPT", "1 or more", lock.shown)
         }
         var expected = VerifiedCell.integer(1)
         if plan.isKept[table], case .integer = before { expected = before }
-        if !VerifiedCell.areEqual(expected, lock) { difference(.lock, "Z_OPT", expected.shown, lock.shown) }
+        if !VerifiedCell.areEqual(expected, lock) {
+            difference(work, row.key, source, .lock, "Z_OPT", expected.shown, lock.shown)
+        }
     }
 
-    private func compare(
-        _ work: Work, _ position: Int, _ row: Statement, _ old: Statement, _ key: Int64, _ mapping: VerifiedMapping,
-        _ source: Int64, _ difference: Report
-    ) throws {
+    private func compare(_ comparison: Comparison, _ position: Int) throws {
+        let (work, row) = (comparison.work, comparison.row)
         let attribute = work.attributes[position]
-        let cell = VerifiedCell(row, Int32(attribute.column + 1))
-        func compareCell(_ expected: VerifiedCell) {
-            let hash = cell.hash
-            work.tallies[position].found.add(key: key, hash)
+        let cell = row.cell(attribute.column)
+        func settle(_ expected: VerifiedCell) {
+            let sum = VerificationChecksum.mix(cell.hash ^ comparison.place)
+            work.tallies[position].found.add(sum)
             guard !VerifiedCell.areEqual(expected, cell) else {
-                return work.tallies[position].expected.add(key: key, hash)
+                return work.tallies[position].expected.add(sum)
             }
-            work.tallies[position].expected.add(key: key, expected.hash)
+            work.tallies[position].expected.add(key: row.key, expected.hash)
             work.tallies[position].differing += 1
-            difference(.value, attribute.attribute.name, expected.shown, cell.shown)
+            difference(
+                work, row.key, comparison.source, .value, attribute.attribute.name, expected.shown, cell.shown)
         }
         /// Compares a value that may be in a file. If the expected value is nil, the attribute's default takes its
         /// place.
-        func compareAny(_ expected: VerifiedCell) throws {
-            if expected.isNull, let standard = attribute.standard { return try withCell(of: standard, compareCell) }
-            guard attribute.isExternal else { return compareCell(expected) }
+        func settleAny(_ expected: VerifiedCell) throws {
+            if expected.isNull, let standard = attribute.standard { return try self.settle(standard, settle) }
+            guard attribute.isExternal else { return settle(expected) }
             let outcome = try scene.external.compare(expected, cell)
-            work.tallies[position].expected.add(key: key, outcome.expected)
-            work.tallies[position].found.add(key: key, outcome.found)
+            work.tallies[position].expected.add(key: row.key, outcome.expected)
+            work.tallies[position].found.add(key: row.key, outcome.found)
             guard let problem = outcome.problem else { return }
             work.tallies[position].differing += 1
-            difference(problem.isFile ? .external : .value, attribute.attribute.name, problem.expected, problem.found)
+            difference(
+                work, row.key, comparison.source, problem.isFile ? .external : .value, attribute.attribute.name,
+                problem.expected, problem.found)
         }
         switch attribute.way {
-        case .copied: try compareAny(VerifiedCell(old, work.slots[position]))
+        case .copied: try settleAny(comparison.old.cell(work.steps[position].slot))
         case .initial(let value):
-            guard let value else { return compareCell(.null) }
+            guard let value else { return settle(.null) }
             if attribute.isExternal {
                 emptyScratch()
                 value.store(in: &scratch, row: 0, slot: 0)
-                try compareAny(VerifiedCell(scratch[0, 0], scratch))
+                try settleAny(VerifiedCell(scratch[0, 0], scratch))
             } else {
-                try withCell(of: value, compareCell)
+                try self.settle(value, settle)
             }
         case .computed(let expression, let property):
             do {
-                try compute(expression, property, attribute, mapping, source)
+                try compute(expression, property, position, comparison)
             } catch let error as MigrationError where error.category == .io {
                 throw error
             } catch {
                 return scene.findings.skip(
-                    "\(mapping.name).\(attribute.attribute.name)", VerificationObstacle.reason(of: error))
+                    "\(work.mapping.name).\(attribute.attribute.name)", VerificationObstacle.reason(of: error))
             }
-            if try isCarried(row, cell, attribute, by: expression) { return compareCell(cell) }
-            try compareAny(VerifiedCell(scratch[0, 0], scratch))
-        case .derived, .skipped: work.tallies[position].found.add(key: key, cell.hash)
+            if try isCarried(cell, attribute, by: expression) { return settle(cell) }
+            try settleAny(VerifiedCell(scratch[0, 0], scratch))
+        case .derived, .skipped: work.tallies[position].found.add(key: row.key, cell.hash)
         }
     }
 
@@ -280,7 +338,7 @@ final class RowVerification {
     /// show it. They may differ in form: a URL escapes characters that a stored text need not, and a Float has only 32
     /// of the bits that its column may hold.
     private func isCarried(
-        _ row: Statement, _ cell: VerifiedCell, _ attribute: VerifiedAttribute, by expression: ValueExpression
+        _ cell: VerifiedCell, _ attribute: VerifiedAttribute, by expression: ValueExpression
     ) throws -> Bool {
         if attribute.attribute.attributeType == .float, expression.node.sourceKeyPath != nil {
             guard let expected = VerifiedCell(scratch[0, 0], scratch).realValue, let found = cell.realValue else {
@@ -290,8 +348,8 @@ final class RowVerification {
         }
         guard attribute.attribute.attributeType == .uri else { return false }
         let expected = VerifiedCell(scratch[0, 0], scratch)
-        guard !VerifiedCell.areEqual(expected, cell), let text = row.text(Int32(attribute.column + 1)),
-            let url = URL(string: text)
+        guard !VerifiedCell.areEqual(expected, cell), case .text(let bytes) = cell,
+            let url = URL(string: String(decoding: bytes, as: UTF8.self))
         else { return false }
         var other = RowBatch(slots: 1, rowCapacity: 1, byteTarget: 4096)
         _ = other.appendRow(key: 0)
@@ -299,8 +357,7 @@ final class RowVerification {
         return VerifiedCell.areEqual(expected, VerifiedCell(other[0, 0], other))
     }
 
-    /// Passes a value as a cell.
-    private func withCell(of value: ColumnValue, _ body: (VerifiedCell) -> Void) throws {
+    private func settle(_ value: ColumnValue, _ body: (VerifiedCell) -> Void) throws {
         emptyScratch()
         value.store(in: &scratch, row: 0, slot: 0)
         body(VerifiedCell(scratch[0, 0], scratch))
@@ -314,16 +371,21 @@ final class RowVerification {
 
     /// Computes a value into the scratch row.
     private func compute(
-        _ expression: ValueExpression, _ property: PropertyMapping?, _ attribute: VerifiedAttribute,
-        _ mapping: VerifiedMapping, _ key: Int64
+        _ expression: ValueExpression, _ property: PropertyMapping?, _ position: Int, _ comparison: Comparison
     ) throws {
-        guard let entity = mapping.source, let table = plan.sourceTable(mapping) else { return }
+        let work = comparison.work
+        guard let object = work.object else { return }
         emptyScratch()
-        let object = EvaluatedSource(entity: entity, table: table, key: key, objects: scene.objects)
-        scene.manager.enter(mapping)
-        let variables: [String: Any?] = [
-            "source": object, "manager": scene.manager, "entityMapping": mapping.mapping, "propertyMapping": property,
-        ]
+        object.key = comparison.source
+        scene.objects.pass = (object.table, comparison.old)
+        scene.manager.enter(work.mapping)
+        let variables =
+            work.variables[position] ?? [
+                "source": object, "manager": scene.manager, "entityMapping": work.mapping.mapping,
+                "propertyMapping": property,
+            ]
+        work.variables[position] = variables
+        let attribute = work.attributes[position]
         let value = try expression.evaluate(with: object, variables: variables)
         try ValueBridge.store(
             value, type: attribute.attribute.attributeType, isExternal: attribute.isExternal, in: &scratch, row: 0,

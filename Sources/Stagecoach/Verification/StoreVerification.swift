@@ -8,21 +8,21 @@ import SpillStorage
 /// Checks independently that a migration's destination is what the mapping model makes of its source.
 ///
 /// It uses neither the records of a run nor the programs that compute rows: filters and value expressions are evaluated
-/// object by object; keys, links and ordering keys are worked out again from the documented rules; and both stores are
-/// read through SQLite. Objects made by a policy cannot be worked out. They are checked against the model's rules or,
+/// object by object; keys, links and ordering keys are worked out again from the documented rules. Both stores are read in
+/// the order of their keys, and links are sorted, so that both sides are merged. Objects made by a policy cannot be worked out. They are checked against the model's rules or,
 /// with ``runsPolicies``, compared with a second run of the policies. ``VerificationReport/compared`` tells which
 /// objects were compared in which way, ``VerificationReport/notRecomputed`` lists everything else that was not worked
 /// out.
 ///
 ///     open both → the file's pages, schema and metadata
-///       → expected objects and keys, into a private ledger      (``ExpectedObjects``)
+///       → expected objects and their keys                       (``ExpectedObjects``)
 ///       → rows, table by table: objects, attributes, rules      (``RowVerification``)
 ///       → links, pair by pair, both sides                       (``ExpectedLinks``, ``LinkVerification``)
 ///       → objects of policies, if the policies run again       (``RerunVerification``)
 ///       → references, uniqueness, keys, external files          (``StructureVerification``)
 ///
-/// Memory: page caches and rows, within the limit. The ledger, about 40 bytes for each object and link, is in the work
-/// directory or the folder for temporary files, and is removed afterwards.
+/// Memory: page caches, rows, keys and sorts, within the limit. What outgrows it is in the work directory or the folder for
+/// temporary files, and is removed afterwards.
 public final class StoreVerification {
     private let migration: ChainedMigration
     /// The reject file of the run. The source objects that it lists are left out.

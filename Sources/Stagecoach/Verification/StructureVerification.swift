@@ -5,9 +5,18 @@ import ManagedModel
 
 /// Checks the properties that a destination must have whatever the source holds: pages, schema, metadata, references,
 /// uniqueness, keys, files of external values.
-struct StructureVerification {
+///
+/// A screen that reads everything in order finds where something may be wrong; SQLite then says what.
+final class StructureVerification {
     let scene: VerificationContext
     let model: ManagedObjectModel
+    private var screen: FileScreen
+
+    init(scene: VerificationContext, model: ManagedObjectModel) {
+        self.scene = scene
+        self.model = model
+        screen = FileScreen(scene.destination, scene.plan.destination, noteRead: scene.noteRead)
+    }
 
     private var schema: StoreSchema { scene.plan.destination.schema }
     private var layout: StoreLayout { scene.plan.destination }
@@ -17,6 +26,7 @@ struct StructureVerification {
 
     /// Runs SQLite's own check of all pages, indexes and constraints.
     func compareFile() throws {
+        guard try !screen.isSound() else { return }
         let check = try scene.destination.query("PRAGMA integrity_check(100)")
         while try check.step() {
             guard let line = check.text(0), line != "ok" else { continue }
@@ -32,7 +42,7 @@ struct StructureVerification {
             : try StoreFidelity.Witness(
                 for: StoreSchema(model: model), source: scene.source, layout: scene.plan.source)
         for note in witness?.notes ?? [] { findings.note(note) }
-        let fidelity = try StoreFidelity(of: scene.destination, model: model, witness: witness)
+        let fidelity = try StoreFidelity(of: scene.destination, model: model, witness: witness, countsRows: false)
         for difference in fidelity.differences {
             let kind: VerificationReport.Kind =
                 switch difference.subject {
@@ -67,8 +77,6 @@ struct StructureVerification {
                 findings.note("\(difference.name) is not there: it cannot be computed")
                 continue
             }
-            // The check of rows reports these differences object by object.
-            if difference.subject == .rows, schema.tables.contains(where: { $0.name == difference.name }) { continue }
             findings.add(
                 .init(
                     kind: kind, property: "\(difference.subject.rawValue) \(difference.name)",
@@ -121,9 +129,21 @@ struct StructureVerification {
     }
 
     func compareReferences() throws {
+        let suspects = ReferenceScreen(scene)
+        do {
+            try suspects.run()
+        } catch let error as MigrationError where error.category == .data {
+            return try compareReferences(nil)
+        }
+        try compareReferences(suspects)
+    }
+
+    /// - Parameter suspects: where something may be wrong; nil if anywhere.
+    private func compareReferences(_ suspects: ReferenceScreen?) throws {
         for entity in model.entities {
             for relationship in entity.relationships where relationship.entity == entity {
                 try scene.checkCancelled()
+                guard suspects?.suspects.contains(relationship.reference) != false else { continue }
                 switch schema.storage(of: relationship) {
                 case .toOne(let table, let column, let entityColumn, _):
                     try compareColumn(table, column, entityColumn, relationship, holder: entity)
@@ -135,7 +155,7 @@ struct StructureVerification {
                 }
             }
         }
-        try compareEntities()
+        try compareEntities(suspects?.suspectTables)
     }
 
     private func compareColumn(
@@ -256,8 +276,8 @@ struct StructureVerification {
     }
 
     /// Finds rows whose Z_ENT belongs to no concrete entity of their table.
-    private func compareEntities() throws {
-        for (index, table) in schema.tables.enumerated() {
+    private func compareEntities(_ suspects: Set<Int>?) throws {
+        for (index, table) in schema.tables.enumerated() where suspects?.contains(index) != false {
             let root = model.entity(at: table.root)
             let known = numbers(below: root)
             let statement = try scene.destination.query(
@@ -282,7 +302,9 @@ struct StructureVerification {
             let table = layout.tables[index]
             for unique in schema.uniqueTerms(ofTable: index) {
                 try scene.checkCancelled()
-                let columns = unique.columns.map { SQLName.quoted(table.columns[$0]) }
+                let names = unique.columns.map { table.columns[$0] }
+                if unique.condition == nil, screen.unique[table.name]?.contains(names) == true { continue }
+                let columns = names.map(SQLName.quoted)
                 let present = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
                 let condition = unique.condition.map { " AND (\($0))" } ?? ""
                 let list = columns.joined(separator: ", ")

@@ -12,6 +12,9 @@ struct VerificationChecksum {
         sum &+= Self.mix(value ^ Self.mix(UInt64(bitPattern: key)))
     }
 
+    /// Adds the mixed bits of an object's key and value.
+    mutating func add(_ mixed: UInt64) { sum &+= mixed }
+
     var text: String {
         let digits = String(sum, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits

@@ -5,7 +5,7 @@ import ManagedModel
 import Mapping
 import SpillStorage
 
-/// The state that the parts of one verification share: both stores, the plan, the ledger, the findings.
+/// The state that the parts of one verification share: both stores, the plan, the expected objects, the findings.
 final class VerificationContext {
     let source: SourceStore
     let destination: SourceStore
@@ -13,7 +13,7 @@ final class VerificationContext {
     let findings: VerificationFindings
     let objects: VerifiedObjects
     let external: VerifiedExternal
-    let ledger: VerificationLedger
+    let storage: VerificationStorage
     let plan: VerificationPlan
     let manager: LookupStub
     let checkCancelled: () throws -> Void
@@ -71,6 +71,7 @@ final class VerificationContext {
         func open(_ path: String) throws(MigrationError) -> SourceStore {
             let store = try SourceStore(
                 path: path, cacheBytes: cache, valueLimit: value, temporaryDirectory: folder)
+            store.readsPages = true
             store.limitNeeded = { (resident + 8 * $0) >> 20 + 1 }
             return store
         }
@@ -105,10 +106,24 @@ final class VerificationContext {
         } else {
             rerun = nil
         }
-        ledger = try VerificationLedger(in: folder, cacheBytes: cache)
-        manager = LookupStub(plan: plan, ledger: ledger)
+        storage = try VerificationStorage(in: folder, memory: room / 3, plan: plan)
+        manager = LookupStub(plan: plan, storage: storage)
         for store in [source, destination] { store.interrupt(when: progress.pulse) }
-        ledger.connection.interrupt(when: progress.pulse)
+    }
+
+    /// Reads some columns of the rows of a table, by ascending key.
+    ///
+    /// - Parameter entities: the entities of the rows; nil for all rows.
+    func rows(
+        of store: SourceStore, _ layout: StoreLayout, table: Int, columns: [Int], entities: [Int]? = nil
+    ) throws(MigrationError) -> SequentialRows {
+        try SequentialRows(store, layout, table: table, columns: columns, entities: entities, noteRead: noteRead)
+    }
+
+    /// Counts the rows of a batch for the progress, and ends the reading if the verification was cancelled.
+    func noteRead(_ rows: Int) throws {
+        progress.advance(rows: rows)
+        try checkCancelled()
     }
 
     /// Tells whether a destination object may have existed before an append. Such objects are left out.
@@ -119,7 +134,7 @@ final class VerificationContext {
     func close() {
         objects.release()
         rerun?.close()
-        ledger.close()
+        storage.close()
         try? source.close()
         try? destination.close()
     }
@@ -179,8 +194,8 @@ final class VerificationContext {
 
     private func compareObjects(_ shares: VerificationShares) throws {
         let expected = ExpectedObjects(
-            plan: plan, objects: objects, ledger: ledger, manager: manager, findings: findings, rejects: rejects,
-            checkCancelled: checkCancelled)
+            plan: plan, objects: objects, storage: storage, manager: manager, findings: findings, rejects: rejects,
+            noteRead: noteRead)
         let tables = plan.destination.schema.tables.count
         try beginPlan(expected)
         if let obstacle { plan.obstacles = plan.obstacles.map { _ in obstacle } }
@@ -204,7 +219,7 @@ final class VerificationContext {
             if self.obstacle == nil, rerun == nil {
                 findings.note("The objects of \(root.definition.name) are checked against the model's rules only")
             }
-            try ledger.execute("DELETE FROM t\(table)")
+            storage.forgetObjects(ofTable: table)
         }
         for table in 0..<tables {
             try part("the objects of \(plan.destination.tables[table].name)", shares.tables[table]) {
@@ -281,12 +296,8 @@ final class VerificationContext {
                 rerun?.isOpen[pair.index] = true
             }
             findings.report.relationships.append(
-                try LinkVerification(scene: self, pair: pair, knowsOrder: links.knowsOrder).run())
+                try LinkVerification(scene: self, pair: pair, expected: links).run())
         }
-        ledger.releaseStatements()
-        try ledger.execute(
-            "DROP TABLE IF EXISTS \(pair.table); DROP TABLE IF EXISTS c0; DROP TABLE IF EXISTS c1; DROP TABLE IF EXISTS k"
-        )
     }
 
     /// Checks the tables whose numbers a policy may have shifted: they are as expected if the highest key is.

@@ -87,9 +87,11 @@ struct VerificationCoverage {
         }
     }
 
-    /// Counts an object.
-    mutating func count(_ entity: EntityDescription, _ way: WritableKeyPath<VerificationReport.Coverage, Int>) {
-        lines[entity.index][keyPath: way] += 1
+    /// Counts objects.
+    mutating func count(
+        _ entity: EntityDescription, _ way: WritableKeyPath<VerificationReport.Coverage, Int>, _ number: Int
+    ) {
+        lines[entity.index][keyPath: way] += number
     }
 
     /// Counts an object that no mapping lets work out again.

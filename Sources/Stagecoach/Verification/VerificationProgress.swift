@@ -1,10 +1,10 @@
 import CoreDataStore
 
-/// Measures the progress of a verification by the steps of SQLite's virtual machine, because everything in it reads and
-/// writes through SQLite.
+/// Measures the progress of a verification by the rows that it reads, and where SQLite reads them by the steps of its
+/// virtual machine.
 ///
-/// Each part has a share of rows, about as many as it reads. The share is counted down at a measured pace, never beyond
-/// its end, and is complete when the part ends. At the same steps the verification checks whether it has been
+/// Each part has a share of rows, about as many as it reads. The share is counted down, for steps at a measured pace, never
+/// beyond its end, and is complete when the part ends. At the same steps the verification checks whether it has been
 /// cancelled: a check of all pages has no rows at which to do so.
 ///
 /// Memory: a few numbers.
@@ -27,13 +27,17 @@ final class VerificationProgress {
     var pulse: () -> Bool {
         { [weak self] in
             guard let self else { return false }
-            if done < end {
-                let rows = min(Self.rowsPerPulse, end - done)
-                done += rows
-                counter.advance(rows: rows)
-            }
+            advance(rows: Self.rowsPerPulse)
             return cancellation.error != nil
         }
+    }
+
+    /// Counts rows that were read, up to the share of the part at work.
+    func advance(rows: Int) {
+        let counted = min(rows, end - done)
+        guard counted > 0 else { return }
+        done += counted
+        counter.advance(rows: counted)
     }
 
     /// Sets the number of rows in all parts together.

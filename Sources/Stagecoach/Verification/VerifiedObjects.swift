@@ -9,7 +9,8 @@ import Rows
 final class EvaluatedSource: NSObject, ExpressionObject {
     let entity: EntityDescription
     let table: Int
-    let key: Int64
+    /// The key. A pass that keeps no object shows one after the other by the same instance.
+    var key: Int64
     private let objects: VerifiedObjects
 
     init(entity: EntityDescription, table: Int, key: Int64, objects: VerifiedObjects) {
@@ -20,6 +21,7 @@ final class EvaluatedSource: NSObject, ExpressionObject {
     }
 
     func expressionValue(forKey key: String) throws -> Any? { try objects.value(of: self, key) }
+    func expressionScalar(forKey key: String) throws -> ExpressionScalar? { try objects.scalar(of: self, key) }
     var expressionEntityName: String? { entity.definition.name }
     var expressionEntity: EntityDescription? { entity }
 
@@ -71,6 +73,9 @@ final class VerifiedResult: NSObject {
 
 /// Reads the source's objects one by one.
 ///
+/// Objects that a pass walks over have their values from its rows in view. All others, those at the ends of key paths, are
+/// looked up by their keys.
+///
 /// Memory: a row of each table, and the members of the relationship that is read, at most ``mostMembers``.
 final class VerifiedObjects {
     /// The largest number of members of one relationship made into objects at a time.
@@ -79,6 +84,10 @@ final class VerifiedObjects {
     let source: SourceStore
     let layout: StoreLayout
     let external: ExternalFolder
+    /// The rows that a pass walks over, with all columns of their table; nil if it walks over other rows.
+    var pass: (table: Int, rows: SequentialRows)?
+    /// The columns of attributes that were read, by entity and name.
+    private var columns: [Int: [String: (column: Int, type: AttributeType)]] = [:]
     private var readers: [Int: PointReader] = [:]
     private var rows: [Int: Row] = [:]
 
@@ -96,17 +105,65 @@ final class VerifiedObjects {
     }
 
     func release() {
+        pass = nil
         readers = [:]
         rows = [:]
     }
 
     func object(table: Int, key: Int64) throws(MigrationError) -> EvaluatedSource? {
-        guard let row = try row(table: table, key: key) else { return nil }
-        let number = row.batch[0, EntityTable.entityColumn]
+        guard let number = try cell(table: table, key: key, column: EntityTable.entityColumn) else { return nil }
         let file = number.kind == .integer ? Int(truncatingIfNeeded: number.integerValue) : 0
         guard let entity = layout.entity(inTable: table, forFileNumber: file) else { return nil }
         return EvaluatedSource(
             entity: layout.schema.model.entity(at: entity), table: table, key: key, objects: self)
+    }
+
+    /// Returns a value of an object that a pass walks over, if it is a scalar: the same as that of `value(of:_:)`, unboxed.
+    func scalar(of object: EvaluatedSource, _ name: String) throws -> ExpressionScalar? {
+        guard let rows = pass?.rows, pass?.table == object.table, rows.key == object.key,
+            let (column, type) = column(of: object.entity, name)
+        else { return nil }
+        let cell = rows.batch[rows.row, column]
+        let number = cell.integerValue
+        return switch (cell.kind, type) {
+        case (.integer, .boolean): .boolean(number != 0)
+        case (.integer, .integer16): .integer(Int64(Int16(truncatingIfNeeded: number)))
+        case (.integer, .integer32): .integer(Int64(Int32(truncatingIfNeeded: number)))
+        case (.integer, .integer64): .integer(number)
+        case (.integer, .double): .real(Double(number))
+        case (.real, .double): .real(cell.realValue)
+        case (.integer, .date): .date(Double(number))
+        case (.real, .date): .date(cell.realValue)
+        case (.text, .string): .text(String(decoding: rows.batch.bytes(cell), as: UTF8.self))
+        default: nil
+        }
+    }
+
+    private func column(of entity: EntityDescription, _ name: String) -> (column: Int, type: AttributeType)? {
+        if let known = columns[entity.index]?[name] { return known }
+        guard let attribute = entity.attribute(named: name), let column = layout.schema.column(of: attribute) else {
+            return nil
+        }
+        columns[entity.index, default: [:]][name] = (column, attribute.attributeType)
+        return (column, attribute.attributeType)
+    }
+
+    /// Returns a cell of a row; nil if there is no such row.
+    private func cell(table: Int, key: Int64, column: Int) throws(MigrationError) -> Cell? {
+        if let pass, pass.table == table, pass.rows.key == key { return pass.rows.batch[pass.rows.row, column] }
+        return try row(table: table, key: key)?.batch[0, column]
+    }
+
+    /// Returns the value of an attribute as expressions read it.
+    private func value(of object: EvaluatedSource, column: Int, _ attribute: AttributeDescription) throws -> Any? {
+        let isExternal = attribute.definition.allowsExternalBinaryDataStorage
+        if let rows = pass?.rows, pass?.table == object.table, rows.key == object.key {
+            return try ValueBridge.object(
+                rows.batch[rows.row, column], in: rows.batch, type: attribute.attributeType, isExternal: isExternal)
+        }
+        guard let row = try row(table: object.table, key: object.key) else { return nil }
+        return try ValueBridge.object(
+            row.batch[0, column], in: row.batch, type: attribute.attributeType, isExternal: isExternal)
     }
 
     private func row(table: Int, key: Int64) throws(MigrationError) -> Row? {
@@ -130,12 +187,8 @@ final class VerifiedObjects {
 
     func value(of object: EvaluatedSource, _ name: String) throws -> Any? {
         if let attribute = object.entity.attribute(named: name) {
-            guard let column = layout.schema.column(of: attribute),
-                let row = try row(table: object.table, key: object.key)
-            else { return nil }
-            let value = try ValueBridge.object(
-                row.batch[0, column], in: row.batch, type: attribute.attributeType,
-                isExternal: attribute.definition.allowsExternalBinaryDataStorage)
+            guard let column = layout.schema.column(of: attribute) else { return nil }
+            let value = try self.value(of: object, column: column, attribute)
             guard let stored = value as? ExternalFileReference else { return value }
             guard let reference = stored.reference, let file = try external.file(reference) else {
                 throw VerificationObstacle("a file of external data is missing")
@@ -156,9 +209,8 @@ final class VerifiedObjects {
         }
         let target = layout.schema.tableIndex(of: relationship.destination)
         if case .toOne(_, let column, _, _) = layout.schema.storage(of: relationship) {
-            guard let row = try row(table: object.table, key: object.key) else { return nil }
-            let cell = row.batch[0, column]
-            guard cell.kind == .integer else { return nil }
+            guard let cell = try cell(table: object.table, key: object.key, column: column), cell.kind == .integer
+            else { return nil }
             return try self.object(table: target, key: cell.integerValue)
         }
         var members: [EvaluatedSource] = []
@@ -210,15 +262,15 @@ struct VerificationObstacle: Error {
 /// The `$manager` of evaluated expressions. It answers lookups from the verification's own pairs.
 final class LookupStub: NSObject, ExpressionFunctions {
     private let plan: VerificationPlan
-    private let ledger: VerificationLedger
+    private let storage: VerificationStorage
     /// The position of the mapping model at work. Lookups by name reach its mappings, or else the latest previous ones.
     var turn = 0
     /// The entity mapping whose expressions are evaluated.
     private var current: EntityMapping?
 
-    init(plan: VerificationPlan, ledger: VerificationLedger) {
+    init(plan: VerificationPlan, storage: VerificationStorage) {
         self.plan = plan
-        self.ledger = ledger
+        self.storage = storage
     }
 
     private static let byName = [
@@ -269,7 +321,7 @@ final class LookupStub: NSObject, ExpressionFunctions {
         let found = NSMutableOrderedSet()
         for case let object as EvaluatedSource in sources {
             for mapping in mappings where mapping.isDeclarative && plan.sourceTable(mapping) == object.table {
-                let key = try ledger.integer("SELECT d FROM m\(mapping.index) WHERE s=?1", object.key)
+                let key = try storage.destination(of: object.key, by: mapping.index)
                 if let key { found.add(VerifiedResult(mapping: mapping.index, sourceKey: object.key, key: key)) }
             }
         }

@@ -1,4 +1,3 @@
-import CSQLite
 import CoreDataStore
 import Diagnostics
 import ManagedModel
@@ -13,11 +12,11 @@ struct VerifiedRules {
     }
 
     private struct Rule {
-        let column: Int32
+        let column: Int
         let property: String
         let isRequired: Bool
         /// Columns of the optional composite in which the value is required.
-        var composite: [Int32] = []
+        var composite: [Int] = []
         let type: AttributeType?
         let minimum: NumberBound?
         let maximum: NumberBound?
@@ -26,9 +25,18 @@ struct VerifiedRules {
         let pattern: TextRule?
         var predicates: [ValuePredicate] = []
         let isExternal: Bool
+
+        /// True if no value can break it.
+        var isEmpty: Bool {
+            !isRequired && minimum == nil && maximum == nil && minimumLength == nil && maximumLength == nil
+                && pattern == nil && predicates.isEmpty
+        }
     }
 
     private var rules: [Rule] = []
+
+    /// True if no row can break a rule.
+    var isEmpty: Bool { rules.isEmpty }
 
     /// Compiles the rules of an entity.
     ///
@@ -43,30 +51,29 @@ struct VerifiedRules {
             }
             rules.append(
                 Rule(
-                    column: Int32(column + 1), property: attribute.name, isRequired: attribute.isRequired,
-                    composite: entity.attributesRequiring(attribute).compactMap(schema.column(of:)).map {
-                        Int32($0 + 1)
-                    },
+                    column: column, property: attribute.name, isRequired: attribute.isRequired,
+                    composite: entity.attributesRequiring(attribute).compactMap(schema.column(of:)),
                     type: attribute.attributeType, minimum: definition.minimum.flatMap(NumberBound.init),
                     maximum: definition.maximum.flatMap(NumberBound.init), minimumLength: definition.minimumLength,
                     maximumLength: definition.maximumLength, pattern: pattern,
                     predicates: ValuePredicate.all(of: definition),
                     isExternal: definition.allowsExternalBinaryDataStorage))
         }
+        rules.removeAll(where: \.isEmpty)
         for relationship in entity.relationships where !relationship.isOptional {
             guard case .toOne(_, let column, _, _) = schema.storage(of: relationship) else { continue }
             rules.append(
                 Rule(
-                    column: Int32(column + 1), property: relationship.name, isRequired: true, type: nil, minimum: nil,
+                    column: column, property: relationship.name, isRequired: true, type: nil, minimum: nil,
                     maximum: nil, minimumLength: nil, maximumLength: nil, pattern: nil, isExternal: false))
         }
     }
 
-    /// Returns the rules that a row breaks. Column 0 of the statement is the key, column i + 1 the table's column i.
-    func broken(_ row: Statement) throws(MigrationError) -> [Broken] {
+    /// Returns the rules that a row breaks, whose slots are the table's columns.
+    func broken(_ row: SequentialRows) throws(MigrationError) -> [Broken] {
         var found: [Broken] = []
         for rule in rules {
-            let cell = VerifiedCell(row, rule.column)
+            let cell = row.cell(rule.column)
             func note(_ expected: String) {
                 found.append(Broken(property: rule.property, expected: expected, found: cell.shown))
             }
@@ -74,7 +81,7 @@ struct VerifiedRules {
             case .null:
                 let isInNilComposite =
                     !rule.composite.isEmpty
-                    && rule.composite.allSatisfy { if case .null = VerifiedCell(row, $0) { true } else { false } }
+                    && rule.composite.allSatisfy { row.cell($0).isNull }
                 if rule.isRequired, !isInNilComposite { note("a value") }
             case .integer, .real:
                 guard rule.type != nil else { break }

@@ -65,6 +65,7 @@ extension ExpressionEvaluator {
 
     private func property(_ key: String, of object: Any) throws -> EvaluatedValue {
         if let object = object as? any ExpressionObject {
+            if let scalar = try object.expressionScalar(forKey: key) { return EvaluatedValue(scalar) }
             return EvaluatedValue(try object.expressionValue(forKey: key))
         }
         if let functions = object as? any ExpressionFunctions, functions.knows(selector: key) {

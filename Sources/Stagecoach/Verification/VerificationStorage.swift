@@ -1,0 +1,239 @@
+import Diagnostics
+import SpillStorage
+
+/// The objects that a verification expects in the destination, and the sorts of its links. Nothing in it comes from the run
+/// that is verified.
+///
+/// Memory: a share of the limit for the keys of each entity mapping, and one for each sort at work. More than that is in
+/// files of the folder.
+final class VerificationStorage {
+    private let directory: WorkDirectory
+    private let sortMemory: Int
+    private let keyMemory: Int
+    /// The keys of each entity mapping's objects, by the mapping's index.
+    private(set) var keys: [ExpectedKeys?]
+    /// The indices of the entity mappings whose objects are compared, by destination table.
+    private var makers: [[Int]]
+
+    /// Creates an empty storage.
+    ///
+    /// - Parameters:
+    ///   - folder: an existing folder, removed after the verification.
+    ///   - memory: the bytes for keys and sorts together.
+    /// - Throws: `work.create` (73), `spill.permission` (77), `spill.io` (74).
+    init(in folder: String, memory: Int, plan: VerificationPlan) throws(MigrationError) {
+        directory = try WorkDirectory(path: folder + "/verify")
+        // Four sorts and the keys of two entity mappings are at work at a time.
+        sortMemory = memory / 6
+        keyMemory = memory / 6 / max(1, plan.mappings.count)
+        keys = Array(repeating: nil, count: plan.mappings.count)
+        makers = plan.destination.schema.tables.map { _ in [] }
+        for mapping in plan.mappings {
+            if let table = plan.destinationTable(mapping) { makers[table].append(mapping.index) }
+        }
+    }
+
+    /// Begins the keys of an entity mapping's objects.
+    ///
+    /// - Parameter isKept: true if each object has its source's key.
+    func begin(_ mapping: VerifiedMapping, isKept: Bool) {
+        keys[mapping.index] = ExpectedKeys(isKept: isKept) { [unowned self] name in keySet(name) }
+    }
+
+    /// Creates a set of keys.
+    func keySet(_ name: String = "keys") -> KeyIndex {
+        KeyIndex(directory: directory, name: name, memory: keyMemory)
+    }
+
+    /// Forgets the objects of a destination table. They can still be looked up by their sources.
+    func forgetObjects(ofTable table: Int) { makers[table] = [] }
+
+    /// Returns the expected objects of a destination table, by ascending key.
+    func rows(ofTable table: Int) throws(MigrationError) -> ExpectedRows {
+        try ExpectedRows(makers[table].compactMap { index in keys[index].map { (index, $0) } })
+    }
+
+    /// Returns the key of the object that an entity mapping makes of a source object; nil if it makes none.
+    func destination(of source: Int64, by mapping: Int) throws(MigrationError) -> Int64? {
+        try keys[mapping]?.destination(of: source)
+    }
+
+    /// Returns the entity mapping that makes the object with a key; nil if none does. If several do, the last one counts.
+    func maker(table: Int, key: Int64) throws(MigrationError) -> Int? {
+        for index in makers[table].reversed() where try keys[index]?.source(of: key) != nil { return index }
+        return nil
+    }
+
+    /// Creates a sort of records.
+    func sort<Record: SortableRecord>(
+        _ type: Record.Type, duplicates: RecordSorter.Duplicates = .kept
+    ) -> RecordSort<Record> {
+        RecordSort(directory: directory, memory: sortMemory, duplicates: duplicates)
+    }
+
+    func close() {
+        keys = keys.map { _ in nil }
+        try? directory.remove()
+    }
+}
+
+/// The destination keys that an entity mapping gives its source objects, whose keys and destination keys both ascend.
+final class ExpectedKeys {
+    private let sources: KeyIndex
+    /// The destination keys, by the rank of the source's key; nil if each object keeps its source's key.
+    private let destinations: KeyIndex?
+    /// The source keys of objects that are taken for rejected; nil if there are none.
+    private var removed: KeyIndex?
+    private let index: (String) -> KeyIndex
+
+    init(isKept: Bool, index: @escaping (String) -> KeyIndex) {
+        self.index = index
+        sources = index("sources")
+        destinations = isKept ? nil : index("destinations")
+    }
+
+    /// Adds an object, whose source's key is greater than those before.
+    func append(source: Int64, destination: Int64) throws(MigrationError) {
+        try sources.append(source)
+        try destinations?.append(destination)
+    }
+
+    /// Closes the set: all objects were added.
+    func seal() throws(MigrationError) {
+        try sources.seal()
+        try destinations?.seal()
+    }
+
+    /// Removes the object of a source, whose key is greater than those removed before.
+    func remove(source: Int64) throws(MigrationError) {
+        let set = removed ?? index("removed")
+        removed = set
+        try set.append(source)
+    }
+
+    /// Returns the key of a source's object; nil if it has none.
+    func destination(of source: Int64) throws(MigrationError) -> Int64? {
+        guard let rank = try sources.rank(of: source), try removed?.contains(source) != true else { return nil }
+        guard let destinations else { return source }
+        return try destinations.key(atRank: rank)
+    }
+
+    /// Returns the key of an object's source; nil if there is no object with the key.
+    func source(of destination: Int64) throws(MigrationError) -> Int64? {
+        let source: Int64?
+        if let destinations {
+            source = try destinations.rank(of: destination).flatMap { rank throws(MigrationError) in
+                try sources.key(atRank: rank)
+            }
+        } else {
+            source = try sources.contains(destination) ? destination : nil
+        }
+        guard let source, try removed?.contains(source) != true else { return nil }
+        return source
+    }
+
+    func pairs() -> Pairs { Pairs(self) }
+
+    /// The objects of an entity mapping, by ascending key.
+    ///
+    /// Memory: 512 keys of each side.
+    final class Pairs {
+        private let keys: ExpectedKeys
+        private let sources: UnsafeMutableBufferPointer<Int64>
+        private let destinations: UnsafeMutableBufferPointer<Int64>
+        private var rank = 0
+        private var count = 0
+        private var place = 0
+
+        init(_ keys: ExpectedKeys) {
+            self.keys = keys
+            sources = .allocate(capacity: 512)
+            destinations = .allocate(capacity: keys.destinations == nil ? 0 : 512)
+        }
+
+        deinit {
+            sources.deallocate()
+            destinations.deallocate()
+        }
+
+        /// Returns the next object; nil at the end.
+        func next() throws(MigrationError) -> (source: Int64, destination: Int64)? {
+            while true {
+                if place == count {
+                    rank += count
+                    place = 0
+                    count = try keys.sources.keys(fromRank: rank, into: sources)
+                    guard count > 0 else { return nil }
+                    if let other = keys.destinations { _ = try other.keys(fromRank: rank, into: destinations) }
+                }
+                let source = sources[place]
+                let destination = keys.destinations == nil ? source : destinations[place]
+                place += 1
+                if let removed = keys.removed, try removed.contains(source) { continue }
+                return (source, destination)
+            }
+        }
+    }
+}
+
+/// The expected objects of a destination table, by ascending key. If two have the same key, the later entity mapping's counts.
+struct ExpectedRows {
+    struct Row {
+        /// The index of the entity mapping that makes the object.
+        let mapping: Int
+        let source: Int64
+        let key: Int64
+    }
+
+    private struct Head {
+        let mapping: Int
+        let pairs: ExpectedKeys.Pairs
+        var source: Int64 = 0
+        var key: Int64 = 0
+    }
+
+    private var heads: [Head] = []
+    /// The object in view; nil at the end.
+    private(set) var current: Row?
+
+    init(_ mappings: [(index: Int, keys: ExpectedKeys)]) throws(MigrationError) {
+        for mapping in mappings {
+            var head = Head(mapping: mapping.index, pairs: mapping.keys.pairs())
+            guard let pair = try head.pairs.next() else { continue }
+            (head.source, head.key) = pair
+            heads.append(head)
+        }
+        try advance()
+    }
+
+    /// Moves to the next object.
+    mutating func advance() throws(MigrationError) {
+        guard var key = heads.first?.key else {
+            current = nil
+            return
+        }
+        for index in heads.indices where heads[index].key < key { key = heads[index].key }
+        var index = 0
+        while index < heads.count {
+            guard heads[index].key == key else {
+                index += 1
+                continue
+            }
+            current = Row(mapping: heads[index].mapping, source: heads[index].source, key: key)
+            if let pair = try heads[index].pairs.next() {
+                (heads[index].source, heads[index].key) = pair
+                index += 1
+            } else {
+                heads.remove(at: index)
+            }
+        }
+    }
+
+    /// Moves to the object with a key, or to the first one after it.
+    ///
+    /// - Returns: the object with the key; nil if there is none.
+    mutating func advance(to key: Int64) throws(MigrationError) -> Row? {
+        while let row = current, row.key < key { try advance() }
+        return current?.key == key ? current : nil
+    }
+}
