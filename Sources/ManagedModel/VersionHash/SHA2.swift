@@ -103,15 +103,12 @@ protocol SHA2Word: FixedWidthInteger, BitwiseCopyable {
     static var constants: [Self] { get }
 }
 
-extension SHA2Word {
-    fileprivate func rotated(_ count: Self) -> Self { self &>> count | self &<< (Self(Self.bitWidth) - count) }
-}
-
 extension UInt32: SHA2Word {
     var small0: UInt32 { rotated(7) ^ rotated(18) ^ self >> 3 }
     var small1: UInt32 { rotated(17) ^ rotated(19) ^ self >> 10 }
     var big0: UInt32 { rotated(2) ^ rotated(13) ^ rotated(22) }
     var big1: UInt32 { rotated(6) ^ rotated(11) ^ rotated(25) }
+    private func rotated(_ count: UInt32) -> UInt32 { self &>> count | self &<< (32 &- count) }
 
     // Of the same primes as those of 64 bits.
     static let initialState = UInt64.initialState.map { UInt32($0 >> 32) }
@@ -123,6 +120,7 @@ extension UInt64: SHA2Word {
     var small1: UInt64 { rotated(19) ^ rotated(61) ^ self >> 6 }
     var big0: UInt64 { rotated(28) ^ rotated(34) ^ rotated(39) }
     var big1: UInt64 { rotated(14) ^ rotated(18) ^ rotated(41) }
+    private func rotated(_ count: UInt64) -> UInt64 { self &>> count | self &<< (64 &- count) }
 
     /// The first 64 bits of the fractions of the square roots of the first 8 primes.
     static let initialState: [UInt64] = [
