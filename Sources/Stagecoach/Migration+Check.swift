@@ -1,9 +1,7 @@
 import CoreDataStore
 import Diagnostics
 import Foundation
-import ManagedModel
 import Mapping
-import SpillStorage
 
 /// The result of checking a source against a migration's rules without migrating it; can be encoded.
 public struct CheckReport: Sendable, Codable {

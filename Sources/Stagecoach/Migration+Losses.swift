@@ -1,5 +1,3 @@
-import Diagnostics
-import ManagedModel
 import Mapping
 
 extension Migration {

@@ -3,7 +3,6 @@ import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
-import Rows
 import SpillStorage
 
 /// One migration of a store by one mapping model, or by several in turn. The methods in this file run the stages.

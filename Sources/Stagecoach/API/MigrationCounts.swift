@@ -1,5 +1,4 @@
 import Diagnostics
-import ManagedModel
 
 /// Counts of the objects by what happened to them, taken while the rows flow. Every source object is in exactly one of
 /// the lines.

@@ -1,5 +1,3 @@
-import CoreDataStore
-
 /// The size of the destination's file while it grows; the file is measured at each read.
 struct GrowingFile {
     /// The path where the file is built; empty before that is known.

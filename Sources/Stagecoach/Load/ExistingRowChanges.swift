@@ -1,8 +1,6 @@
 import CoreDataStore
-import Diagnostics
 import ManagedModel
 import Rows
-import SpillStorage
 
 /// The save of the changes that a mapping model made to existing rows: foreign keys, ordering keys, join rows, and Z_OPT of
 /// changed objects, raised by one. Attributes were changed at once.

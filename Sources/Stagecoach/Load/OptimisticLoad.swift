@@ -1,6 +1,5 @@
 import CoreDataStore
 import Diagnostics
-import SpillStorage
 
 /// The functions that fill a store with one mapping model's rows.
 struct LoadRequest {

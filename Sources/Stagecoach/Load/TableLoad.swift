@@ -1,7 +1,6 @@
 import CoreDataStore
 import Diagnostics
 import ManagedModel
-import Mapping
 import Rows
 
 /// The three stages of one destination table, fused. Each source row is read once, its attributes are created, its

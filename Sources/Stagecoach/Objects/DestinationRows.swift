@@ -1,6 +1,5 @@
 import CoreDataStore
 import Diagnostics
-import ManagedModel
 import Rows
 import SpillStorage
 

@@ -1,5 +1,4 @@
 import Foundation
-import ManagedModel
 
 extension ManagedObjectContext {
     /// The objects registered in the context. In the destination's context: all objects made so far, by policies and by

@@ -1,5 +1,4 @@
 import Foundation
-import ManagedModel
 
 /// An ordered to-many relationship as a mutable ordered set. Changes go to the object.
 ///

@@ -1,5 +1,4 @@
 import Foundation
-import ManagedModel
 
 /// A to-many relationship as a mutable set. Reads and changes go to the object.
 ///

@@ -1,6 +1,5 @@
 import Diagnostics
 import Foundation
-import ManagedModel
 
 /// A placeholder in a mutable view of a to-many relationship with too many members to hold. Reading it, or putting it
 /// into a relationship, is an error.

@@ -1,6 +1,5 @@
 import CoreDataStore
 import Diagnostics
-import ManagedModel
 import Rows
 
 /// The rows and members that the objects in a window refer to, read for many objects at once.

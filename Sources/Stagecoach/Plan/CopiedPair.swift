@@ -1,7 +1,6 @@
 import CoreDataStore
 import Diagnostics
 import ManagedModel
-import Mapping
 
 /// A one-to-one pair of the destination of which both sides are copied from one pair of the source.
 ///

@@ -1,7 +1,5 @@
 import CoreDataStore
-import Diagnostics
 import ManagedModel
-import Mapping
 
 /// Decides which data a run leaves behind and what has to be counted for it: see ``LeftBehind``.
 ///

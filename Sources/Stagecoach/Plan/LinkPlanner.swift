@@ -1,6 +1,5 @@
 import CoreDataStore
 import ManagedModel
-import Mapping
 
 /// The way in which the links of each destination relationship are decided if no user code runs.
 ///

@@ -1,5 +1,4 @@
 import Diagnostics
-import SpillStorage
 
 /// The memory limit, divided into shares in bytes, one for each part of the engine. No part keeps a fixed number of
 /// rows instead.

@@ -1,5 +1,4 @@
 import CoreDataStore
-import Diagnostics
 import ManagedModel
 
 /// Describes a mapping model's work and the reasons for it, as a ``MigrationPlan/Model``.

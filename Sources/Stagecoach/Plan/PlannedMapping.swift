@@ -2,7 +2,6 @@ import CoreDataStore
 import Diagnostics
 import ManagedModel
 import Mapping
-import Rows
 
 /// An entity mapping with its names resolved to tables, columns and candidates. It never changes: what a run decides about a
 /// mapping is said of a copy.

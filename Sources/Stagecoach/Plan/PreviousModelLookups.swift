@@ -1,4 +1,3 @@
-import CoreDataStore
 import ManagedModel
 
 /// Decides whether lookups of objects made by previous mapping models need the policy path.

@@ -1,6 +1,4 @@
-import Diagnostics
 import Foundation
-import ManagedModel
 import Mapping
 
 /// Customises any step of an entity mapping. One object lives from ``begin(_:with:)`` to ``end(_:manager:)``.

@@ -1,6 +1,5 @@
 import Diagnostics
 import ManagedModel
-import Mapping
 
 /// Stage 1 of an entity mapping with a policy: calls the policy for each source object, and counts the results.
 final class ObjectCreation {

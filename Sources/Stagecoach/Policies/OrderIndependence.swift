@@ -1,5 +1,4 @@
 import ManagedModel
-import Mapping
 
 /// An analysis of whether the order in which default methods set a model's relationships affects the result.
 ///

@@ -1,4 +1,3 @@
-import Diagnostics
 import Synchronization
 
 /// Policies by the name that mapping models use, `Module.Class` or `Class`, and the functions that their expressions

@@ -1,5 +1,4 @@
 import CoreDataStore
-import ManagedModel
 
 extension PolicyRuntime {
     /// Makes the context of one side's objects, with their store.

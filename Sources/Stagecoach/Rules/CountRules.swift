@@ -1,5 +1,4 @@
 import CoreDataStore
-import Diagnostics
 import ManagedModel
 
 /// Checks the model's rules for numbers of related objects and for required to-many relationships, on the private store

@@ -1,7 +1,6 @@
 import CoreDataStore
 import Diagnostics
 import ManagedModel
-import SpillStorage
 
 /// Finds all objects to leave out, starting from the objects that break rules of their own: a fixpoint over keys.
 ///

@@ -1,5 +1,3 @@
-import ManagedModel
-
 /// The counts of all broken rules by entity, property and rule, with the objects that were found first.
 ///
 /// Memory: a line for each broken rule, for any number of objects.

@@ -1,6 +1,5 @@
 import Diagnostics
 import ManagedModel
-import Mapping
 import SpillStorage
 
 /// The counts of references that find no object and of further objects of to-one relationships, by relationship and cause.

@@ -1,5 +1,3 @@
-import SpillStorage
-
 /// The order of the groups in which the members of one owner get their places.
 enum PlacementClass: UInt64 {
     case copied = 0

@@ -1,5 +1,4 @@
 import CoreDataStore
-import Diagnostics
 import ManagedModel
 
 /// Compares the expected links of one pair of relationships with the destination's columns and join tables, on both

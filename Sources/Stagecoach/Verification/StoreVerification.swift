@@ -1,7 +1,5 @@
-import CoreDataStore
 import Diagnostics
 import Foundation
-import ManagedModel
 import Mapping
 import SpillStorage
 

@@ -1,4 +1,3 @@
-import Archives
 import CoreDataStore
 import Diagnostics
 import ManagedModel

@@ -2,7 +2,6 @@ import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
-import Mapping
 import SpillStorage
 
 /// The state that the parts of one verification share: both stores, the plan, the expected objects, the findings.

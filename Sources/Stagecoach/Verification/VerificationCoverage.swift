@@ -1,5 +1,3 @@
-import CoreDataStore
-import Diagnostics
 import ManagedModel
 
 extension VerificationReport {

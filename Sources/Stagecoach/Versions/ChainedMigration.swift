@@ -1,7 +1,6 @@
 import CoreDataStore
 import Diagnostics
 import Foundation
-import ManagedModel
 import Mapping
 
 /// A migration of a store over several versions of its model: a source, steps, a destination.

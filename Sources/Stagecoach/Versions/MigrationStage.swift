@@ -1,5 +1,4 @@
 import Foundation
-import ManagedModel
 import Mapping
 
 /// A stage of a staged migration: a ``LightweightMigrationStage`` or a ``CustomMigrationStage``.

@@ -1,4 +1,3 @@
-import ManagedModel
 import Mapping
 
 /// One step of a chain of versions: from one version to another, by mapping models in turn.

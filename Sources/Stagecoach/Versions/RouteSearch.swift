@@ -1,5 +1,4 @@
 import Diagnostics
-import ManagedModel
 import Mapping
 
 /// The search for a route: first the pair of versions that each mapping model is for, then the steps.

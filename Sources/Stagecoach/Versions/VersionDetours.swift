@@ -1,5 +1,4 @@
 import Diagnostics
-import ManagedModel
 import Mapping
 
 /// Routes through versions in between, for data that one inferred step leaves behind. Renaming identifiers that lead

@@ -1,5 +1,3 @@
-import ManagedModel
-
 /// The versions that a route may go through, from the store's to the last.
 struct VersionHistory {
     let versions: [VersionInHistory]

@@ -1,4 +1,3 @@
-import CoreDataStore
 import Diagnostics
 import Rows
 import SpillStorage

@@ -1,5 +1,4 @@
 import CoreDataStore
-import Diagnostics
 import ManagedModel
 import SpillStorage
 

@@ -1,7 +1,6 @@
 import CoreDataStore
 import Diagnostics
 import ManagedModel
-import SpillStorage
 
 /// The links of an inverse pair between rows that existed before the current mapping model. A ``LinkStore`` lays its changes
 /// over them. They are read one object at a time, on demand.

@@ -1,4 +1,3 @@
-import Diagnostics
 import SpillStorage
 
 /// The assignment of ordering keys to the members of ordered relationships. It runs once all links of mapping models exist, so

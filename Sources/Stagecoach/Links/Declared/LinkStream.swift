@@ -1,8 +1,3 @@
-import CoreDataStore
-import Diagnostics
-import ManagedModel
-import Mapping
-import Rows
 import SpillStorage
 
 /// A link between two destination objects, made by a declarative mapping.

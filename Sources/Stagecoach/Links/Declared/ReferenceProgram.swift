@@ -1,7 +1,6 @@
 import CoreDataStore
 import Diagnostics
 import ManagedModel
-import Mapping
 import Rows
 import SpillStorage
 

@@ -2,7 +2,6 @@ import CoreDataStore
 import Diagnostics
 import ManagedModel
 import Rows
-import SpillStorage
 
 extension DestinationObjects: FetchSide {
     var isSource: Bool { false }

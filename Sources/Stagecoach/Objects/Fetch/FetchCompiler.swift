@@ -3,7 +3,6 @@ import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
-import Rows
 
 /// Divides a fetch's predicate into conditions on cells and conditions on objects.
 struct FetchCompiler {

@@ -1,5 +1,4 @@
 import Foundation
-import ManagedModel
 import Mapping
 
 /// A constant in the predicate of a fetch.

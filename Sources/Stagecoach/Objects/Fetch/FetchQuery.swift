@@ -1,6 +1,5 @@
 import CoreDataStore
 import ManagedModel
-import Mapping
 
 /// A fetch request compiled for one side: the rows that may match, and the conditions for a match.
 struct FetchQuery {

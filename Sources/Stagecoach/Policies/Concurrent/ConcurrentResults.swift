@@ -2,7 +2,6 @@ import CoreDataStore
 import Diagnostics
 import ManagedModel
 import Rows
-import SpillStorage
 
 /// The results of a policy's calls ahead of their turn: rows without keys, and associations, held until all earlier calls are
 /// done.

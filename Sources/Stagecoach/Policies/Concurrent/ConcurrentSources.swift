@@ -1,4 +1,3 @@
-import Diagnostics
 import ManagedModel
 
 /// The source's objects as the lane sees them. It may read attributes of the current batch; all other calls wait for the lane's

@@ -1,5 +1,3 @@
-import Diagnostics
-
 /// The division of a batch's rows between two threads, in rounds. In each round the first thread has the first rows.
 ///
 /// The shares follow from the time that earlier rounds took. The result does not depend on them.
