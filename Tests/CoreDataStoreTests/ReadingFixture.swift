@@ -79,7 +79,7 @@ struct ReadingFixture {
         try connection.execute(setup)
         _ = try connection.prepare("PRAGMA journal_mode=\(mode)").step()
         // Data first written to the -wal shall stay there.
-        try connection.execute("PRAGMA wal_autocheckpoint=0")
+        try connection.execute("PRAGMA wal_autocheckpoint=0; PRAGMA synchronous=OFF")
         for statement in schema.tableStatements() { try connection.execute(statement) }
         for index in schema.tables.indices {
             for statement in schema.indexStatements(forTable: index) { try connection.execute(statement) }

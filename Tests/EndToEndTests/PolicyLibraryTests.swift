@@ -64,7 +64,7 @@ struct PolicyLibraryTests {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [
             "swift", "build", "--package-path", package.path, "--scratch-path", scratch, "-c", configuration,
-            "--product", name,
+            "--product", name, "--disable-index-store",
         ]
         // The compiler leaves folders where it puts temporary files.
         let temporary = try TemporaryFolder()

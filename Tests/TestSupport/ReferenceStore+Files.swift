@@ -64,7 +64,10 @@ extension ReferenceStore {
         var store = self
         store.complete()
         let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
-        try connection.execute("PRAGMA page_size = 4096; PRAGMA auto_vacuum = 2; PRAGMA journal_mode = DELETE; BEGIN")
+        try connection.execute(
+            """
+            PRAGMA page_size = 4096; PRAGMA auto_vacuum = 2; PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF; BEGIN
+            """)
         for statement in schema.tableStatements() + schema.fixedTableStatements() { try connection.execute(statement) }
         for (index, table) in schema.tables.enumerated() {
             let marks = Array(repeating: "?", count: table.columns.count + 1).joined(separator: ", ")
