@@ -390,7 +390,7 @@ public final class Migration {
         let uuid = left.run?.header.uuid ?? UUID().uuidString
         if options.newUUID { newUUID = uuid }
         return try Resumption(
-            area, left, to: destinationPath, appends: appends, options: options, cancellation: cancellation,
+            area, left, to: destinationPath, appends: appends, cancellation: cancellation,
             isResumable: archive == nil && !options.isDryRun, passing: passed
         ) { () throws(MigrationError) in try self.journalHeader(prepared, started: started, uuid: uuid) }
     }

@@ -32,7 +32,7 @@ final class AssociationArchive {
     func append(_ tables: [MappingAssociations]) {
         for table in tables {
             precondition(table.mapping.index == mappings.count, "mappings are archived in order")
-            table.mapping.retire()
+            table.retire()
             mappings.append(table.mapping)
             self.tables.append(table)
         }
@@ -56,7 +56,6 @@ final class AssociationArchive {
 
     /// Removes the mappings that ran since a mark, because their results were discarded.
     func goBack(to mark: Mark) {
-        for mapping in mappings.dropFirst(mark.count) { mapping.revive() }
         mappings.removeLast(mappings.count - mark.count)
         tables.removeLast(tables.count - mark.count)
         hasDeletions = mark.hasDeletions

@@ -5,7 +5,7 @@ import SpillStorage
 /// The association table of one entity mapping on the policy path: the keys of its own rows if no user code makes them, and the
 /// pairs that policies associate.
 final class MappingAssociations {
-    let mapping: PlannedMapping
+    private(set) var mapping: PlannedMapping
     /// The keys of the mapping's rows; nil if the mapping has a policy.
     let keys: DestinationKeys?
     /// True once stage 1 has reached the mapping. Before that, nothing is associated.
@@ -29,6 +29,9 @@ final class MappingAssociations {
         self.keys = keys
         table = AssociationTable(directory: directory, name: "pairs-\(mapping.index)", memory: memory, logs: logs)
     }
+
+    /// Marks the mapping as one of a model that has run.
+    func retire() { mapping = mapping.ofPreviousModel }
 
     /// Moves the keys and pairs to disk.
     func park() throws(MigrationError) {

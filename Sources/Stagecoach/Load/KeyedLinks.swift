@@ -12,11 +12,11 @@ final class KeyedLinks {
 
     /// - Complexity: one scan for each relationship whose references are only counted.
     init(
-        modelRun: ModelRun, mappings: [PlannedMapping], relating: RelatingByKeys, checkpoints: CheckpointScheduler?
+        modelRun: ModelRun, relating: RelatingByKeys, checkpoints: CheckpointScheduler?
     ) throws {
         self.modelRun = modelRun
         self.checkpoints = checkpoints
-        self.mappings = mappings
+        mappings = relating.mappings
         self.relating = relating
         tasks = relating.links.columns
         // No user code runs later, so references that find nothing now stay nil.

@@ -31,9 +31,7 @@ struct PolicyLoad {
             ).write()
             try checkTouched(touched, in: destination)
         }
-        let links = try relating.map {
-            try KeyedLinks(modelRun: modelRun, mappings: mappings, relating: $0, checkpoints: checkpoints)
-        }
+        let links = try relating.map { try KeyedLinks(modelRun: modelRun, relating: $0, checkpoints: checkpoints) }
         var walk = UnitWalk(
             work.closingUnits, passes: work.passes.count, modelRun: modelRun, checkpoints: checkpoints,
             countsBeforeLoad: false)

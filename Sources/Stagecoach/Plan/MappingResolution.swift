@@ -20,8 +20,9 @@ struct MappingResolution {
         for (index, mapping) in model.entityMappings.enumerated() {
             planned.append(try resolve(mapping, index: earlier.count + index))
         }
-        for item in planned { item.setRelationships(try relationships(of: item, among: planned)) }
-        return planned
+        return try planned.map { item throws(MigrationError) in
+            item.with(try relationships(of: item, among: planned))
+        }
     }
 
     /// Resolves one entity mapping, without its relationships.
@@ -48,15 +49,14 @@ struct MappingResolution {
             }
         }
         let filter = try filter(of: mapping)
-        let planned = PlannedMapping(
+        return PlannedMapping(
             index: index, mapping: mapping, source: sourceEntity,
             sourceTable: sourceEntity.map(source.tableIndex(of:)), destination: destinationEntity,
             destinationTable: destinationEntity.map(destination.tableIndex(of:)), filter: filter,
             filterNeedsObjects: try needsObjects(filter, mapping, sourceEntity),
-            sourceExpression: try sourceExpression(of: mapping, sourceEntity), attributes: attributes)
-        planned.modelPath = model.path
-        planned.followsSource = model.rulesOfTheSource == .warn
-        return planned
+            sourceExpression: try sourceExpression(of: mapping, sourceEntity), attributes: attributes,
+            modelPath: model.path,
+            followsSource: model.rulesOfTheSource == .warn)
     }
 
     /// Decides how an attribute's expression is evaluated.

@@ -4,17 +4,18 @@ import ManagedModel
 import Mapping
 import Rows
 
-/// An entity mapping with its names resolved to tables, columns and candidates.
+/// An entity mapping with its names resolved to tables, columns and candidates. It never changes: what a run decides about a
+/// mapping is said of a copy.
 final class PlannedMapping {
     /// The position among all mappings of the run's mapping models: the order of creation, and the "mapping order" of
     /// lookups.
     let index: Int
     let mapping: EntityMapping
     /// The path of the mapping model's file, for errors.
-    var modelPath: String?
+    let modelPath: String?
     /// True if the mapping model warns only of rules that the source had too, as inferred ones do. Links that the source has on
     /// one side only are copied unchanged then.
-    var followsSource = false
+    let followsSource: Bool
     /// The source entity; nil for an add mapping.
     let source: EntityDescription?
     /// Table index in the source schema.
@@ -35,18 +36,23 @@ final class PlannedMapping {
     /// The attributes: one for each stored attribute of the destination entity.
     let attributes: [PlannedAttribute]
     /// The relationships: one for each stored relationship of the destination entity, by name.
-    fileprivate(set) var relationships: [PlannedRelationship] = []
+    let relationships: [PlannedRelationship]
+    /// The relationships with a property mapping, in the order of the property mappings. The default policy method sets
+    /// them in this order.
+    let relationshipsInMappingOrder: [PlannedRelationship]
+    /// Attributes that only objects can evaluate.
+    let dynamicAttributes: [PlannedAttribute]
 
     var name: String { mapping.name }
     /// True if the mapping belongs to a mapping model that ran before: it answers lookups and makes no objects.
-    private(set) var belongsToPreviousModel = false
+    let belongsToPreviousModel: Bool
     /// True if a policy runs the mapping's stages: the policy that it names, or the standard one if an expression gives
     /// its source objects.
     var hasPolicy: Bool { mayBeAssociatedByHand && !belongsToPreviousModel }
     /// True if the mapping makes one destination row for each source row without user code.
     var isDeclarative: Bool { source != nil && destination != nil && !hasPolicy && !belongsToPreviousModel }
     /// True if the links of its policy's objects are found by keys: see ``RelatingByKeys``.
-    var isRelatedByKeys = false
+    let isRelatedByKeys: Bool
     /// True if its relationship mappings define all links of its objects: no user code sets any.
     var hasDeclaredLinks: Bool { isDeclarative || (isRelatedByKeys && !belongsToPreviousModel) }
     /// True if policy code may associate or have associated objects for the mapping, in this model's run or before.
@@ -57,15 +63,11 @@ final class PlannedMapping {
         return sourceExpression == nil ? entity == source : entity.isKindOf(entity: source)
     }
 
-    /// Marks the mapping as one of a model that has run.
-    func retire() { belongsToPreviousModel = true }
-    /// Marks the mapping as one of a model that is about to run again.
-    func revive() { belongsToPreviousModel = false }
-
     init(
         index: Int, mapping: EntityMapping, source: EntityDescription?, sourceTable: Int?,
         destination: EntityDescription?, destinationTable: Int?, filter: SourcePredicate?,
-        filterNeedsObjects: Bool = false, sourceExpression: ValueExpression? = nil, attributes: [PlannedAttribute]
+        filterNeedsObjects: Bool, sourceExpression: ValueExpression?, attributes: [PlannedAttribute],
+        modelPath: String?, followsSource: Bool
     ) {
         self.index = index
         self.mapping = mapping
@@ -77,7 +79,61 @@ final class PlannedMapping {
         self.filter = filter
         self.filterNeedsObjects = filterNeedsObjects
         self.sourceExpression = sourceExpression
+        self.modelPath = modelPath
+        self.followsSource = followsSource
         expressions = PlannedMapping.expressions(of: mapping)
+        dynamicAttributes = attributes.filter(\.needsObjects)
+        relationships = []
+        relationshipsInMappingOrder = []
+        belongsToPreviousModel = false
+        isRelatedByKeys = false
+    }
+
+    private init(
+        _ other: PlannedMapping, relationships: [PlannedRelationship], belongsToPreviousModel: Bool,
+        isRelatedByKeys: Bool
+    ) {
+        index = other.index
+        mapping = other.mapping
+        modelPath = other.modelPath
+        followsSource = other.followsSource
+        source = other.source
+        sourceTable = other.sourceTable
+        destination = other.destination
+        destinationTable = other.destinationTable
+        filter = other.filter
+        filterNeedsObjects = other.filterNeedsObjects
+        sourceExpression = other.sourceExpression
+        expressions = other.expressions
+        attributes = other.attributes
+        dynamicAttributes = other.dynamicAttributes
+        self.relationships = relationships
+        relationshipsInMappingOrder = (mapping.relationshipMappings ?? []).compactMap { property in
+            property.name.flatMap { name in relationships.first { $0.name == name } }
+        }
+        self.belongsToPreviousModel = belongsToPreviousModel
+        self.isRelatedByKeys = isRelatedByKeys
+    }
+
+    /// Returns the mapping with its relationships resolved.
+    func with(_ relationships: [PlannedRelationship]) -> PlannedMapping {
+        PlannedMapping(
+            self, relationships: relationships, belongsToPreviousModel: belongsToPreviousModel,
+            isRelatedByKeys: isRelatedByKeys)
+    }
+
+    /// The mapping as later mapping models see it.
+    var ofPreviousModel: PlannedMapping {
+        belongsToPreviousModel
+            ? self
+            : PlannedMapping(
+                self, relationships: relationships, belongsToPreviousModel: true, isRelatedByKeys: isRelatedByKeys)
+    }
+
+    /// The mapping with the links of its policy's objects found by keys.
+    var relatedByKeys: PlannedMapping {
+        PlannedMapping(
+            self, relationships: relationships, belongsToPreviousModel: belongsToPreviousModel, isRelatedByKeys: true)
     }
 
     /// Returns the expressions of a mapping's properties, by name.
@@ -90,9 +146,6 @@ final class PlannedMapping {
             }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Attributes that only objects can evaluate.
-    private(set) lazy var dynamicAttributes: [PlannedAttribute] = attributes.filter(\.needsObjects)
-
     /// True if making or relating the mapping's objects evaluates expressions over objects.
     var needsObjects: Bool {
         !dynamicAttributes.isEmpty || hasDynamicRelationships
@@ -103,14 +156,13 @@ final class PlannedMapping {
         relationships.contains { if case .dynamic? = $0.value { true } else { false } }
     }
 
-    /// The relationships with a property mapping, in the order of the property mappings. The default policy method sets
-    /// them in this order.
-    private(set) lazy var relationshipsInMappingOrder: [PlannedRelationship] = (mapping.relationshipMappings ?? [])
-        .compactMap { property in property.name.flatMap(relationship(named:)) }
+    /// Tells whether the mapping makes a row of a destination table in any case.
+    func certainlyFills(_ table: Int, _ census: SourceCensus) -> Bool {
+        guard destinationTable == table, filter == nil, isDeclarative, let source else { return false }
+        return census.count(of: source) > 0
+    }
 
     func relationship(named name: String) -> PlannedRelationship? { relationships.first { $0.name == name } }
-
-    func setRelationships(_ planned: [PlannedRelationship]) { relationships = planned }
 
     /// The context for errors in this mapping.
     var context: MigrationError.Context {

@@ -41,8 +41,8 @@ final class MappingEdits {
         }) {
             planned = same
         } else {
-            planned = try resolution.resolve(mapping, index: original.index)
-            planned.setRelationships(try resolution.relationships(of: planned, among: mappings))
+            let resolved = try resolution.resolve(mapping, index: original.index)
+            planned = resolved.with(try resolution.relationships(of: resolved, among: mappings))
         }
         if known.count > mappings.count + 64 { known = [:] }
         known[ObjectIdentifier(mapping)] = Known(mapping: mapping, planned: planned, version: version)

@@ -10,6 +10,8 @@ import SpillStorage
 /// (``OrderIndependence``). If very many mappings keep their keys in one table, relating object by object takes less memory and
 /// is used instead.
 struct RelatingByKeys {
+    /// The mappings of the model, those with a policy marked as related by keys.
+    let mappings: [PlannedMapping]
     let keys: PlanKeys
     let links: LinkPlan
 
@@ -21,9 +23,6 @@ struct RelatingByKeys {
         modelRun: ModelRun, mappings: [PlannedMapping], runtime: PolicyRuntime, policies: Policies,
         keys: PlanKeys
     ) throws(MigrationError) {
-        var isCertain = false
-        for mapping in mappings { mapping.isRelatedByKeys = false }
-        defer { if !isCertain { for mapping in mappings { mapping.isRelatedByKeys = false } } }
         guard !modelRun.keysBefore.hasRows.contains(true), !runtime.objects.hasDeletions,
             runtime.objects.links.isUntouched,
             mappings.allSatisfy({ !$0.belongsToPreviousModel && !$0.hasDynamicRelationships })
@@ -47,21 +46,21 @@ struct RelatingByKeys {
             made.base = ranked.first - 1
             byMapping[mapping.index] = made
         }
-        for mapping in mappings where mapping.hasPolicy { mapping.isRelatedByKeys = true }
+        let mappings = mappings.map { $0.hasPolicy ? $0.relatedByKeys : $0 }
         let planner = LinkPlanner(
             mappings: mappings, source: modelRun.inputs.layout.schema, destination: modelRun.inputs.destinationSchema)
         guard OrderIndependence(mappings: mappings, planner: planner).isInvisible else { return nil }
+        self.mappings = mappings
         self.keys = PlanKeys(byMapping: byMapping, byTable: keys.byTable)
         links = planner.plan()
-        guard isNarrow(mappings) else { return nil }
-        isCertain = true
+        guard isNarrow else { return nil }
     }
 
     /// The maximum number of parallel scans per table. The rows of mappings with kept keys are interleaved, so each mapping
     /// that looks up references scans the source in parallel with the others.
     private static let mostScans = 8
 
-    private func isNarrow(_ mappings: [PlannedMapping]) -> Bool {
+    private var isNarrow: Bool {
         var scans: [Int: Int] = [:]
         for mapping in mappings where links.direct[mapping.index] != nil {
             guard let table = mapping.destinationTable, keys.byMapping[mapping.index]?.mode == .kept else { continue }
