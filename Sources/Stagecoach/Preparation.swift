@@ -20,7 +20,7 @@ struct Preparation {
 
     private var options: MigrationOptions { migration.options }
 
-    /// The memory of the process and what the run may use of it.
+    /// The memory of the process, and the part that the run may use.
     private struct Memory {
         let resident: Int
         let limit: Int
@@ -28,13 +28,13 @@ struct Preparation {
         let needs: Int
     }
 
-    /// The source and what is known of it.
+    /// The source, with its counts.
     private struct Source {
         let store: SourceStore
         let layout: StoreLayout
         let schema: StoreSchema
         let census: SourceCensus
-        /// Tables of CloudKit's sync; 0 where it is not mirrored.
+        /// Tables of CloudKit's sync; 0 if it is not mirrored.
         let mirroringTables: Int
     }
 

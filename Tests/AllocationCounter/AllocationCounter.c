@@ -1,4 +1,4 @@
-// Counts what a process allocates: preloaded, it stands before the C library's own functions, and at the end writes the
+// Counts what a process allocates: preloaded, it comes before the C library's own functions, and at the end writes the
 // number of calls to the file that ALLOCATION_COUNT names.
 #include "AllocationCounter.h"
 

@@ -138,7 +138,7 @@ struct BuiltIndexTests {
         }
         try fixture.finish(whole, store)
         let (bytes, knowledge) = try #require(state)
-        // Where the number of entries stands: 4,096, in two bytes.
+        // The place of the number of entries: 4,096, in two bytes.
         let places = bytes.indices.dropLast(2).filter {
             bytes[$0] == 1 && bytes[$0 + 1] == 0x80 && bytes[$0 + 2] == 0x20
         }

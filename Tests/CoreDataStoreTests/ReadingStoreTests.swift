@@ -157,7 +157,7 @@ struct ReadingStoreTests {
         let tag = try fixture.get().table("Tag")
         try store.checkUnchanged()
         try writer.execute("INSERT INTO ZTAG (Z_PK, Z_ENT, Z_OPT) VALUES (50, 4, 1)")
-        // The snapshot stands; the fingerprint tells.
+        // The snapshot stays; the fingerprint tells.
         #expect(try store.count(table: tag, in: layout) == 3)
         let error = failure { try store.checkUnchanged() }
         #expect(error?.code == "store.moved")

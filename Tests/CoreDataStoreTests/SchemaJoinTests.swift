@@ -135,7 +135,7 @@ struct SchemaJoinTests {
         "The side met first names the table: entities by name, whatever their numbers; the other name is the alternative"
     )
     func disagreement() throws {
-        // Zebra (2) stands below Animal (1), Dog (3) is a root: Dog is met first.
+        // Zebra (2) is below Animal (1), Dog (3) is a root: Dog is met first.
         let schema = try M.schema(
             M.entity("Animal"), M.entity("Zebra", parent: "Animal", [], [M.toMany("dogs", "Dog", inverse: "zebras")]),
             M.entity("Dog", [], [M.toMany("zebras", "Zebra", inverse: "dogs")]))

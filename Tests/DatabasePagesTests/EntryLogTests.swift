@@ -9,7 +9,7 @@ import Testing
 
 @testable import DatabasePages
 
-/// Entries in memory that stand in a file too: what is read back is what was in memory, or nothing.
+/// Entries in memory that are in a file too: the same entries are read back, or nothing.
 @Suite("Entries that outlive the process") struct EntryLogTests {
     private func save(_ log: EntryLog) -> [UInt8] {
         var state = StateWriter()

@@ -67,7 +67,7 @@ import Testing
         let types = (0..<2 + random.below(9)).map { _ in Self.types[random.below(Self.types.count)] }
         let (from, ours, theirs) = (folder.file("from"), folder.file("ours"), folder.file("theirs"))
         try makeSource(from, &random, types)
-        // Of some columns nothing is copied, and a computed one stands among those of the destination.
+        // Of some columns nothing is copied, and a computed one is among those of the destination.
         var runs: [Range<Int>] = []
         var column = 0
         while column < types.count {
@@ -108,7 +108,7 @@ import Testing
         try reference.execute(
             "ATTACH '\(from)' AS s; INSERT INTO t SELECT Z_PK, \(selected.joined(separator: ", ")) FROM s.t")
 
-        // Every column has a slot; those of runs stand together among the moves.
+        // Every column has a slot; those of runs are together among the moves.
         let connection = try TestDatabase(from)
         let pageSize = try #require(Int(try connection.column("PRAGMA page_size")[0]))
         let pages = try #require(Int64(try connection.column("PRAGMA page_count")[0]))

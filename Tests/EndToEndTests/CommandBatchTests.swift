@@ -121,7 +121,7 @@ struct CommandBatchTests {
             + "\"model\": \"\(CommandBinary.models)\"}\n"
         let text = try String(contentsOfFile: manifest, encoding: .utf8)
         try (line + text).write(toFile: manifest, atomically: true, encoding: .utf8)
-        // The first is at work on the library while the second does the others: it stands still meanwhile.
+        // The first is at work on the library while the second does the others, and is stopped meanwhile.
         let (process, output, messages) = try CommandBinary.start(["batch", manifest, "--to", Self.models])
         let work = folder.file("out/.library.sqlite.stagecoach")
         while process.isRunning, !FileManager.default.fileExists(atPath: work) { usleep(500) }

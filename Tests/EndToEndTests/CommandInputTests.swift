@@ -133,7 +133,7 @@ struct CommandInputTests {
         #expect(third.code == 0, "\(third.messages)")
         #expect(try Self.run(folder, "inspect", "hashed.json").output.contains(hash))
 
-        // A batch whose manifest stands elsewhere.
+        // A batch whose manifest is in another folder.
         try FileManager.default.createDirectory(atPath: folder.file("lists"), withIntermediateDirectories: true)
         let line =
             #"{"source": "../old.sqlite", "destination": "../batch.sqlite", "mapping": ["M 39..M 40=../39to40.json"]}"#

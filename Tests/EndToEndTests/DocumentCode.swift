@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// The code of a document: its fenced blocks, each with what stands in the comments directly above it.
+/// The code of a document: its fenced blocks, each with the comments directly above it.
 ///
 /// - `<!-- before: … -->`: code that the reader has, and the page need not show; it comes before the block's own.
 /// - `<!-- file: NAME -->`: the block is a file of that name, for the blocks after it.

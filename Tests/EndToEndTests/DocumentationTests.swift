@@ -29,7 +29,7 @@ struct DocumentationTests {
                 let isImport = { (line: Substring) in line.hasPrefix("import ") }
                 var text = lines.filter(isImport).joined(separator: "\n") + "\nimport Stagecoach\n"
                 let rest = lines.filter { !isImport($0) }.joined(separator: "\n")
-                // Statements need a function; what is exported by name cannot stand in one.
+                // Statements need a function; exported names cannot be in one.
                 let isLocal = !rest.contains("@_cdecl")
                 text += isLocal ? "func block\(files.count)() throws {\n\(rest)\n}\n" : rest
                 let stem = (document.name as NSString).lastPathComponent.dropLast(3)

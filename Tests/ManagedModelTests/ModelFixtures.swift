@@ -11,7 +11,7 @@ enum ModelFixtures {
     static let library = folder + "/Library.xcdatamodeld"
     static let everything = folder + "/Everything.xcdatamodeld"
 
-    /// The model of XML text; `body` stands inside `<model>`.
+    /// The model of XML text; `body` is the content of `<model>`.
     static func model(_ body: String) throws(MigrationError) -> ManagedObjectModel {
         try ModelXMLReader.readModel(data(body), path: "contents")
     }

@@ -21,7 +21,7 @@ struct RealMapping {
     /// Finds the models by the paths that Xcode noted: their bundle's and version's names are those of the shared files.
     init(_ path: String) throws {
         self.path = path
-        // A compiled one notes none; it stands beside its source.
+        // A compiled one notes none; it is beside its source.
         let hinting = path.hasSuffix(".cdm") ? String(path.dropLast(4)) + ".xcmappingmodel" : path
         let outline = try MappingOutline.reading(MappingFile(path: hinting))
         let models = URL(fileURLWithPath: path).deletingLastPathComponent().deletingLastPathComponent()

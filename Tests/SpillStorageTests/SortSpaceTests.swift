@@ -54,7 +54,7 @@ import Testing
         var first: SortBuffer? = SortBuffer(words: 50_000, of: space)
         let start = first?.words
         let second = SortBuffer(words: 50_000, of: space)
-        // Another one stands behind it.
+        // Another one follows it.
         first?.trim(words: 10)
         #expect(start.map { second.words >= $0 + 50_000 } == true)
         second.trim(words: 1000)  // Two pages.

@@ -32,7 +32,7 @@ struct RoomTests {
         "Objects",
         // The policy and manager classes, and what their calls do.
         "Policies",
-        // The journal. Loads and paths write it, so it stands below them.
+        // The journal. Loads and paths write it, so it comes before them.
         "Resume",
         // Rows and links into tables and join tables.
         "Load",

@@ -1,8 +1,8 @@
 import ManagedModel
 
 /// The statements that Core Data makes for a model, by a second reading of the rules: slow, plain, and with nothing in common
-/// with the product's own. What has no known form (an expression in an index, a predicate, derivations but counts and key
-/// paths) is left to the product, and stands in no statement here.
+/// with the product's own. Parts without a known form (an expression in an index, a predicate, derivations but counts and key
+/// paths) are left to the product, and are in no statement here.
 package struct DDLWitness {
     package private(set) var tables: [String] = []
     package private(set) var joinTables: [String] = []

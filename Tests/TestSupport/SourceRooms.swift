@@ -38,7 +38,7 @@ package struct SourceRooms {
         var used: Set<String> = []
     }
 
-    /// The room of files that stand in none.
+    /// The room of the files that are in no folder.
     package static let screen = "the screen"
 
     private let order: [String]

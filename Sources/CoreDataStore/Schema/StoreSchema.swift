@@ -29,7 +29,7 @@ package struct StoreSchema: Sendable {
     /// One sentence for each index or trigger that Core Data would make and this schema omits, and for each name whose origin
     /// should be known.
     package internal(set) var notes: [String]
-    /// Names of tables and join tables that stand in a source for the same entity or relationship.
+    /// Names of tables and join tables that a source has for the same entity or relationship.
     package internal(set) var sourceNames: Set<String> = []
     /// Fetch indexes that are left out, each with its note.
     package let leftOutIndexes: [LeftOutIndex]

@@ -93,7 +93,7 @@ struct TableLayout {
         // derived from these.
         for index in entities {
             // With regard to case, unlike all other names (knowledgeC of macOS 10.13: ZURL before ZCITY for `URL`, `city`). The
-            // elements of a composite attribute stand in its place, under their own names without its own (MetaCocktails).
+            // elements of a composite attribute take its place, under their own names without its own (MetaCocktails).
             for attribute in model.entity(at: index).ownAttributes where !attribute.isTransient {
                 guard let (columnClass, type) = ColumnClass.of(attribute.attributeType) else { continue }
                 add(

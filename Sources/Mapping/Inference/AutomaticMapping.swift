@@ -107,7 +107,7 @@ package struct AutomaticMapping {
     }
 
     /// The stored properties of a destination entity, own and inherited: attributes, then relationships, each by name. The
-    /// elements of composite attributes stand in their places.
+    /// elements of composite attributes take their places.
     ///
     /// - Parameter sourceEntity: the source entity; nil for an add mapping, where everything is new.
     /// - Complexity: O(properties × subentities of their destinations).

@@ -8,7 +8,7 @@ protocol SortedRun {
 extension SortedRecordFile: SortedRun {}
 extension EntryRun: SortedRun {}
 
-// Runs stand oldest first. Levels never rise towards newer runs.
+// The oldest run comes first. Levels never rise towards newer runs.
 extension Array where Element: SortedRun {
     /// True if so many of the newest runs are of one level, which calls for their merge.
     func areDue(_ number: Int) -> Bool { count >= number && self[count - number].level == self[count - 1].level }

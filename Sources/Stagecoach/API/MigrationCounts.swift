@@ -66,7 +66,7 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
     public var nilReferences: [NilReferences]?
     /// The objects of ``surplusToOne`` by relationship; nil if there are none.
     public var furtherObjects: [FurtherObjects]?
-    /// Links of one-to-one pairs that stand on one side only in the source; nil if there are none.
+    /// Links of one-to-one pairs that only one side has in the source; nil if there are none.
     public var oneSidedLinks: [OneSidedLinks]?
     /// Links written to join tables.
     public var links = 0

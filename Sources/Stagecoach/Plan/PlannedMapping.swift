@@ -3,8 +3,8 @@ import Diagnostics
 import ManagedModel
 import Mapping
 
-/// An entity mapping with its names resolved to tables, columns and candidates. It never changes: what a run decides about a
-/// mapping is said of a copy.
+/// An entity mapping with its names resolved to tables, columns and candidates. It never changes: the
+/// decisions of a run go into a copy.
 final class PlannedMapping {
     /// The position among all mappings of the run's mapping models: the order of creation, and the "mapping order" of
     /// lookups.

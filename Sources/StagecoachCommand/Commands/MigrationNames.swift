@@ -1,4 +1,4 @@
-/// The model versions and the mapping models of a migration, by name. They stand in every outline and report of it.
+/// The model versions and the mapping models of a migration, by name. Every outline and report of it has them.
 struct MigrationNames: Encodable {
     var sourceVersion: String?
     var destinationVersion: String?

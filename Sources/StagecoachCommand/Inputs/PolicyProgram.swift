@@ -3,7 +3,7 @@ import Glibc
 
 /// The program that loads policy libraries.
 ///
-/// `stagecoach` has Swift's libraries linked statically: it starts in two thirds of the time, and runs without an installed
+/// A released `stagecoach` has Swift's libraries linked statically: it starts in half the time, and runs without an installed
 /// Swift. A policy library uses Swift's libraries, and Stagecoach itself, from the program that loads it. So with `--policies`,
 /// `stagecoach-policies` replaces the process: the same command, linked dynamically.
 package enum PolicyProgram {

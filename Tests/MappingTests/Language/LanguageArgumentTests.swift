@@ -81,7 +81,7 @@ struct LanguageArgumentTests {
         #expect(FormatPredicate(format: "name == %s", "Ada").predicateFormat == "name == \"Ada\"")
         #expect(ValueExpression(format: "age %% %d", 5).format == "age % 5")
         #expect(ValueExpression(format: "age % %d", 5).format == "age % 5")
-        // Where an operator may stand, a percent sign is one.
+        // In the place of an operator a percent sign is one.
         #expect(ValueExpression(format: "age %d").format == "age % d")
         #expect(FormatPredicate(format: "active == %d", true).predicateFormat == "active == 1")
     }

@@ -95,7 +95,7 @@ private struct LinkModel {
         let sides: [LinkStore.Side] = [.first, .second]
         var model = LinkModel(isReflexive: store.isReflexive, isExclusive: sides.map(store.isExclusive))
         #expect(store.isPlain)
-        // Z_ENT 7 stands on the first side, 8 on the second.
+        // Z_ENT 7 is on the first side, 8 on the second.
         let numbers: [UInt32] = store.isReflexive ? [7, 7] : [7, 8]
         func end(_ side: Int) -> LinkEnd { LinkEnd(key: Int64(random.below(keys)) - 5, entity: numbers[side]) }
         func check(_ number: Int) throws {

@@ -9,7 +9,7 @@ import Testing
 struct StoredObjectTests {
     typealias Steps = ClosurePolicy.Steps
 
-    /// Migrates to what stands at the destination already.
+    /// Migrates to the existing destination.
     private static func append(_ fixture: PolicyFixture) throws -> ReferenceStore {
         let manager = fixture.manager()
         try manager.migrateStore(

@@ -157,7 +157,7 @@ struct CarriedIndexTests {
 
     /// Migrates a store whose R-tree has another insert trigger to the same version.
     ///
-    /// - Parameter trigger: what stands behind `FOR EACH ROW`.
+    /// - Parameter trigger: the text behind `FOR EACH ROW`.
     private static func migrate(_ folder: TemporaryFolder, trigger: String) throws -> MigrationReport {
         let model = try version()
         let path = try source(model, folder)

@@ -22,7 +22,7 @@ struct CopiedSchemaTests {
         case before2015 = "frameworks up to 519 had no model cache and no indexes of join tables"
     }
 
-    /// Stores that were altered in place: columns stand at the ends of tables, whose names are compared.
+    /// Stores that were altered in place: columns are at the ends of tables, whose names are compared.
     private static let alteredInPlace: Set = ["Test-10.15.1.Photos.sqlite", "Test-10.15.4.Photos.sqlite"]
 
     /// The objects of the store of framework 851 that differ.

@@ -37,7 +37,7 @@ struct RealCompositeTests {
     }
 
     /// A version whose new required attributes without a default are optional: Core Data refuses them (134110), for want of a
-    /// value for objects that stand. They are no elements of composites.
+    /// value for existing objects. They are no elements of composites.
     private static func relaxed(_ model: ManagedObjectModel, from old: ManagedObjectModel) throws -> ManagedObjectModel
     {
         var definition = model.definition

@@ -7,7 +7,7 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// Rows that stood in the destination, or that a previous mapping model made, refer to objects that are then rejected.
+/// Rows that the destination had before, or that a previous mapping model made, refer to objects that are then rejected.
 @Suite("References from earlier rows to rejected objects")
 struct EarlierReferenceTests {
     /// Gives each author that it relates the earlier book that has the key of the author's source.

@@ -7,7 +7,7 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// Values in columns of another type, which SQLite lets stand: checks find them, and migrations agree with the checks.
+/// Values in columns of another type, which SQLite accepts: checks find them, and migrations agree with the checks.
 @Suite("Values of another type than their attribute's")
 struct ColumnTypeTests {
     /// Columns and values that they cannot have as SQL, by row from 1 on.

@@ -46,7 +46,7 @@ struct RealPolicyModelTests {
         fixture.registry.register(SimpleItemMigrationPolicy1to2.self)
         try fixture.run()
         let rows = try fixture.rows("SELECT ZID1 FROM ZSIMPLEITEM ORDER BY Z_PK")
-        // Two entity mappings of the source entity stand in the file: each makes its objects.
+        // The file has two entity mappings of the source entity: each makes its objects.
         #expect(Set(rows) == ["100", "200", "300"])
         #expect(rows.count == 3 * fixture.mapping.entityMappings.filter { $0.sourceEntityName == "SimpleItem" }.count)
     }

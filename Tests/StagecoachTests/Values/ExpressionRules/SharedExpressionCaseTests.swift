@@ -6,7 +6,7 @@ import Stagecoach
 import TestSupport
 import Testing
 
-/// The small inputs about expressions that stand beside the repository on some machines.
+/// The small inputs about expressions that some machines have beside the repository.
 @Suite("Shared cases about expressions")
 struct SharedExpressionCaseTests {
     private static let cases = SharedStores.shared.appendingPathComponent("cases")
