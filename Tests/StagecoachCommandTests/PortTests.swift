@@ -224,6 +224,25 @@ struct PortTests {
                 """)
     }
 
+    @Test("Mapping models tell which functions expressions call, and which no source has")
+    func mappings() throws {
+        let folder = try TemporaryFolder()
+        let json = """
+            { "formatVersion": 2, "entityMappings": [ { "name": "AlbumToAlbum", "sourceEntity": "Album",
+              "destinationEntity": "Album", "migrationPolicy": "Photos.AlbumPolicy", "attributes": {
+                "slug": "FUNCTION($entityPolicy, 'slugForTitle:separator:', $source.title, '-')",
+                "size": "FUNCTION($entityPolicy, \\"sizeOf:\\" , $source.photos) + 1", "title": "$source.title" } } ] }
+            """
+        try Data(json.utf8).write(to: folder.url.appendingPathComponent("a.json"))
+        let port = try PolicyPort(
+            path: SharedStores.repository.appendingPathComponent("Fixtures/PortExamples/Photos").path,
+            mappings: [folder.file("a.json")])
+        #expect(port.calledFunctions.map(\.selector).sorted() == ["sizeOf:", "slugForTitle:separator:"])
+        #expect(port.missingFunctions.map(\.selector) == ["sizeOf:"])
+        #expect(port.missingFunctions.first?.policy == "AlbumPolicy")
+        #expect(port.objectiveCPolicies.first?.functions.map(\.selector) == ["slugForTitle:separator:"])
+    }
+
     @Test(
         "Selectors follow Swift's rule",
         arguments: [

@@ -358,6 +358,11 @@ package enum CommandCatalog {
                 help:
                     "Write ported copies to a new or empty folder, with the registrations, a stub for each type that no source declares, and a skeleton for each Objective-C policy."
             ),
+            .init(
+                "mapping", .text, "FILE", isRepeatable: true,
+                help:
+                    "A mapping model: functions that its expressions call and that no source has are listed, and skeletons have the called ones only. May be given several times."
+            ),
             .init("json", .flag, help: "Print one JSON object."),
         ],
         examples: [

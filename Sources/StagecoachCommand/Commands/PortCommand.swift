@@ -4,7 +4,7 @@ enum PortCommand {
     ///
     /// - Throws: errors of the sources (66, 74, 77) and of the folder for ported copies (73, 74, 77).
     static func run(_ arguments: ParsedArguments, console: Console) throws {
-        let port = try PolicyPort(path: arguments.operands[0])
+        let port = try PolicyPort(path: arguments.operands[0], mappings: arguments.all("mapping"))
         let output = arguments[option: "apply"]
         if let output {
             try PolicySourceFiles.makeFolder(output)

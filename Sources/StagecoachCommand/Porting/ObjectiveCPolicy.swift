@@ -26,6 +26,8 @@ struct ObjectiveCPolicy: Encodable {
     let file: String
     let line: Int
     let methods: [ObjectiveCMethod]
+    /// The selectors that expressions of mapping models call; nil if no mapping model is known.
+    let called: Set<String>?
 
     private enum Key: CodingKey { case className, file, line, methods, selectors, skeleton }
 
@@ -46,9 +48,13 @@ struct ObjectiveCPolicy: Encodable {
         }
     }
 
-    /// The methods that expressions can call: those with a result that are not the framework's.
+    /// The methods that expressions call; without mapping models those that they can call: with a result, and not the
+    /// framework's.
     var functions: [ObjectiveCMethod] {
-        methods.filter { $0.policyMethod == nil && $0.result != "void" && !$0.selector.hasPrefix("init") }
+        methods.filter { method in
+            if let called { return called.contains(method.selector) }
+            return method.policyMethod == nil && method.result != "void" && !method.selector.hasPrefix("init")
+        }
     }
 
     var registration: PolicyRegistration {

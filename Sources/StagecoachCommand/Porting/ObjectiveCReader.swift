@@ -10,11 +10,16 @@ struct ObjectiveCReader {
     private var classes: [String: Class] = [:]
 
     /// Returns the policies of sources: classes that inherit from the framework's, and those with a method of its.
-    static func policies(in sources: [(file: String, tokens: [SwiftToken])]) -> [ObjectiveCPolicy] {
+    ///
+    /// - Parameter called: the selectors that expressions call; nil if they are unknown.
+    static func policies(
+        in sources: [(file: String, tokens: [SwiftToken])], called: Set<String>?
+    ) -> [ObjectiveCPolicy] {
         var reader = ObjectiveCReader()
         for source in sources { reader.read(source.tokens, file: source.file) }
         return reader.classes.filter { reader.isPolicy($0.key) }.sorted { $0.key < $1.key }.map { name, found in
-            ObjectiveCPolicy(className: name, file: found.file, line: found.line, methods: found.methods)
+            ObjectiveCPolicy(
+                className: name, file: found.file, line: found.line, methods: found.methods, called: called)
         }
     }
 

@@ -5,6 +5,8 @@ struct PolicyPort: Encodable {
     let sources: [PortedSource]
     let registrations: [PolicyRegistration]
     let objectiveCPolicies: [ObjectiveCPolicy]
+    /// The functions that the given mapping models call.
+    let calledFunctions: [CalledFunction]
     private let stubs: PortStubs
 
     var findings: [PortFinding] { sources.flatMap(\.findings) }
@@ -14,9 +16,12 @@ struct PolicyPort: Encodable {
 
     /// Reads and examines all Swift and Objective-C sources below a folder, or one source.
     ///
-    /// - Throws: `port.notFound` (66), `input.…` for a file that cannot be read; `port.noSources` (66).
+    /// - Parameter mappings: the files of mapping models whose expressions call functions of the policies.
+    /// - Throws: `port.notFound` (66), `input.…` for a file that cannot be read; `port.noSources` (66); the errors of reading a
+    ///   mapping model.
     /// - Complexity: O(bytes) time and memory.
-    init(path: String) throws(MigrationError) {
+    init(path: String, mappings: [String] = []) throws(MigrationError) {
+        calledFunctions = try CalledFunction.calls(in: mappings)
         let files = try PolicySourceFiles.find(path)
         var swift: [(source: String, reader: DeclarationReader)] = []
         var objectiveC: [(file: String, tokens: [SwiftToken])] = []
@@ -36,11 +41,20 @@ struct PolicyPort: Encodable {
             PortRules.apply(file: $0.reader.file, source: $0.source, reader: $0.reader, declarations: declarations)
         }
         registrations = PolicyRegistration.registrations(of: declarations)
-        objectiveCPolicies = ObjectiveCReader.policies(in: objectiveC)
+        let called = mappings.isEmpty ? nil : Set(calledFunctions.map(\.selector))
+        objectiveCPolicies = ObjectiveCReader.policies(in: objectiveC, called: called)
         stubs = PortStubs(sources, declarations)
     }
 
-    private enum Key: String, CodingKey { case findings, registrations, objectiveCPolicies, missingTypes }
+    /// The called functions that no policy has.
+    var missingFunctions: [CalledFunction] {
+        let known = Set((registrations + objectiveCPolicies.map(\.registration)).flatMap(\.functions).map(\.selector))
+        return calledFunctions.filter { !known.contains($0.selector) }
+    }
+
+    private enum Key: String, CodingKey {
+        case findings, registrations, objectiveCPolicies, missingTypes, calledFunctions, missingFunctions
+    }
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
@@ -48,6 +62,8 @@ struct PolicyPort: Encodable {
         try container.encode(registrations, forKey: .registrations)
         try container.encode(objectiveCPolicies, forKey: .objectiveCPolicies)
         try container.encode(missingTypes, forKey: .missingTypes)
+        try container.encode(calledFunctions, forKey: .calledFunctions)
+        try container.encode(missingFunctions, forKey: .missingFunctions)
     }
 
     /// Writes ported copies, skeletons of Objective-C policies, `Stubs.swift` and `RegisterPolicies.swift` into a new or empty

@@ -14,10 +14,14 @@ enum PortWording {
             text +=
                 "\(type.file):\(type.line):1: manual: No source declares \(type.name): write it; ported copies have a stub\n"
         }
+        for call in port.missingFunctions {
+            text +=
+                "\(call.file): manual: No source has the function \(call.selector) of \(call.policy), which \(call.entityMapping) calls for \(call.property)\n"
+        }
         let counts = [PortFinding.Kind.change, .manual, .hint].map { kind in
             port.findings.filter { $0.kind == kind }.count
         }
-        let manual = counts[1] + port.objectiveCPolicies.count + port.missingTypes.count
+        let manual = counts[1] + port.objectiveCPolicies.count + port.missingTypes.count + port.missingFunctions.count
         if !text.isEmpty { text += "\n" }
         text += "\(counts[0]) to change, \(manual) to rewrite by hand, \(counts[2]) to know\n"
         for policy in port.objectiveCPolicies {
