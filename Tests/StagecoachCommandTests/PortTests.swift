@@ -44,7 +44,7 @@ struct PortTests {
             ("let a: [CVarArg] = [x as CVarArg]", "let a: [Any] = [x as Any]"),
             ("(x as AnyObject).value(forKey: k)", "(x as! NSManagedObject).value(forKey: k)"),
             ("(x as? NSObject)?.setValue(1, forKey: k)", "(x as? NSManagedObject)?.setValue(1, forKey: k)"),
-            ("func f(o: NSObject) { o.value(forKey: k) }", "func f(o: NSManagedObject) { o.value(forKey: k) }"),
+            ("static func f(o: NSObject) { o.value(forKey: k) }", "static func f(o: NSManagedObject) { o.value(forKey: k) }"),
             (
                 "for e in x as! Set<NSObject> { e.value(forKey: k) }",
                 "for e in x as! Set<NSManagedObject> { e.value(forKey: k) }"
@@ -132,7 +132,7 @@ struct PortTests {
             ("let a = NSErrorMergePolicy", "A migration merges nothing"),
             ("(x as? NSSet)?.value(forKey: k)", "NSSet has no values by key"),
             ("let s: NSArray = x; s.value(forKey: k)", "NSArray has no values by key"),
-            ("func f(e: NSErrorPointer) -> Bool", "Linux has no error pointers"),
+            ("static func f(e: NSErrorPointer) -> Bool", "Linux has no error pointers"),
             ("let a = String(format: f, x as! CVarArg)", "On Linux numbers are CVarArg"),
             (
                 "class P: NSEntityMigrationPolicy { init(a: Int) { self.init() } }",
