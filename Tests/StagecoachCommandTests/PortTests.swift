@@ -44,7 +44,10 @@ struct PortTests {
             ("let a: [CVarArg] = [x as CVarArg]", "let a: [Any] = [x as Any]"),
             ("(x as AnyObject).value(forKey: k)", "(x as! NSManagedObject).value(forKey: k)"),
             ("(x as? NSObject)?.setValue(1, forKey: k)", "(x as? NSManagedObject)?.setValue(1, forKey: k)"),
-            ("static func f(o: NSObject) { o.value(forKey: k) }", "static func f(o: NSManagedObject) { o.value(forKey: k) }"),
+            (
+                "static func f(o: NSObject) { o.value(forKey: k) }",
+                "static func f(o: NSManagedObject) { o.value(forKey: k) }"
+            ),
             (
                 "for e in x as! Set<NSObject> { e.value(forKey: k) }",
                 "for e in x as! Set<NSManagedObject> { e.value(forKey: k) }"
