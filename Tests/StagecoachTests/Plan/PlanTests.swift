@@ -149,7 +149,7 @@ struct PlanTests {
                 == [])
         #expect(try refusal("plan.steps", ["Book"]) { $0.models[0].passes[2].steps[0].throughKey = 2 } == [])
         #expect(try refusal("plan.edited", ["rows"]) { $0.models[0].entityMappings[0].path = .objects } == [])
-        #expect(try refusal("plan.edited", ["fused"]) { $0.models[0].isStaged = true } == [])
+        #expect(try refusal("plan.edited", ["row path"]) { $0.models[0].isStaged = true } == [])
         #expect(
             try refusal("plan.edited", ["Book.author"]) { plan in
                 for index in plan.models[0].relationships.indices {
