@@ -69,7 +69,7 @@ enum FuzzJournals {
         let progress = JournalRecord.Progress(
             counts: MigrationCounts(), rowsWritten: [1, 2], linksWritten: [3], highest: [4, 5], missing: [:], rows: 3)
         var state = JournalRecord.State(
-            stamp: 5, unit: 1, position: JournalRecord.LoadPosition(), progress: progress,
+            stamp: 5, unit: 1, position: LoadPosition(), progress: progress,
             knowledge: DestinationStore.Knowledge(indexed: [0], indexedJoins: []))
         state.fill = [1, 2, 3]
         state.stages = Array(repeating: 9, count: 40)
