@@ -157,8 +157,7 @@ struct PolicyPath {
                         runtime.objects.place(entity: schema.model.entity(at: entry.entity), key: entry.key))
                 }, in: schema)
         }
-        // For a short run, releasing costs more than it saves.
-        if checkpoints?.processorSeconds ?? 0 > 1 { modelRun.services.releaseCode() }
+        modelRun.services.releaseMemoryBeforeLoad()
     }
 
     /// Source tables whose keys need no scan of their own, each with the first mapping that makes objects of all its

@@ -40,7 +40,7 @@ struct RowPath {
     private func fill(_ destination: DestinationStore) throws -> Outcome {
         try beginReferences()
         modelRun.services.begin(.keys)
-        releaseMemory()
+        modelRun.services.releaseMemoryBeforeLoad()
         let links = LinkPlanner(
             mappings: mappings, source: modelRun.inputs.layout.schema, destination: modelRun.inputs.destinationSchema
         ).plan()
@@ -76,16 +76,6 @@ struct RowPath {
         var state = StateReader(references)
         try modelRun.missing.unmigrated?.restore(from: &state, model: modelRun.inputs.destinationSchema.model)
         try modelRun.inputs.work.removeUnclaimed()
-    }
-
-    /// Gives unused memory back before a large file is written, because the buffers that write it need memory of their
-    /// own. A short run would only map much of the code again and fill the gaps of the heap.
-    private func releaseMemory() {
-        let source = modelRun.inputs.source.fingerprint
-        let bytes = max(Int(source.size), Int(source.walSize ?? 0), modelRun.services.progress.snapshot.expectedBytes)
-        guard bytes > StreamWriter.largeFile else { return }
-        ProcessMemory.trim()
-        modelRun.services.releaseCode()
     }
 
     /// Determines the keys, and what follows from them: the causes of missing references, the origins of objects, and

@@ -13,6 +13,9 @@ final class RunServices {
     private let work: WorkDirectory
     private let memoryLimit: Int
     private let sortMemory: Int
+    /// The bytes of the source, or those that the destination is expected to take if they are more.
+    private var storeBytes: Int { max(sourceBytes, progress.snapshot.expectedBytes) }
+    private let sourceBytes: Int
     /// The time when unused heap memory was last given back, or when the run began.
     private var trimmed = ContinuousClock.now
 
@@ -25,6 +28,8 @@ final class RunServices {
         work = inputs.work
         memoryLimit = inputs.budget.limit
         sortMemory = inputs.budget.sorts
+        let source = inputs.source.fingerprint
+        sourceBytes = max(Int(source.size), Int(source.walSize ?? 0))
         profile = inputs.options.profiles ? RunProfile { [work] in work.bytesWritten } : nil
     }
 
@@ -55,11 +60,13 @@ final class RunServices {
             directory: work, name: "sort", width: width, memory: max(256 << 10, sortMemory / concurrentSorts))
     }
 
-    /// The memory limit up to which the program's own code counts.
-    private static let smallLimit = 128 << 20
-
-    /// Releases the memory of code that has run, if the limit is small: the next stage runs other code.
-    func releaseCode() {
-        if memoryLimit <= Self.smallLimit { ProcessMemory.releaseCode() }
+    /// Gives unused memory back before the destination is written, because the buffers that write it need memory of their
+    /// own. Under a small limit the code that has run counts as well: writing runs other code.
+    ///
+    /// Small stores keep both. They would only map the code again and fill the gaps of the heap.
+    func releaseMemoryBeforeLoad() {
+        guard storeBytes > 32 << 20 else { return }
+        ProcessMemory.trim()
+        if memoryLimit <= 128 << 20 { ProcessMemory.releaseCode() }
     }
 }
