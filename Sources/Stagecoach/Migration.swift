@@ -173,20 +173,7 @@ public final class Migration {
         progress.trace?.note(prepared.plan)
         try checkHashes(prepared, appends: appends)
         if options.onLoss == .refuse { try LossRefusal.check(leftBehind(prepared), options) }
-        let isPublished = try seen?.isPublished() ?? false
-        if appends {
-            try place.checkReplaceable()
-        } else if !isPublished {
-            do throws(MigrationError) {
-                try place.checkFresh()
-            } catch {
-                if seen?.hasLostPublication(to: place) ?? true {
-                    InterruptedWork.removeLeftover(beside: place, spills: options.workDirectory)
-                }
-                throw error
-            }
-        }
-        try ExternalPublication.check(place.path)
+        try checkDestination(place, appends: appends, after: seen)
         // The interrupted run has already written its files, so the room for them is not needed again.
         if seen?.states.isEmpty ?? true { try DiskSpace.check(prepared.plan.disk, in: place.folder) }
         let area = try WorkArea(beside: place, spills: options.workDirectory)
@@ -234,6 +221,26 @@ public final class Migration {
                 throw resumption.kept(known)
             }
         }
+    }
+
+    /// Ensures that the destination can be made at a place, or added to.
+    private func checkDestination(
+        _ place: DestinationPath, appends: Bool, after seen: InterruptedRun?
+    ) throws(MigrationError) {
+        let isPublished = try seen?.isPublished() ?? false
+        if appends {
+            try place.checkReplaceable()
+        } else if !isPublished {
+            do throws(MigrationError) {
+                try place.checkFresh()
+            } catch {
+                if seen?.hasLostPublication(to: place) ?? true {
+                    InterruptedWork.removeLeftover(beside: place, spills: options.workDirectory)
+                }
+                throw error
+            }
+        }
+        try ExternalPublication.check(place.path)
     }
 
     /// Returns the map from this step's source objects to the objects of the chain's source; nil if no step ran before.

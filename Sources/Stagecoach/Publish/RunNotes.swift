@@ -12,19 +12,7 @@ enum RunNotes {
         unknownHashes: [String] = []
     ) -> [String] {
         var notes = repairs.map(\.sentence) + unmapped.map(\.sentence)
-        let renumbered = tables.filter { $0.keys == .sequential && !$0.mappings.isEmpty }
-        let names = Set(renumbered.map(\.table)).sorted().map {
-            schema.model.entity(at: schema.tables[$0].root).definition.name
-        }
-        if !names.isEmpty, existing != nil {
-            notes.append(
-                "Objects of \(names.joined(separator: ", ")) have keys after those of the destination: stored object URIs of the source do not point to them"
-            )
-        } else if !names.isEmpty {
-            notes.append(
-                "Objects of \(names.joined(separator: ", ")) have new keys: stored object URIs point elsewhere"
-                    + (options.newUUID ? "" : " although the store's UUID is kept (--new-uuid gives a fresh one)"))
-        }
+        notes += renumbered(tables, schema, appends: existing != nil, options)
         for (entity, count) in counts.withoutMapping.sorted(by: { $0.key < $1.key }) {
             notes.append("\(count) objects of \(entity) have no entity mapping and were not migrated")
         }
@@ -73,5 +61,23 @@ enum RunNotes {
             )
         }
         return notes
+    }
+
+    /// The note on objects that get keys of their own.
+    private static func renumbered(
+        _ tables: [PlannedTable], _ schema: StoreSchema, appends: Bool, _ options: MigrationOptions
+    ) -> [String] {
+        let renumbered = Set(tables.filter { $0.keys == .sequential && !$0.mappings.isEmpty }.map(\.table)).sorted()
+        if renumbered.isEmpty { return [] }
+        let objects = renumbered.map { schema.model.entity(at: schema.tables[$0].root).definition.name }
+        let subject = "Objects of \(objects.joined(separator: ", ")) have"
+        if appends {
+            return [
+                subject
+                    + " keys after those of the destination: stored object URIs of the source do not point to them"
+            ]
+        }
+        let uuid = options.newUUID ? "" : " although the store's UUID is kept (--new-uuid gives a fresh one)"
+        return [subject + " new keys: stored object URIs point elsewhere" + uuid]
     }
 }
