@@ -53,7 +53,7 @@ struct CatalogueStore {
             metadata: DestinationMetadata(
                 uuid: "51A6EC0A-0000-4000-8000-000000000001", sourceProperties: [:],
                 versionHashes: model.entityVersionHashesByName.mapValues { Array($0) },
-                versionIdentifiers: model.versionIdentifiers),
+                versionIdentifiers: model.definition.versionIdentifiers),
             maximumKeys: highest, modelCache: try ModelCache.encode(model))
     }
 

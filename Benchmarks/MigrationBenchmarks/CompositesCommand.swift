@@ -108,7 +108,7 @@ enum CompositesCommand {
             metadata: DestinationMetadata(
                 uuid: "51A6EC0A-0000-4000-8000-000000000002", sourceProperties: [:],
                 versionHashes: model.entityVersionHashesByName.mapValues { Array($0) },
-                versionIdentifiers: model.versionIdentifiers),
+                versionIdentifiers: model.definition.versionIdentifiers),
             maximumKeys: [Int64(count)], modelCache: try ModelCache.encode(model))
     }
 }

@@ -49,7 +49,7 @@ enum PagesCommand {
             metadata: DestinationMetadata(
                 uuid: "51A6EC0A-0000-4000-8000-000000000001", sourceProperties: [:],
                 versionHashes: model.entityVersionHashesByName.mapValues { Array($0) },
-                versionIdentifiers: model.versionIdentifiers),
+                versionIdentifiers: model.definition.versionIdentifiers),
             maximumKeys: highest, modelCache: nil)
         var status = stat()
         let bytes = stat(path, &status) == 0 ? Int(status.st_size) : 0

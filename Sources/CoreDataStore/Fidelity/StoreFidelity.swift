@@ -209,7 +209,7 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
         compare(
             .metadata, "NSStoreModelVersionHashesVersion", "3", text(list["NSStoreModelVersionHashesVersion"]))
         let identifiers = metadata.versionIdentifiers.filter { !$0.isEmpty }.sorted()
-        let expected = model.versionIdentifiers.filter { !$0.isEmpty }.sorted()
+        let expected = model.definition.versionIdentifiers.filter { !$0.isEmpty }.sorted()
         compare(
             .metadata, "NSStoreModelVersionIdentifiers", expected.joined(separator: ", "),
             identifiers.joined(separator: ", "))

@@ -47,7 +47,7 @@ struct ModelArchiveWriter {
         }
         var fields: Fields = [
             "NSEntities": entityDictionary().field,
-            "NSVersionIdentifiers": strings(model.versionIdentifiers.sorted(), isSet: true).field,
+            "NSVersionIdentifiers": strings(model.definition.versionIdentifiers.sorted(), isSet: true).field,
             "NSFetchRequestTemplates": Reference.null.field,
         ]
         if !model.definition.fetchRequests.isEmpty {

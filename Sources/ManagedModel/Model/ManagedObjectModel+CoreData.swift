@@ -25,4 +25,17 @@ extension ManagedObjectModel {
         // A hash that only Core Data can compute is no evidence against the store.
         return names.allSatisfy { own[$0] == nil || own[$0] == stored[$0] }
     }
+
+    /// Returns the checksum of each version of a model, by the version's name. Versions whose checksum only Core Data can
+    /// compute are left out.
+    ///
+    /// - Parameter url: a folder of versions, compiled (`.momd`) or not (`.xcdatamodeld`).
+    /// - Throws: the errors of ``ModelLocator/load(_:)`` (66, 74, 77, 78).
+    public static func checksumsForVersionedModel(at url: URL) throws -> [String: String] {
+        var checksums: [String: String] = [:]
+        for version in try ModelLocator.versions(in: url.path) {
+            checksums[version] = try ModelLocator.load("\(url.path):\(version)").model.versionChecksum
+        }
+        return checksums
+    }
 }

@@ -57,7 +57,7 @@ public final class ManagedObjectModel: Sendable {
     }
 
     /// The labels of the version. They are not used for matching.
-    public var versionIdentifiers: [String] { definition.versionIdentifiers }
+    public var versionIdentifiers: Set<AnyHashable> { Set(definition.versionIdentifiers) }
 
     /// The names of the configurations, sorted.
     public var configurations: [String] { definition.configurations.keys.sorted() }

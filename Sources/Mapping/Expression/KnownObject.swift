@@ -129,7 +129,7 @@ enum KnownObject: String, Sendable, CaseIterable {
         "entities": key(list(.entity)) { (model: ManagedObjectModel) in model.entities },
         "entitiesByName": key(.dictionary(service(.entity))) { (model: ManagedObjectModel) in model.entitiesByName },
         "versionIdentifiers": key(.collection(.value(.text), isOrdered: false)) { (model: ManagedObjectModel) in
-            NSSet(array: model.versionIdentifiers)
+            NSSet(array: model.definition.versionIdentifiers)
         },
         "configurations": key(.collection(.value(.text), isOrdered: true)) { (model: ManagedObjectModel) in
             model.configurations

@@ -84,7 +84,7 @@ public final class ManagedObjectContext {
         side = backing
         sideFailures = failures
         persistentStoreCoordinator = coordinator
-        storeUUID = coordinator.storeUUID
+        storeUUID = coordinator.persistentStores.first?.identifier ?? ""
         self.isDestination = isDestination
     }
 

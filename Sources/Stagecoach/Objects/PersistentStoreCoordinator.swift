@@ -12,54 +12,73 @@ public final class PersistentStore {
     /// The store identifier in object URIs.
     public let identifier: String!
     /// The store's metadata: its type, its identifier and the application's own values.
-    public let metadata: [String: Any]!
-    /// Always nil: stores hold all entities of their model.
+    public internal(set) var metadata: [String: Any]!
+    /// The configuration of the model whose entities the store holds; `PF_DEFAULT_CONFIGURATION_NAME` for all.
     public let configurationName: String
+    let configuration: String?
     /// True for the source.
     public let isReadOnly: Bool
     /// The coordinator that it belongs to.
-    public private(set) weak var persistentStoreCoordinator: PersistentStoreCoordinator?
+    public internal(set) weak var persistentStoreCoordinator: PersistentStoreCoordinator?
 
-    init(path: String, identifier: String, metadata: [String: Any], isReadOnly: Bool) {
+    init(
+        path: String, identifier: String, metadata: [String: Any], isReadOnly: Bool, configuration: String? = nil
+    ) {
         url = path.isEmpty ? nil : URL(fileURLWithPath: path)
         type = "SQLite"
         self.identifier = identifier
         self.metadata = metadata
         self.isReadOnly = isReadOnly
-        configurationName = "PF_DEFAULT_CONFIGURATION_NAME"
+        self.configuration = configuration
+        configurationName = configuration ?? "PF_DEFAULT_CONFIGURATION_NAME"
     }
-
-    fileprivate func attach(to coordinator: PersistentStoreCoordinator) { persistentStoreCoordinator = coordinator }
 }
 
-/// The store of one side of a migration, with its model.
+/// The stores of a model. In a migration each side has a coordinator with one store. A program makes coordinators of its own to
+/// copy, replace and remove whole stores.
 public final class PersistentStoreCoordinator {
-    /// The model of the store.
+    /// The model of the stores.
     public let managedObjectModel: ManagedObjectModel
-    private let store: PersistentStore
+    /// The stores; always one in a migration.
+    public private(set) var persistentStores: [PersistentStore] = []
+    /// True for the coordinator of a migration's context.
+    let isMigrating: Bool
+    /// Called with an error that a method cannot throw.
+    var failed: (any Error) -> Void = { _ in }
     /// Finds the row of an entity and a key; set by the context's runtime.
     var existingPlace: (EntityDescription, Int64) throws -> ObjectPlace? = { _, _ in nil }
     private let isDestination: Bool
     private let tables: [Int]
 
-    init(schema: StoreSchema, store: PersistentStore, isDestination: Bool) {
-        managedObjectModel = schema.model
-        tables = schema.tableByEntity
-        self.store = store
-        self.isDestination = isDestination
-        store.attach(to: self)
+    /// Makes a coordinator without stores.
+    public convenience init(managedObjectModel model: ManagedObjectModel) {
+        self.init(schema: StoreSchema(model: model), isMigrating: false, isDestination: false)
     }
 
-    var storeUUID: String { store.identifier }
+    init(schema: StoreSchema, isMigrating: Bool, isDestination: Bool) {
+        managedObjectModel = schema.model
+        tables = schema.tableByEntity
+        self.isMigrating = isMigrating
+        self.isDestination = isDestination
+    }
 
-    /// The stores: always one.
-    public var persistentStores: [PersistentStore] { [store] }
+    func attach(_ store: PersistentStore) {
+        persistentStores.append(store)
+        store.persistentStoreCoordinator = self
+    }
 
-    /// Returns the object id for a URI of the store; nil if the URI belongs to another store or names no entity. The
+    func detach(_ store: PersistentStore) {
+        persistentStores.removeAll { $0 === store }
+        store.persistentStoreCoordinator = nil
+    }
+
+    /// Returns the object id for a URI of a store; nil if the URI belongs to another store or names no entity. The
     /// object need not exist.
     public func managedObjectID(forURIRepresentation url: URL) -> ManagedObjectID? {
         guard url.scheme?.lowercased() == "x-coredata", let host = url.host,
-            host.caseInsensitiveCompare(storeUUID) == .orderedSame
+            let storeUUID = persistentStores.lazy.compactMap(\.identifier).first(where: {
+                host.caseInsensitiveCompare($0) == .orderedSame
+            })
         else { return nil }
         let parts = url.path.split(separator: "/")
         guard parts.count == 2, parts[1].first == "p", let key = Int64(parts[1].dropFirst()),
@@ -77,9 +96,9 @@ public final class PersistentStoreCoordinator {
     /// Returns a store's metadata.
     public func metadata(for store: PersistentStore) -> [String: Any] { store.metadata }
 
-    /// Returns the store at a URL; nil if this side has no store there.
+    /// Returns the store at a URL; nil if there is none.
     public func persistentStore(for url: URL) -> PersistentStore? {
-        store.url?.standardizedFileURL.path == url.standardizedFileURL.path ? store : nil
+        persistentStores.first { $0.url?.standardizedFileURL.path == url.standardizedFileURL.path }
     }
 
     /// Runs a closure on the caller's thread.
@@ -87,6 +106,30 @@ public final class PersistentStoreCoordinator {
 }
 
 extension PropertyListValue {
+    /// Makes a value of Foundation's types; nil for an object that no property list can hold.
+    init?(object: Any) {
+        switch object {
+        case let text as String: self = .string(text)
+        case let date as Date: self = .date(date.timeIntervalSinceReferenceDate)
+        case let data as Data: self = .data([UInt8](data))
+        case let number as NSNumber:
+            switch UInt8(bitPattern: number.objCType.pointee) {
+            case UInt8(ascii: "c"), UInt8(ascii: "B"): self = .boolean(number.boolValue)
+            case UInt8(ascii: "f"), UInt8(ascii: "d"): self = .real(number.doubleValue)
+            default: self = .integer(number.int64Value)
+            }
+        case let members as [Any]:
+            let values = members.compactMap(PropertyListValue.init(object:))
+            guard values.count == members.count else { return nil }
+            self = .array(values)
+        case let entries as [String: Any]:
+            let values = entries.compactMapValues(PropertyListValue.init(object:))
+            guard values.count == entries.count else { return nil }
+            self = .dictionary(values)
+        default: return nil
+        }
+    }
+
     /// The value in Foundation's types; nil for values that an application's property list cannot hold.
     var object: Any? {
         switch self {

@@ -17,8 +17,10 @@ extension PolicyRuntime {
             path: isDestination ? inputs.destinationPath : inputs.source.path, identifier: storeUUID,
             metadata: metadata, isReadOnly: !isDestination)
         let coordinator = PersistentStoreCoordinator(
-            schema: isDestination ? inputs.destinationSchema : inputs.layout.schema, store: store,
+            schema: isDestination ? inputs.destinationSchema : inputs.layout.schema, isMigrating: true,
             isDestination: isDestination)
+        coordinator.attach(store)
+        coordinator.failed = failures.record
         let context = ManagedObjectContext(
             backing: backing, failures: failures, coordinator: coordinator, isDestination: isDestination)
         coordinator.existingPlace = { [weak context] entity, key in

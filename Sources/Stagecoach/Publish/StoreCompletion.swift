@@ -38,7 +38,7 @@ struct StoreCompletion {
         var metadata = DestinationMetadata(
             uuid: uuid, sourceProperties: old.propertyList,
             versionHashes: Self.versionHashes(of: model, from: old, run.inputs.layout.schema.model),
-            versionIdentifiers: model.versionIdentifiers)
+            versionIdentifiers: model.definition.versionIdentifiers)
         metadata.omitsUnknownHashes = run.inputs.options.unknownHashes == .omit
         return metadata
     }

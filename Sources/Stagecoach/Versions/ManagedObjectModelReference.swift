@@ -61,6 +61,9 @@ public final class ManagedObjectModelReference: NSObject {
         throw error("The model has the version checksum \(own), not \(versionChecksum)", path)
     }
 
+    /// The model; nil if there is none, or if it has another checksum. ``resolved()`` says which.
+    public var resolvedModel: ManagedObjectModel? { try? resolved() }
+
     private var path: String? { if case .file(let url) = place { url.path } else { nil } }
 
     private func candidate() throws(MigrationError) -> ManagedObjectModel? {

@@ -54,7 +54,7 @@ struct ModelDescription: Encodable {
         var whole = argument
         while whole.count > 1, whole.hasSuffix("/") { whole.removeLast() }
         versions = ModelLocator.bundle(of: argument) == whole ? try ModelLocator.versions(in: whole) : []
-        versionIdentifiers = model.versionIdentifiers.filter { !$0.isEmpty }
+        versionIdentifiers = model.definition.versionIdentifiers.filter { !$0.isEmpty }
         versionChecksum = model.versionChecksum
         let hashes = model.entityVersionHashesByName
         entities = model.entities.map { entity in

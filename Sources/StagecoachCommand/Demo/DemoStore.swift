@@ -175,7 +175,7 @@ struct DemoStore {
         try store.finish(
             metadata: DestinationMetadata(
                 uuid: "5D0C6F1E-3A4B-4C8D-9E2F-7A6B5C4D3E2F", sourceProperties: [:], versionHashes: hashes,
-                versionIdentifiers: schema.model.versionIdentifiers),
+                versionIdentifiers: schema.model.definition.versionIdentifiers),
             maximumKeys: schema.tables.map { Int64(counts[schema.model.entity(at: $0.root).definition.name] ?? 0) },
             modelCache: try ModelCache.encode(schema.model))
     }

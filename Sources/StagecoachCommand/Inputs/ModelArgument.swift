@@ -30,7 +30,7 @@ enum ModelArgument {
         guard try InputFile.isDatabase(argument) else {
             let loaded = try ModelLocator.load(argument)
             return NamedModel(
-                model: loaded.model, name: loaded.versionName ?? label(loaded.model.versionIdentifiers),
+                model: loaded.model, name: loaded.versionName ?? label(loaded.model.definition.versionIdentifiers),
                 bundle: loaded.versionName.flatMap { _ in ModelLocator.bundle(of: argument) }.map(
                     PathIdentity.canonical))
         }

@@ -1,0 +1,153 @@
+import CSQLite
+import CoreDataStore
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+
+// What programs around a migration do with whole stores: open one to see that it fits a model, copy, replace and remove it.
+
+extension PersistentStoreCoordinator {
+    /// Adds a store of the model. It is not migrated: if another version wrote it, that is an error.
+    ///
+    /// A store that does not exist is made, without objects. Objects of stores that are added cannot be read or changed: only
+    /// a migration's own contexts have objects.
+    ///
+    /// - Parameters:
+    ///   - storeType: `NSSQLiteStoreType`.
+    ///   - configuration: a configuration of the model; nil for the whole model.
+    ///   - storeURL: the store's file.
+    ///   - options: `NSReadOnlyPersistentStoreOption`, and `journal_mode` in `NSSQLitePragmasOption`: with `DELETE`, the
+    ///     content of a `-wal` file is moved into the store. Others change nothing.
+    /// - Throws: `manager.storeType` (78) for another type; `store.incompatibleModel` (78), bridged to Core Data's 134100, if
+    ///   another version wrote the store; errors of opening it (65, 66, 74, 77) and of making it (73, 74, 77).
+    @discardableResult
+    public func addPersistentStore(
+        ofType storeType: String, configurationName configuration: String?, at storeURL: URL?,
+        options: [AnyHashable: Any]? = nil
+    ) throws -> PersistentStore {
+        let url = try Self.place(storeType, storeURL)
+        let isReadOnly = (options?[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false
+        if !isReadOnly, try DestinationPath.status(url.path, followsLinks: true) == nil {
+            let part = configuration.flatMap(managedObjectModel.restricted(toConfiguration:))
+            try DestinationStore.makeEmpty(
+                at: url.path, model: part ?? managedObjectModel, uuid: UUID().uuidString,
+                modelCache: try ModelCache.encode(managedObjectModel.whole, archiver: ArchivingLanguage()))
+        }
+        let metadata = try Self.metadataForPersistentStore(ofType: storeType, at: url)
+        guard managedObjectModel.isConfiguration(withName: configuration, compatibleWithStoreMetadata: metadata) else {
+            throw MigrationError(
+                "store.incompatibleModel", .configuration,
+                "The model is not the version that wrote the store",
+                remedy: "Migrate the store to the model first, with a MigrationManager", context: .init(path: url.path))
+        }
+        let pragmas = options?[NSSQLitePragmasOption] as? [String: Any]
+        if !isReadOnly, (pragmas?["journal_mode"] as? String)?.uppercased() == "DELETE" {
+            let connection = try Connection(path: url.path, flags: SQLITE_OPEN_READWRITE)
+            try connection.execute("PRAGMA journal_mode=DELETE")
+            try connection.close()
+        }
+        let store = PersistentStore(
+            path: url.path, identifier: metadata[NSStoreUUIDKey] as? String ?? "", metadata: metadata,
+            isReadOnly: isReadOnly, configuration: configuration)
+        attach(store)
+        return store
+    }
+
+    /// Adds a store, under the newer name: see ``addPersistentStore(ofType:configurationName:at:options:)``.
+    @discardableResult
+    public func addPersistentStore(
+        type: PersistentStore.StoreType, configuration: String? = nil, at storeURL: URL,
+        options: [AnyHashable: Any]? = nil
+    ) throws -> PersistentStore {
+        try addPersistentStore(
+            ofType: type.rawValue, configurationName: configuration, at: storeURL, options: options)
+    }
+
+    /// Takes a store out of the coordinator. Its files stay.
+    ///
+    /// - Throws: `manager.otherStore` (64) if the store is not one of the coordinator's, or is a migration's.
+    public func remove(_ store: PersistentStore) throws {
+        guard !isMigrating, persistentStores.contains(where: { $0 === store }) else { throw Self.otherStore(store.url) }
+        detach(store)
+    }
+
+    /// Copies a store to another place and adds the copy in its stead. The store's files stay.
+    ///
+    /// - Throws: `manager.otherStore` (64); the errors of
+    ///   ``replacePersistentStore(at:destinationOptions:withPersistentStoreFrom:sourceOptions:ofType:)`` and
+    ///   ``addPersistentStore(ofType:configurationName:at:options:)``.
+    @discardableResult
+    public func migratePersistentStore(
+        _ store: PersistentStore, to url: URL, options: [AnyHashable: Any]? = nil, withType storeType: String
+    ) throws -> PersistentStore {
+        guard !isMigrating, let source = store.url, persistentStores.contains(where: { $0 === store }) else {
+            throw Self.otherStore(store.url)
+        }
+        try replacePersistentStore(
+            at: url, destinationOptions: options, withPersistentStoreFrom: source, sourceOptions: nil,
+            ofType: storeType)
+        let copy = try addPersistentStore(
+            ofType: storeType, configurationName: store.configuration, at: url, options: options)
+        try remove(store)
+        return copy
+    }
+
+    /// Replaces a store by a copy of another one, with the files of external values. What is in the other store's `-wal` is
+    /// in the copy itself.
+    ///
+    /// - Throws: `manager.storeType` (78); errors of opening the other store (65, 66, 74, 77), and of writing (73, 74, 77):
+    ///   the store that was there is unchanged then.
+    public func replacePersistentStore(
+        at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil,
+        withPersistentStoreFrom sourceURL: URL, sourceOptions: [AnyHashable: Any]? = nil, ofType storeType: String
+    ) throws {
+        let (place, source) = (try Self.place(storeType, destinationURL), try Self.place(storeType, sourceURL))
+        try StoreFiles(path: place.path).replace(byCopyOf: StoreFiles(path: source.path))
+    }
+
+    /// Replaces a store by a copy of another one, under the newer name.
+    public func replacePersistentStore(
+        at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil,
+        withPersistentStoreFrom sourceURL: URL, sourceOptions: [AnyHashable: Any]? = nil,
+        type: PersistentStore.StoreType
+    ) throws {
+        try replacePersistentStore(
+            at: destinationURL, destinationOptions: destinationOptions, withPersistentStoreFrom: sourceURL,
+            sourceOptions: sourceOptions, ofType: type.rawValue)
+    }
+
+    /// Removes a store's files: the database, its journals and its external values. Core Data may leave an empty file.
+    ///
+    /// - Throws: `manager.storeType` (78), `destination.permission` (77), `destination.io` (74).
+    public func destroyPersistentStore(
+        at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil
+    ) throws {
+        try StoreFiles(path: try Self.place(storeType, url).path).remove()
+    }
+
+    /// Removes a store's files, under the newer name.
+    public func destroyPersistentStore(
+        at url: URL, type: PersistentStore.StoreType, options: [AnyHashable: Any]? = nil
+    ) throws {
+        try destroyPersistentStore(at: url, ofType: type.rawValue, options: options)
+    }
+
+    /// Returns the file of a store.
+    static func place(_ storeType: String?, _ url: URL?) throws(MigrationError) -> URL {
+        guard let url, url.isFileURL, storeType == nil || storeType == NSSQLiteStoreType else {
+            throw MigrationError(
+                "manager.storeType", .configuration,
+                "Stores of type \(storeType ?? "") are not read, only SQLite stores in files",
+                context: .init(path: url?.path))
+        }
+        return url
+    }
+
+    private static func otherStore(_ url: URL?) -> MigrationError {
+        MigrationError(
+            "manager.otherStore", .usage, "The coordinator did not add this store",
+            remedy: "Call the coordinator that added it; a migration's own stores stay where they are",
+            context: .init(path: url?.path))
+    }
+}
