@@ -21,6 +21,10 @@ package struct ParsedArguments: Sendable {
     package func has(_ flag: String) -> Bool { flags.contains(flag) }
     /// The value of an option as it was written; nil if the option is absent.
     package subscript(option option: String) -> String? { texts[option] }
+    /// Returns the value of an option that takes one of an enumeration's words; nil if the option is absent.
+    func choice<Choice: RawRepresentable<String>>(_ option: String) -> Choice? {
+        texts[option].flatMap(Choice.init(rawValue:))
+    }
     /// Returns the values of an option that may be repeated, in order.
     package func all(_ option: String) -> [String] { repeated[option] ?? [] }
     /// Returns the value of a count or size; nil if the option is absent.
@@ -60,7 +64,7 @@ package struct ArgumentParser: Sendable {
 
     private func command(named name: String) throws(UsageError) -> CommandSpecification {
         guard let command = commands.first(where: { $0.name == name }) else {
-            throw .unknownCommand(name, nearest: EditDistance.nearest(to: name, among: commands.map(\.name)))
+            throw .unknownCommand(name, of: commands)
         }
         return command
     }

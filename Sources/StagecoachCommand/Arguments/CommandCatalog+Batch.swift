@@ -60,16 +60,13 @@ extension CommandCatalog {
                 .init("json", .flag, help: "Print results as JSON, a line each, and the summary as one more."),
             ],
         examples: [
-            ("stagecoach batch stores.jsonl --to Library.xcdatamodeld", "each store of a manifest"),
+            ("stores.jsonl --to Library.xcdatamodeld", "each store of a manifest"),
             (
-                "stagecoach batch 'customers/*/Library.sqlite' --into migrated --to Library.xcdatamodeld --jobs 4 --memory-limit 1G",
+                "'customers/*/Library.sqlite' --into migrated --to Library.xcdatamodeld --jobs 4 --memory-limit 1G",
                 "each store that a pattern finds, four at a time"
             ),
-            ("stagecoach batch stores.csv --to Library.xcdatamodeld --shard 2/8", "the third of eight shares"),
-            (
-                "stagecoach batch stores.csv --to Library.xcdatamodeld --report batch.html",
-                "a page of what became of each"
-            ),
+            ("stores.csv --to Library.xcdatamodeld --shard 2/8", "the third of eight shares"),
+            ("stores.csv --to Library.xcdatamodeld --report batch.html", "a page of what became of each"),
         ])
 
     static let mergeReports = CommandSpecification(
@@ -85,13 +82,7 @@ extension CommandCatalog {
             .init("json", .flag, help: "Print one JSON object."),
         ],
         examples: [
-            (
-                "stagecoach merge-reports stores.jsonl.results-*.jsonl --manifest stores.jsonl",
-                "all shares of one batch"
-            ),
-            (
-                "stagecoach merge-reports stores.jsonl.results.jsonl --report batch.html",
-                "a page of what became of each"
-            ),
+            ("stores.jsonl.results-*.jsonl --manifest stores.jsonl", "all shares of one batch"),
+            ("stores.jsonl.results.jsonl --report batch.html", "a page of what became of each"),
         ])
 }

@@ -26,16 +26,13 @@ extension CommandCatalog {
             .init("json", .flag, help: "Print one JSON object."),
         ],
         examples: [
+            ("old.sqlite new.sqlite --to Library.xcdatamodeld", "after migrate with the same arguments"),
             (
-                "stagecoach verify old.sqlite new.sqlite --to Library.xcdatamodeld",
-                "after migrate with the same arguments"
-            ),
-            (
-                "stagecoach verify old.sqlite new.sqlite --to Library.xcdatamodeld --on-invalid reject --reject-file rejects.jsonl",
+                "old.sqlite new.sqlite --to Library.xcdatamodeld --on-invalid reject --reject-file rejects.jsonl",
                 "where objects were rejected"
             ),
             (
-                "stagecoach verify old.sqlite new.sqlite --to Library.xcdatamodeld --mapping Library.xcmappingmodel --policies libMyPolicies.so --run-policies",
+                "old.sqlite new.sqlite --to Library.xcdatamodeld --mapping Library.xcmappingmodel --policies libMyPolicies.so --run-policies",
                 "what the policies make, too"
             ),
         ])

@@ -174,24 +174,18 @@ package enum CommandCatalog {
             .init("json", .flag, help: "Print the report as JSON instead of the summary."),
         ],
         examples: [
+            ("old.sqlite new.sqlite --to Library.xcdatamodeld", "to the current version, by inference"),
             (
-                "stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld",
-                "to the current version, by inference"
-            ),
-            (
-                "stagecoach migrate old.sqlite new.sqlite --to 'Library.xcdatamodeld:Library 2' --mapping library.json --memory-limit 64M",
+                "old.sqlite new.sqlite --to 'Library.xcdatamodeld:Library 2' --mapping library.json --memory-limit 64M",
                 "by a mapping model, within 64 MiB"
             ),
             (
-                "stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld --mapping authors.json --mapping books.json",
+                "old.sqlite new.sqlite --to Library.xcdatamodeld --mapping authors.json --mapping books.json",
                 "by two mapping models in turn"
             ),
+            ("second.sqlite new.sqlite --to Library.xcdatamodeld --append", "add the objects of another store"),
             (
-                "stagecoach migrate second.sqlite new.sqlite --to Library.xcdatamodeld --append",
-                "add the objects of another store"
-            ),
-            (
-                "stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld --mapping 1to2.cdm --mapping 2to3.cdm",
+                "old.sqlite new.sqlite --to Library.xcdatamodeld --mapping 1to2.cdm --mapping 2to3.cdm",
                 "from version to version"
             ),
         ])
@@ -215,15 +209,12 @@ package enum CommandCatalog {
                 help: "Write the plan to a new file, NAME.json, for migrate --plan."),
         ],
         examples: [
-            ("stagecoach plan old.sqlite new.sqlite --to Library.xcdatamodeld", "what migrate would do"),
+            ("old.sqlite new.sqlite --to Library.xcdatamodeld", "what migrate would do"),
             (
-                "stagecoach plan old.sqlite new.sqlite --to Library.xcdatamodeld --save plan.json",
+                "old.sqlite new.sqlite --to Library.xcdatamodeld --save plan.json",
                 "a plan to review, for migrate --plan plan.json"
             ),
-            (
-                "stagecoach plan old.sqlite new.sqlite --to Library.xcdatamodeld --format dot | dot -Tsvg -o plan.svg",
-                "a picture of it"
-            ),
+            ("old.sqlite new.sqlite --to Library.xcdatamodeld --format dot | dot -Tsvg -o plan.svg", "a picture of it"),
         ])
 
     static let check = CommandSpecification(
@@ -242,7 +233,7 @@ package enum CommandCatalog {
         operands: ["SOURCE", "DESTINATION"], optionalOperands: 1,
         options: migrationOptions + [.init("json", .flag, help: "Print one JSON object.")],
         examples: [
-            ("stagecoach check old.sqlite --to Library.xcdatamodeld", "what would keep the store from migrating")
+            ("old.sqlite --to Library.xcdatamodeld", "what would keep the store from migrating")
         ])
 
     static let infer = CommandSpecification(
@@ -259,10 +250,7 @@ package enum CommandCatalog {
             .init("output", letter: "o", .text, "FILE", help: "Write to a new file instead of standard output."),
         ],
         examples: [
-            (
-                "stagecoach infer --from Library.xcdatamodeld:Library --to 'Library.xcdatamodeld:Library 2' -o library.json",
-                "to a file"
-            )
+            ("--from Library.xcdatamodeld:Library --to 'Library.xcdatamodeld:Library 2' -o library.json", "to a file")
         ])
 
     static let convert = CommandSpecification(
@@ -280,10 +268,10 @@ package enum CommandCatalog {
         ],
         examples: [
             (
-                "stagecoach convert Library1to2.xcmappingmodel --from Library.xcdatamodeld:Library --to 'Library.xcdatamodeld:Library 2' -o library.json",
+                "Library1to2.xcmappingmodel --from Library.xcdatamodeld:Library --to 'Library.xcdatamodeld:Library 2' -o library.json",
                 "to a file"
             ),
-            ("stagecoach convert Library1to2.cdm", "to look at it"),
+            ("Library1to2.cdm", "to look at it"),
         ])
 
     static let model = CommandSpecification(
@@ -302,9 +290,9 @@ package enum CommandCatalog {
             )
         ],
         examples: [
-            ("stagecoach model default.store -o Trips.xcdatamodel", "the model of a SwiftData store, to edit by hand"),
-            ("stagecoach model Library.momd -o Library.xcdatamodeld", "the versions of an app"),
-            ("stagecoach model 'Library.momd:Library 2' | less", "to look at one of them"),
+            ("default.store -o Trips.xcdatamodel", "the model of a SwiftData store, to edit by hand"),
+            ("Library.momd -o Library.xcdatamodeld", "the versions of an app"),
+            ("'Library.momd:Library 2' | less", "to look at one of them"),
         ])
 
     static let inspect = CommandSpecification(
@@ -337,10 +325,10 @@ package enum CommandCatalog {
             .init("json", .flag, help: "Print one JSON object."),
         ],
         examples: [
-            ("stagecoach inspect old.sqlite", "version, entities, rows"),
-            ("stagecoach inspect --fidelity new.sqlite", "what differs from a store that Core Data made"),
-            ("stagecoach inspect old.sqlite --model Library.xcdatamodeld", "which of the versions wrote it"),
-            ("stagecoach inspect Library.xcdatamodeld", "entities, properties, version hashes"),
+            ("old.sqlite", "version, entities, rows"),
+            ("--fidelity new.sqlite", "what differs from a store that Core Data made"),
+            ("old.sqlite --model Library.xcdatamodeld", "which of the versions wrote it"),
+            ("Library.xcdatamodeld", "entities, properties, version hashes"),
         ])
 
     static let port = CommandSpecification(
@@ -366,8 +354,8 @@ package enum CommandCatalog {
             .init("json", .flag, help: "Print one JSON object."),
         ],
         examples: [
-            ("stagecoach port Migrations", "what must change, and the registrations"),
-            ("stagecoach port Migrations --apply Sources/MyPolicies", "sources that compile"),
+            ("Migrations", "what must change, and the registrations"),
+            ("Migrations --apply Sources/MyPolicies", "sources that compile"),
         ])
 
     static let policies = CommandSpecification(
@@ -380,7 +368,7 @@ package enum CommandCatalog {
             """,
         operands: [PoliciesCommand.action, "LIBRARY"],
         options: [.init("json", .flag, help: "Print one JSON object.")],
-        examples: [("stagecoach policies check libMyPolicies.so", "before it is used, on the host that will use it")])
+        examples: [("check libMyPolicies.so", "before it is used, on the host that will use it")])
 
     static let demo = CommandSpecification(
         "demo", summary: "Make a store, migrate it and show what happened",
@@ -393,7 +381,7 @@ package enum CommandCatalog {
             .init("keep", .text, "DIR", help: "Keep stores, models and mapping model in a new or empty folder."),
             .init("memory-limit", .size, "SIZE", help: "Peak resident memory, as 128M or 1G. Left out: 64M."),
         ],
-        examples: [("stagecoach demo --keep library-demo", "look at the stores afterwards")])
+        examples: [("--keep library-demo", "look at the stores afterwards")])
 
     static let completions = CommandSpecification(
         "completions", summary: "Write completions for a shell",
@@ -403,12 +391,9 @@ package enum CommandCatalog {
             """,
         operands: ["SHELL"], operandWords: CompletionsCommand.shells, options: [],
         examples: [
-            (
-                "stagecoach completions bash > ~/.local/share/bash-completion/completions/stagecoach",
-                "for bash, from the next shell on"
-            ),
-            ("stagecoach completions zsh > /usr/local/share/zsh/site-functions/_stagecoach", "for zsh"),
-            ("stagecoach completions fish > ~/.config/fish/completions/stagecoach.fish", "for fish"),
+            ("bash > ~/.local/share/bash-completion/completions/stagecoach", "for bash, from the next shell on"),
+            ("zsh > /usr/local/share/zsh/site-functions/_stagecoach", "for zsh"),
+            ("fish > ~/.config/fish/completions/stagecoach.fish", "for fish"),
         ])
 
     static let man = CommandSpecification(
@@ -418,7 +403,7 @@ package enum CommandCatalog {
         operandWords: withoutManual.map(\.name) + ["man"],
         options: [],
         examples: [
-            ("stagecoach man | man -l -", "read it"),
-            ("stagecoach man migrate > /usr/local/share/man/man1/stagecoach-migrate.1", "install one"),
+            ("| man -l -", "read it"),
+            ("migrate > /usr/local/share/man/man1/stagecoach-migrate.1", "install one"),
         ])
 }

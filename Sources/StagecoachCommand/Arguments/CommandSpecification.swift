@@ -63,7 +63,7 @@ package struct CommandSpecification: Sendable {
     package init(
         _ name: String, summary: String, discussion: String, operands: [String], optionalOperands: Int = 0,
         repeatsLastOperand: Bool = false, operandWords: [String] = [], options: [OptionSpecification],
-        examples: [(line: String, effect: String)]
+        examples: [(arguments: String, effect: String)]
     ) {
         self.name = name
         self.summary = summary
@@ -73,7 +73,7 @@ package struct CommandSpecification: Sendable {
         self.repeatsLastOperand = repeatsLastOperand
         self.operandWords = operandWords
         self.options = options
-        self.examples = examples
+        self.examples = examples.map { ("stagecoach \(name) " + $0.arguments, $0.effect) }
     }
 
     /// The operands as shown in help: ` SOURCE [DESTINATION]`, ` FILE...`.

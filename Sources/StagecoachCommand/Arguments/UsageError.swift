@@ -28,4 +28,15 @@ package enum UsageError: Error, Equatable, Sendable {
     case schedulerShard(String, other: String)
     /// Two paths that must differ but name the same file.
     case samePath(String, String, what: String)
+
+    /// The error for an operand that is none of some words.
+    static func notAnOperand(_ name: String, _ value: String, of choices: [String]) -> UsageError {
+        .notAnOperand(
+            name: name, value: value, choices: choices, nearest: EditDistance.nearest(to: value, among: choices))
+    }
+
+    /// The error for a word that is no command.
+    static func unknownCommand(_ name: String, of commands: [CommandSpecification]) -> UsageError {
+        .unknownCommand(name, nearest: EditDistance.nearest(to: name, among: commands.map(\.name)))
+    }
 }

@@ -43,7 +43,10 @@ final class BatchLog: Sendable {
         self.sisters = sisters
         try read()
         // End a line that a kill cut off, so that it does not swallow the next one.
-        if let last = InputFile.lastByte(of: descriptor), last != 0x0a { _ = Glibc.write(descriptor, "\n", 1) }
+        var last: UInt8 = 0
+        if pread(descriptor, &last, 1, lseek(descriptor, 0, SEEK_END) - 1) == 1, last != 0x0a {
+            _ = Glibc.write(descriptor, "\n", 1)
+        }
     }
 
     deinit { close(descriptor) }
@@ -74,22 +77,17 @@ final class BatchLog: Sendable {
     /// - Throws: `batch.results` (74).
     func add(_ result: BatchResult) throws {
         var result = result
-        result.time = Self.now()
+        // In UTC with milliseconds, so that texts sort by time.
+        result.time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         // The next run may start in another folder.
         result.source = PathIdentity.canonical(result.source)
         result.destination = PathIdentity.canonical(result.destination)
-        let line = Array(try result.line().utf8)
+        let line = try result.line()
         // Lines of workers come from several threads, and each must stay whole.
-        let failure = writing.withLock { _ -> Int32 in
-            var rest = line[...]
-            while !rest.isEmpty {
-                let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return errno }
-                rest = rest.dropFirst(count)
-            }
-            let isSynced = SystemCall.uninterrupted { fdatasync(descriptor) } == 0
-            return isSynced || errno == EINVAL || errno == EROFS ? 0 : errno
+        let failure = writing.withLock { _ in
+            let sink = DescriptorSink(descriptor)
+            sink.write(line)
+            return sink.synchronize()
         }
         guard failure == 0 else {
             throw MigrationError(
@@ -123,32 +121,5 @@ final class BatchLog: Sendable {
         guard ferror(file) == 0 else {
             throw MigrationError("results.io", .io, "Reading the results file failed", context: .init(path: path))
         }
-    }
-
-    /// Returns the present time as ISO 8601 with milliseconds, in UTC, so that texts sort by time.
-    private static func now() -> String {
-        var moment = timespec()
-        clock_gettime(CLOCK_REALTIME, &moment)
-        var parts = tm()
-        gmtime_r(&moment.tv_sec, &parts)
-        func digits(_ value: Int, _ count: Int) -> String {
-            let text = String(value)
-            return String(repeating: "0", count: max(0, count - text.count)) + text
-        }
-        let day = "\(parts.tm_year + 1900)-\(digits(Int(parts.tm_mon) + 1, 2))-\(digits(Int(parts.tm_mday), 2))"
-        let time = "\(digits(Int(parts.tm_hour), 2)):\(digits(Int(parts.tm_min), 2)):\(digits(Int(parts.tm_sec), 2))"
-        return "\(day)T\(time).\(digits(moment.tv_nsec / 1_000_000, 3))Z"
-    }
-}
-
-extension InputFile {
-    /// Returns the last byte of an open file; nil if it is empty or cannot be read.
-    static func lastByte(of descriptor: Int32) -> UInt8? {
-        var status = stat()
-        var byte: UInt8 = 0
-        guard fstat(descriptor, &status) == 0, status.st_size > 0,
-            pread(descriptor, &byte, 1, status.st_size - 1) == 1
-        else { return nil }
-        return byte
     }
 }

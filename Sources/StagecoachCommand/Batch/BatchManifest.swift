@@ -15,7 +15,7 @@ enum BatchManifest {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw MigrationError("manifest.encoding", .data, "The manifest is not UTF-8", context: .init(path: path))
         }
-        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) }.map { $0.isEmpty ? "/" : $0 } ?? ""
+        let folder = path.contains("/") ? PathIdentity.folder(of: path) : ""
         let first = text.utf8.first { $0 != 0x20 && $0 != 0x09 && $0 != 0x0a && $0 != 0x0d }
         let isJSON = !path.hasSuffix(".csv") && first == UInt8(ascii: "{")
         let entries = isJSON ? try objects(text, path, folder) : try table(text, path, folder)

@@ -1,3 +1,5 @@
+import Diagnostics
+
 /// A line of a results file: the outcome of one store.
 ///
 /// `schema` rises when a field changes its meaning or is removed; new fields may be added at any time.
@@ -49,10 +51,21 @@ struct BatchResult: Codable, Equatable {
     var time: String?
 
     /// `5 objects, 7 values left out`; nil if nothing was left out.
-    var losses: String? {
-        let counts = [(leftOutObjects ?? 0, "object"), (leftOutValues ?? 0, "value"), (leftOutLinks ?? 0, "link")]
+    var losses: String? { Self.losses(leftOutObjects ?? 0, leftOutValues ?? 0, leftOutLinks ?? 0) }
+
+    static func losses(_ objects: Int, _ values: Int, _ links: Int) -> String? {
+        let counts = [(objects, "object"), (values, "value"), (links, "link")]
         let parts = counts.filter { $0.0 > 0 }.map { Figures.count($0.0, $0.1) }
         return parts.isEmpty ? nil : parts.joined(separator: ", ") + " left out"
+    }
+
+    /// Marks the store as one for the next run.
+    ///
+    /// - Parameter reason: the reason in words, behind the store's name.
+    mutating func postpone(_ reason: String) {
+        status = .postponed
+        exitCode = MigrationError.Category.temporary.rawValue
+        message = "\(source): \(reason)"
     }
 
     /// Tells whether another line has the same state of the source and the same configuration.

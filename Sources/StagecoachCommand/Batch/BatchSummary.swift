@@ -55,13 +55,7 @@ struct BatchSummary: Encodable, Equatable {
     }
 
     /// `5 objects, 7 values left out`; nil if nothing was left out.
-    var losses: String? {
-        var whole = BatchResult(status: .done, source: "", destination: "")
-        whole.leftOutObjects = leftOutObjects
-        whole.leftOutValues = leftOutValues
-        whole.leftOutLinks = leftOutLinks
-        return whole.losses
-    }
+    var losses: String? { BatchResult.losses(leftOutObjects, leftOutValues, leftOutLinks) }
 
     /// The exit code: 0 if all stores are done, 65 if one failed, else 75, because another run can finish the rest.
     var exitCode: Int32 {

@@ -1,92 +1,45 @@
 import Foundation
-import Glibc
-import Synchronization
 
 /// A process of this program that migrates one store after the other, as the batch tells it.
 ///
 /// It reads the index of an entry a line from its standard input, and answers with a ``BatchResult`` a line on its standard
 /// output. A store that crashes the process does not affect the batch.
 final class BatchWorker {
-    /// The beginning of the program's name in a worker. The worker's memory limit in bytes follows.
-    private static let name = "stagecoach-worker:"
+    /// The word before the batch's own command line in a worker. The worker's memory limit in bytes follows it.
+    private static let word = "batch-worker"
 
-    /// Returns the memory limit in bytes of a worker, from the program's name; nil in another process.
-    static func memory(of program: String) -> Int? {
-        program.hasPrefix(name) ? Int(program.dropFirst(name.count)) : nil
+    /// Removes the words before the command line of the batch, and returns the memory limit in bytes; nil if the process is no
+    /// worker.
+    static func takeMemory(from arguments: inout [String]) -> Int? {
+        guard arguments.count > 1, arguments[0] == word, let memory = Int(arguments[1]) else { return nil }
+        arguments.removeFirst(2)
+        return memory
     }
 
     /// The suffix of an entry's index for an entry that an earlier run started.
     static let begunMark = " begun"
 
-    let process: pid_t
-    private let input: Int32
+    private let child: ChildProcess
     private let output: UnsafeMutablePointer<FILE>
+
+    /// The worker's process.
+    var process: pid_t { child.process }
 
     /// Starts a worker.
     ///
     /// - Parameters:
     ///   - arguments: the command line of the batch, without the program's name.
     ///   - memory: the memory limit in bytes.
-    /// - Returns: nil if the system cannot start a process.
+    /// - Returns: nil with `errno` set if the system cannot start a process.
     init?(arguments: [String], memory: Int) {
-        // Workers start one at a time: a pipe inherited by another worker would never reach its end.
-        guard let started = Self.starting.withLock({ _ in Self.start(arguments, memory) }) else {
-            return nil
-        }
-        process = started.process
-        input = started.input
-        output = started.output
-    }
-
-    private static let starting = Mutex(())
-
-    /// The process, with its standard input to write to and its standard output to read from.
-    private struct Started: @unchecked Sendable {
-        let process: pid_t
-        let input: Int32
-        let output: UnsafeMutablePointer<FILE>
-    }
-
-    private static func start(_ arguments: [String], _ memory: Int) -> Started? {
-        guard let toWorker = closingPipe() else { return nil }
-        guard let fromWorker = closingPipe() else {
-            for end in toWorker { close(end) }
-            return nil
-        }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, toWorker[0], STDIN_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, fromWorker[1], STDOUT_FILENO)
-        // Its own process group, so that the terminal's Ctrl-C reaches only the batch, which passes it on once.
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var unmasked = sigset_t()
-        sigemptyset(&unmasked)
-        posix_spawnattr_setsigmask(&attributes, &unmasked)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
-        let words = (["\(name)\(memory)"] + arguments).map { strdup($0) } + [nil]
-        let settings = ProcessInfo.processInfo.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { for text in words + settings { free(text) } }
-        var process: pid_t = 0
-        let failure = posix_spawn(&process, "/proc/self/exe", &actions, &attributes, words, settings)
-        close(toWorker[0])
-        close(fromWorker[1])
-        guard failure == 0, let stream = fdopen(fromWorker[0], "r") else {
-            close(toWorker[1])
-            close(fromWorker[0])
-            return nil
-        }
-        return Started(process: process, input: toWorker[1], output: stream)
-    }
-
-    /// Makes a pipe that no program inherits: the end to read from and the end to write to.
-    private static func closingPipe() -> [Int32]? {
-        var ends: [Int32] = [0, 0]
-        guard pipe(&ends) == 0 else { return nil }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        return ends
+        guard
+            let child = ChildProcess(
+                "/proc/self/exe", ["stagecoach", Self.word, "\(memory)"] + arguments,
+                environment: ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }),
+            let output = fdopen(child.output, "r")
+        else { return nil }
+        self.child = child
+        self.output = output
     }
 
     /// Lets the worker migrate an entry, and waits for the result.
@@ -96,13 +49,9 @@ final class BatchWorker {
     ///   - wasBegun: as ``StoreMigration/wasBegun``.
     /// - Returns: nil if the worker has ended.
     func migrate(_ place: Int, wasBegun: Bool) -> BatchResult? {
-        var line = Array("\(place)\(wasBegun ? Self.begunMark : "")\n".utf8)[...]
-        while !line.isEmpty {
-            let count = line.withUnsafeBytes { write(input, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return nil }
-            line = line.dropFirst(count)
-        }
+        let sink = DescriptorSink(child.input)
+        sink.write("\(place)\(wasBegun ? Self.begunMark : "")\n")
+        guard sink.failure == 0 else { return nil }
         var buffer: UnsafeMutablePointer<CChar>?
         var room = 0
         defer { free(buffer) }
@@ -113,10 +62,9 @@ final class BatchWorker {
 
     /// Waits for the end of a worker that stopped answering, and describes its cause.
     func end() -> String {
-        close(input)
+        close(child.input)
         fclose(output)
-        var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        let status = child.wait()
         let signal = status & 0x7f
         if signal == 0 { return "ended with exit code \(status >> 8 & 0xff)" }
         return "was ended by signal \(signal) (\(String(cString: strsignal(signal))))"

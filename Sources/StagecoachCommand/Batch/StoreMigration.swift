@@ -52,9 +52,7 @@ struct StoreMigration {
         let migration = inputs.migration(progress: reporter.counter, cancellation: cancellation)
         if !wasBegun { try reporter.check() }
         // Only destinations of stores named on the command line have not been checked yet.
-        if entry.place == nil, let slash = entry.destination.lastIndex(of: "/") {
-            try OutputFile.makeFolder(String(entry.destination[..<slash]))
-        }
+        if entry.place == nil { try OutputFile.makeFolder(PathIdentity.folder(of: entry.destination)) }
         var report = try migration.run()
         report.notes += inputs.notes
         try reporter.write(MigrationResult(report: report, names: inputs.names))

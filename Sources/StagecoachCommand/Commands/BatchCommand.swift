@@ -94,12 +94,9 @@ struct BatchCommand {
         _ = signal_at_end_of_parent(SIGTERM)
         while let line = readLine(), let place = Int(line.prefix { $0 != " " }), work.entries.indices.contains(place) {
             let entry = work.entries[place]
-            let result: BatchResult
+            var result = BatchResult(status: .postponed, source: entry.source, destination: entry.destination)
             if cancellation.error != nil {
-                var postponed = BatchResult(status: .postponed, source: entry.source, destination: entry.destination)
-                postponed.exitCode = MigrationError.Category.temporary.rawValue
-                postponed.message = "\(entry.source): The batch was interrupted before it"
-                result = postponed
+                result.postpone("The batch was interrupted before it")
             } else {
                 result = StoreMigration(
                     entry: entry, request: try work.request(entry), cancellation: cancellation,
@@ -132,9 +129,9 @@ struct BatchCommand {
     /// Returns the results files of other shares of the same batch.
     private static func sisters(of path: String) -> [String] {
         guard let cut = path.range(of: ".results", options: .backwards) else { return [] }
-        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-        let stem = String(path[..<cut.upperBound].split(separator: "/").last ?? "")
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "/" : folder)) ?? []
+        let folder = PathIdentity.folder(of: path)
+        let stem = PathIdentity.name(of: String(path[..<cut.upperBound]))
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.filter { $0.hasPrefix(stem) && $0.hasSuffix(".jsonl") }.sorted().map { "\(folder)/\($0)" }
     }
 

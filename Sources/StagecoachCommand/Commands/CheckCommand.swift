@@ -53,17 +53,11 @@ struct CheckOutline: Encodable {
     /// The reason why a migration would be refused for its losses; nil if it would not.
     var refusal: String?
 
-    private enum Key: String, CodingKey {
-        case fails
-        case checkedVersion
-    }
-
     func encode(to encoder: any Encoder) throws {
         try report.encode(to: encoder)
         try names.encode(to: encoder)
-        var container = encoder.container(keyedBy: Key.self)
-        try container.encode(fails, forKey: .fails)
-        try container.encodeIfPresent(checkedVersion, forKey: .checkedVersion)
+        try ["fails": fails].encode(to: encoder)
+        if let checkedVersion { try ["checkedVersion": checkedVersion].encode(to: encoder) }
     }
 }
 

@@ -13,8 +13,7 @@ enum CompletionsCommand {
         case "zsh": return ZshCompletion.script(commands)
         case "fish": return FishCompletion.script(commands)
         default:
-            throw .notAnOperand(
-                name: "SHELL", value: shell, choices: shells, nearest: EditDistance.nearest(to: shell, among: shells))
+            throw .notAnOperand("SHELL", shell, of: shells)
         }
     }
 }

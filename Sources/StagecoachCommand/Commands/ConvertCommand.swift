@@ -13,12 +13,7 @@ enum ConvertCommand {
     ///   (66, 77, 78), of the output file (73, 74, 77).
     static func run(_ arguments: ParsedArguments, console: Console) throws {
         let file = try MappingFile(path: arguments.operands[0])
-        let json = try mappingModel(file, arguments).json()
-        if let path = arguments[option: "output"] {
-            try OutputFile.create(path, json)
-        } else {
-            console.output.write(json)
-        }
+        try OutputFile.deliver(try mappingModel(file, arguments).json(), to: arguments[option: "output"], console)
     }
 
     private static func mappingModel(

@@ -11,17 +11,11 @@ enum FidelityCommand {
     static func run(_ arguments: ParsedArguments, console: Console) throws {
         let path = arguments.operands[0]
         let store = try ModelArgument.open(path)
-        let model: NamedModel
-        if let argument = arguments[option: "model"] {
-            model = try ModelArgument.load(argument)
-        } else if let cached = try store.cachedModel() {
-            model = NamedModel(model: cached, name: ModelArgument.label(store.metadata.versionIdentifiers))
-        } else {
-            throw MigrationError(
-                "model.noCache", .configuration, "The store has no cached model",
-                remedy: "Name the model version that wrote it with --model", context: .init(path: path))
-        }
-        let fitting = model.model.fitting(storeHashes: store.metadata.versionHashes) ?? model.model
+        let model =
+            try arguments[option: "model"].map { try ModelArgument.load($0).model }
+            ?? ModelArgument.cachedModel(
+                of: store, path, remedy: "Name the model version that wrote it with --model")
+        let fitting = model.fitting(storeHashes: store.metadata.versionHashes) ?? model
         let outline = FidelityOutline(
             path: path, model: arguments[option: "model"] ?? "cached model",
             fidelity: try StoreFidelity(
@@ -38,12 +32,9 @@ enum FidelityCommand {
     /// The evidence that a source store gives, by its cached model.
     private static func witness(_ path: String, for model: ManagedObjectModel) throws -> StoreFidelity.Witness {
         let source = try ModelArgument.open(path)
-        guard let cached = try source.cachedModel() else {
-            throw MigrationError(
-                "model.noCache", .configuration, "The source has no cached model",
-                remedy: "Leave --source out: the store is then compared with its model alone",
-                context: .init(path: path))
-        }
+        let cached = try ModelArgument.cachedModel(
+            of: source, path, as: "source",
+            remedy: "Leave --source out: the store is then compared with its model alone")
         let own = cached.fitting(storeHashes: source.metadata.versionHashes) ?? cached
         return try StoreFidelity.Witness(
             for: StoreSchema(model: model), source: source, layout: try source.layout(for: own))
@@ -57,19 +48,9 @@ struct FidelityOutline: Encodable {
     let model: String
     let fidelity: StoreFidelity
 
-    private enum Key: String, CodingKey {
-        case kind
-        case path
-        case model
-        case isEqual
-    }
-
     func encode(to encoder: any Encoder) throws {
         try fidelity.encode(to: encoder)
-        var container = encoder.container(keyedBy: Key.self)
-        try container.encode("fidelity", forKey: .kind)
-        try container.encode(path, forKey: .path)
-        try container.encode(model, forKey: .model)
-        try container.encode(fidelity.isEqual, forKey: .isEqual)
+        try ["kind": "fidelity", "path": path, "model": model].encode(to: encoder)
+        try ["isEqual": fidelity.isEqual].encode(to: encoder)
     }
 }

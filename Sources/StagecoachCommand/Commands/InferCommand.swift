@@ -8,14 +8,9 @@ enum InferCommand {
     static func run(_ arguments: ParsedArguments, console: Console) throws {
         let source = try ModelArgument.load(arguments[option: "from"] ?? "")
         let destination = try ModelArgument.load(arguments[option: "to"] ?? "")
-        let unmappable = arguments[option: "unmappable"].flatMap(UnmappableProperties.init(rawValue:)) ?? .refuse
-        let model = try MappingModel.inferred(from: source.model, to: destination.model, unmappable: unmappable)
+        let model = try MappingModel.inferred(
+            from: source.model, to: destination.model, unmappable: arguments.choice("unmappable") ?? .refuse)
         model.nameVersions(source, destination)
-        let json = try model.json()
-        if let path = arguments[option: "output"] {
-            try OutputFile.create(path, json)
-        } else {
-            console.output.write(json)
-        }
+        try OutputFile.deliver(try model.json(), to: arguments[option: "output"], console)
     }
 }

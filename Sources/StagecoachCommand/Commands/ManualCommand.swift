@@ -6,7 +6,7 @@ enum ManualCommand {
     static func page(_ arguments: ParsedArguments) throws(UsageError) -> String {
         guard let name = arguments.operands.first else { return ManualPage.program(CommandCatalog.all) }
         guard let command = CommandCatalog.all.first(where: { $0.name == name }) else {
-            throw .unknownCommand(name, nearest: EditDistance.nearest(to: name, among: CommandCatalog.all.map(\.name)))
+            throw .unknownCommand(name, of: CommandCatalog.all)
         }
         return ManualPage.command(command)
     }

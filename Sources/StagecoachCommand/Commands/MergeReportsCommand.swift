@@ -28,9 +28,7 @@ enum MergeReportsCommand {
         for key in order {
             guard var result = last[key] else { continue }
             if result.status == .started {
-                result.status = .postponed
-                result.exitCode = MigrationError.Category.temporary.rawValue
-                result.message = "\(result.source): The migration began and has no end: killed, or still at work"
+                result.postpone("The migration began and has no end: killed, or still at work")
             }
             summary.add(result)
             if !reports.isEmpty { results.append(result) }

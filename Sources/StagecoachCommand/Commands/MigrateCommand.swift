@@ -54,16 +54,10 @@ struct MigrationResult: Encodable {
     let report: MigrationReport
     let names: MigrationNames
 
-    private enum Key: String, CodingKey {
-        case outcome
-    }
-
     func encode(to encoder: any Encoder) throws {
         try report.encode(to: encoder)
         try names.encode(to: encoder)
-        var container = encoder.container(keyedBy: Key.self)
-        let outcome = report.isDryRun ? RunAccount.Outcome.dryRun : .migrated
-        try container.encode(outcome.rawValue, forKey: .outcome)
+        try ["outcome": report.isDryRun ? RunAccount.Outcome.dryRun : .migrated].encode(to: encoder)
     }
 }
 

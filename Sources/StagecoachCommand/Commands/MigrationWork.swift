@@ -1,4 +1,5 @@
 import Diagnostics
+import Glibc
 import Stagecoach
 
 /// The common part of `migrate` and `check`: the arguments, and the work on them with progress display and signal handling.
@@ -8,7 +9,7 @@ struct MigrationWork {
     let printsJSON: Bool
     let console: Console
     private let style: ProgressDisplay.Style
-    /// The file for lines of JSON; nil for standard error.
+    /// The file, pipe or device for lines of JSON; nil for standard error.
     private let progressFile: String?
 
     init(_ arguments: ParsedArguments, console: Console) throws(UsageError) {
@@ -37,7 +38,11 @@ struct MigrationWork {
         let cancellation = CancellationFlag()
         let permissions = FilePermissions(ofSource: request.source)
         let file = try progressFile.map { path throws(MigrationError) in
-            try EventFile(path, permissions: permissions)
+            let descriptor = SystemCall.uninterrupted {
+                open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, permissions.file)
+            }
+            guard descriptor >= 0 else { throw OutputFile.creationFailure(errno, path) }
+            return DescriptorSink(descriptor, closes: true)
         }
         return try console.interruption.during(cancellation, outcome: outcome) {
             try ProgressDisplay.during(counter, console: console, style: style, events: file) {

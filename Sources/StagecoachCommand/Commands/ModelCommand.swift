@@ -18,42 +18,35 @@ enum ModelCommand {
     ///   errors of the output (73, 74, 77).
     static func run(_ arguments: ParsedArguments, console: Console) throws {
         let argument = arguments.operands[0]
-        guard let output = arguments[option: "output"] else {
-            let version = try version(ModelArgument.load(argument))
-            console.output.write(version.contents)
-            return try warn(version, console)
-        }
-        let path = output.count > 1 && output.hasSuffix("/") ? String(output.dropLast()) : output
+        let path = arguments[option: "output"].map(PathIdentity.withoutSlash)
         // Nothing is read for an output that cannot be made.
-        try OutputFile.check(path)
-        switch ModelLocator.form(ofName: path) {
-        case .versionedBundle?:
-            let name = fileName(path).dropLast(".xcdatamodeld".count)
-            try writeBundle(argument, path, name: String(name), console)
-        case .versionFolder?:
-            let version = try version(ModelArgument.load(argument))
-            try OutputFolder.create(path, [("contents", version.contents)])
-            try warn(version, console)
-        case .contents?:
-            let version = try version(ModelArgument.load(argument))
-            try OutputFile.create(path, version.contents)
-            try warn(version, console)
-        default:
+        if let path { try OutputFile.check(path) }
+        let form = path.map(ModelLocator.form(ofName:)) ?? .contents
+        if let path, form == .versionedBundle { return try writeBundle(argument, path, console) }
+        guard form == .versionFolder || form == .contents else {
             throw MigrationError(
                 "model.output", .configuration, "The output's name does not say a form of a model that can be written",
-                remedy: "Name an .xcdatamodel, an .xcdatamodeld, or a file called contents", context: .init(path: path))
+                remedy: "Name an .xcdatamodel, an .xcdatamodeld, or a file called contents",
+                context: .init(path: path ?? ""))
         }
+        let version = try version(ModelArgument.load(argument))
+        if let path, form == .versionFolder {
+            try OutputFolder.create(path, [("contents", version.contents)])
+        } else {
+            try OutputFile.deliver(version.contents, to: path, console)
+        }
+        try warn(version, console)
     }
 
     /// Writes all versions of a folder of versions, else the one, into a new folder of versions.
-    private static func writeBundle(
-        _ argument: String, _ path: String, name: String, _ console: Console
-    ) throws {
+    private static func writeBundle(_ argument: String, _ path: String, _ console: Console) throws {
+        let name = String(PathIdentity.name(of: path).dropLast(".xcdatamodeld".count))
+        let bundle = PathIdentity.withoutSlash(argument)
         var versions: [Version] = []
         var current = name
-        if ModelLocator.bundle(of: argument) == withoutSlash(argument) {
+        if ModelLocator.bundle(of: argument) == bundle {
             for version in try ModelLocator.versions(in: argument) {
-                versions.append(try self.version(ModelArgument.load("\(withoutSlash(argument)):\(version)")))
+                versions.append(try self.version(ModelArgument.load("\(bundle):\(version)")))
             }
             current = try ModelArgument.load(argument).name ?? name
         } else {
@@ -100,13 +93,5 @@ enum ModelCommand {
             </plist>
 
             """
-    }
-
-    private static func withoutSlash(_ path: String) -> String {
-        path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
-    }
-
-    private static func fileName(_ path: String) -> Substring {
-        path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
     }
 }

@@ -51,8 +51,7 @@ struct ModelDescription: Encodable {
         let model = loaded.model
         path = loaded.path
         version = loaded.versionName
-        var whole = argument
-        while whole.count > 1, whole.hasSuffix("/") { whole.removeLast() }
+        let whole = PathIdentity.withoutSlash(argument)
         versions = ModelLocator.bundle(of: argument) == whole ? try ModelLocator.versions(in: whole) : []
         versionIdentifiers = model.definition.versionIdentifiers.filter { !$0.isEmpty }
         versionChecksum = model.versionChecksum
@@ -62,7 +61,7 @@ struct ModelDescription: Encodable {
             return Entity(
                 name: name, parent: entity.superentity?.definition.name, isAbstract: entity.isAbstract,
                 renamingIdentifier: Self.renaming(entity.renamingIdentifier, name),
-                versionHash: hashes[name].map { $0.map { Self.hexadecimal($0) }.joined() },
+                versionHash: hashes[name]?.hexadecimal,
                 attributes: entity.attributesAndComposites.map {
                     Attribute(
                         name: $0.name, type: $0.attributeType.label, isOptional: $0.isOptional,
@@ -79,9 +78,5 @@ struct ModelDescription: Encodable {
 
     private static func renaming(_ identifier: String?, _ name: String) -> String? {
         identifier == name ? nil : identifier
-    }
-
-    private static func hexadecimal(_ byte: UInt8) -> String {
-        (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }
 }

@@ -16,7 +16,7 @@ struct PlanCommand {
 
     init(_ arguments: ParsedArguments, console: Console) throws(UsageError) {
         request = try MigrationRequest(arguments)
-        format = arguments[option: "format"].flatMap(Format.init(rawValue:)) ?? .text
+        format = arguments.choice("format") ?? .text
         saved = arguments[option: "save"]
         self.console = console
         guard let saved else { return }
@@ -55,20 +55,11 @@ struct PlanOutline: Encodable {
     var chain: ChainPlan?
     var notes: [String] = []
 
-    private enum Key: String, CodingKey {
-        case source
-        case destination
-        case chain
-        case notes
-    }
-
     func encode(to encoder: any Encoder) throws {
         try plan.encode(to: encoder)
         try names.encode(to: encoder)
-        var container = encoder.container(keyedBy: Key.self)
-        try container.encode(source, forKey: .source)
-        try container.encode(destination, forKey: .destination)
-        try container.encodeIfPresent(chain, forKey: .chain)
-        if !notes.isEmpty { try container.encode(notes, forKey: .notes) }
+        try ["source": source, "destination": destination].encode(to: encoder)
+        if let chain { try ["chain": chain].encode(to: encoder) }
+        if !notes.isEmpty { try ["notes": notes].encode(to: encoder) }
     }
 }

@@ -9,9 +9,7 @@ enum PoliciesCommand {
     /// - Throws: ``UsageError/notAnOperand(name:value:choices:nearest:)``.
     static func requireAction(_ arguments: ParsedArguments) throws(UsageError) {
         let word = arguments.operands[0]
-        guard word != action else { return }
-        throw .notAnOperand(
-            name: "ACTION", value: word, choices: [action], nearest: EditDistance.nearest(to: word, among: [action]))
+        if word != action { throw .notAnOperand("ACTION", word, of: [action]) }
     }
 
     /// Prints what a library of policies registers and needs.

@@ -9,13 +9,15 @@ package enum CommandProcess {
     package static func run() -> Int32 {
         // A closed pipe is an error of one write, not the end of a migration.
         signal(SIGPIPE, SIG_IGN)
+        var arguments = Array(CommandLine.arguments.dropFirst())
+        let workerMemory = BatchWorker.takeMemory(from: &arguments)
         let output = DescriptorSink(STDOUT_FILENO)
         let console = Console(
             output: output, error: DescriptorSink(STDERR_FILENO), environment: ProcessInfo.processInfo.environment,
             isTerminal: isatty(STDERR_FILENO) == 1, columns: { Console.columns(of: STDERR_FILENO) },
-            program: CommandLine.arguments.first ?? "")
+            workerMemory: workerMemory)
         watchSignals(console)
-        let code = Command.run(Array(CommandLine.arguments.dropFirst()), console: console)
+        let code = Command.run(arguments, console: console)
         // A reader that closes the pipe has seen enough, but on a full disk the result is lost.
         guard code == 0, output.failure != 0, output.failure != EPIPE else { return code }
         console.messages.write(

@@ -18,7 +18,7 @@ package struct Console: Sendable {
     package init(
         output: any TextSink, error: any TextSink, environment: [String: String] = [:], isTerminal: Bool = false,
         columns: @escaping @Sendable () -> Int? = { nil }, interruption: Interruption? = nil,
-        program: String = "stagecoach"
+        workerMemory: Int? = nil
     ) {
         self.output = output
         messages = MessageStream(error)
@@ -26,7 +26,7 @@ package struct Console: Sendable {
         self.isTerminal = isTerminal
         self.columns = columns
         self.interruption = interruption ?? Interruption()
-        workerMemory = BatchWorker.memory(of: program)
+        self.workerMemory = workerMemory
     }
 
     /// The greatest width of a progress line in columns: `COLUMNS`, else the terminal's width, else 80.

@@ -1,3 +1,4 @@
+import Diagnostics
 import Glibc
 import Synchronization
 
@@ -12,9 +13,16 @@ package protocol TextSink: Sendable {
 /// Writes text to a file descriptor, unbuffered.
 package final class DescriptorSink: TextSink {
     private let descriptor: Int32
+    private let closes: Bool
     private let failed = Atomic<Int32>(0)
 
-    package init(_ descriptor: Int32) { self.descriptor = descriptor }
+    /// - Parameter closes: true to close the descriptor with the sink.
+    package init(_ descriptor: Int32, closes: Bool = false) {
+        self.descriptor = descriptor
+        self.closes = closes
+    }
+
+    deinit { if closes { close(descriptor) } }
 
     package var failure: Int32 { failed.load(ordering: .relaxed) }
 
@@ -37,6 +45,16 @@ package final class DescriptorSink: TextSink {
                 }
             }
         }
+    }
+}
+
+extension DescriptorSink {
+    /// Syncs what was written to the disk. Returns the error number of the first failed call; 0 if none failed.
+    func synchronize() -> Int32 {
+        guard failure == 0 else { return failure }
+        // What cannot be synced, such as a pipe, gives EINVAL or EROFS.
+        let isSynced = SystemCall.uninterrupted { fsync(descriptor) } == 0
+        return isSynced || errno == EINVAL || errno == EROFS ? 0 : errno
     }
 }
 

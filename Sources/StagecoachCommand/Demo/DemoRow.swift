@@ -3,65 +3,64 @@ import ManagedModel
 import Rows
 
 /// The slots of an entity's properties in its table, by name.
-struct DemoColumns {
-    let attributes: [String: Int]
-    let toOnes: [String: (column: Int, entity: Int?, order: Int?, number: Int64)]
+private struct DemoColumns {
+    let number: Int64
+    private(set) var attributes: [String: Int] = [:]
+    private(set) var toOnes: [String: (column: Int, entity: Int?, order: Int?, number: Int64)] = [:]
 
     init(entity: EntityDescription, schema: StoreSchema) {
-        var attributes: [String: Int] = [:]
+        number = Int64(schema.number(of: entity))
         for attribute in entity.attributes { attributes[attribute.name] = schema.column(of: attribute) }
-        self.attributes = attributes
-        var toOnes: [String: (column: Int, entity: Int?, order: Int?, number: Int64)] = [:]
         for relationship in entity.relationships {
             guard case .toOne(_, let column, let entity, let order) = schema.storage(of: relationship) else { continue }
             toOnes[relationship.name] = (column, entity, order, Int64(schema.number(of: relationship.destination)))
         }
-        self.toOnes = toOnes
     }
 }
 
-/// An object of the demonstration before it is stored. It is a class, so that a closure can fill it by name.
-final class DemoRow {
-    private enum Value {
-        case integer(Int64)
-        case real(Double)
-        case text(String)
-        case blob([UInt8])
-        case reference(Int64, order: Int64?)
+/// The rows of a table of the demonstration. Each object is begun, then its values are set by name.
+final class DemoRows {
+    var batch: RowBatch
+    private let columns: [String: DemoColumns]
+    private var row = 0
+    private var current: DemoColumns?
+
+    init(_ table: EntityTable, schema: StoreSchema) {
+        batch = RowBatch(slots: table.columns.count, rowCapacity: 1_000, byteTarget: 256 << 10)
+        columns = Dictionary(
+            table.entities.map(schema.model.entity(at:)).map {
+                ($0.definition.name, DemoColumns(entity: $0, schema: schema))
+            }, uniquingKeysWith: { first, _ in first })
     }
 
-    let entity: EntityDescription?
-    private var values: [(name: String, value: Value)] = []
+    /// Begins an object of an entity.
+    func begin(_ entity: String, key: Int) {
+        current = columns[entity]
+        row = batch.appendRow(key: Int64(key))
+        batch[row, EntityTable.entityColumn] = .integer(current?.number ?? 0)
+        batch[row, EntityTable.lockColumn] = .integer(1)
+    }
 
-    init(_ entity: EntityDescription?) { self.entity = entity }
+    func set(_ name: String, text: String) { set(name, Array(text.utf8), .text) }
+    func set(_ name: String, blob: [UInt8]) { set(name, blob, .blob) }
+    func set(_ name: String, integer: Int) { set(name, .integer(Int64(integer))) }
+    func set(_ name: String, real: Double) { set(name, .real(real)) }
 
-    func set(_ name: String, text: String) { values.append((name, .text(text))) }
-    func set(_ name: String, integer: Int64) { values.append((name, .integer(integer))) }
-    func set(_ name: String, real: Double) { values.append((name, .real(real))) }
-    func set(_ name: String, blob: [UInt8]) { values.append((name, .blob(blob))) }
     /// Sets a to-one relationship, with the position of this object in the ordered inverse.
-    func set(_ name: String, key: Int64, order: Int64? = nil) { values.append((name, .reference(key, order: order))) }
+    func set(_ name: String, key: Int, order: Int? = nil) {
+        guard let place = current?.toOnes[name] else { return }
+        batch[row, place.column] = .integer(Int64(key))
+        if let entity = place.entity { batch[row, entity] = .integer(place.number) }
+        if let column = place.order, let order { batch[row, column] = .integer(Int64(order)) }
+    }
 
-    /// Puts the values into a row of a batch.
-    func store(in batch: inout RowBatch, row: Int, columns: DemoColumns) {
-        for (name, value) in values {
-            switch value {
-            case .integer(let number):
-                if let column = columns.attributes[name] { batch[row, column] = .integer(number) }
-            case .real(let number): if let column = columns.attributes[name] { batch[row, column] = .real(number) }
-            case .text(var text):
-                guard let column = columns.attributes[name] else { continue }
-                text.withUTF8 { batch.setBytes(UnsafeRawBufferPointer($0), kind: .text, row: row, slot: column) }
-            case .blob(let bytes):
-                guard let column = columns.attributes[name] else { continue }
-                bytes.withUnsafeBytes { batch.setBytes($0, kind: .blob, row: row, slot: column) }
-            case .reference(let key, let order):
-                guard let place = columns.toOnes[name] else { continue }
-                batch[row, place.column] = .integer(key)
-                if let entity = place.entity { batch[row, entity] = .integer(place.number) }
-                if let column = place.order, let order { batch[row, column] = .integer(order) }
-            }
-        }
+    private func set(_ name: String, _ cell: Cell) {
+        if let column = current?.attributes[name] { batch[row, column] = cell }
+    }
+
+    private func set(_ name: String, _ bytes: [UInt8], _ kind: CellKind) {
+        guard let column = current?.attributes[name] else { return }
+        bytes.withUnsafeBytes { batch.setBytes($0, kind: kind, row: row, slot: column) }
     }
 }
 

@@ -41,34 +41,31 @@ struct DemoStore {
     }
 
     private func fill() throws {
-        try table("Author", count: Self.authors) { key, entities in
-            let row = DemoRow(entities["Author"])
-            row.set("name", text: DemoWords.name(key))
-            if key % 10 != 0 { row.set("bornOn", real: -1_000_000_000 + Double(key) * 86_400) }
-            return row
+        try table("Author", count: Self.authors) { key, rows in
+            rows.begin("Author", key: key)
+            rows.set("name", text: DemoWords.name(key))
+            if key % 10 != 0 { rows.set("bornOn", real: -1_000_000_000 + Double(key) * 86_400) }
         }
-        try table("Item", count: Self.items) { key, entities in
+        try table("Item", count: Self.items) { key, rows in
             let isArticle = key % 9 == 0
-            let row = DemoRow(entities[isArticle ? "Article" : "Book"])
-            row.set("title", text: DemoWords.title(key))
-            row.set("acquiredAt", real: 600_000_000 + Double(key) * 3_600)
-            row.set("identifier", blob: DemoWords.identifier(key))
+            rows.begin(isArticle ? "Article" : "Book", key: key)
+            rows.set("title", text: DemoWords.title(key))
+            rows.set("acquiredAt", real: 600_000_000 + Double(key) * 3_600)
+            rows.set("identifier", blob: DemoWords.identifier(key))
             if isArticle {
-                row.set("journal", text: "Journal of \(DemoWords.subject(key))")
-                row.set("wordCount", integer: Int64(1_000 + key % 9_000))
+                rows.set("journal", text: "Journal of \(DemoWords.subject(key))")
+                rows.set("wordCount", integer: 1_000 + key % 9_000)
             } else {
-                row.set("isbn", text: "978-\(1_000_000_000 + key)")
-                row.set("pageCount", integer: Int64(80 + key * 37 % 720))
-                row.set("price", integer: Int64(5 + key % 60))
-                row.set("author", key: Int64(1 + key * 31 % Self.authors))
+                rows.set("isbn", text: "978-\(1_000_000_000 + key)")
+                rows.set("pageCount", integer: 80 + key * 37 % 720)
+                rows.set("price", integer: 5 + key % 60)
+                rows.set("author", key: 1 + key * 31 % Self.authors)
             }
-            return row
         }
         try fillChapters()
-        try table("Tag", count: Self.tags) { key, entities in
-            let row = DemoRow(entities["Tag"])
-            row.set("name", text: "\(DemoWords.subject(key)) \(key)")
-            return row
+        try table("Tag", count: Self.tags) { key, rows in
+            rows.begin("Tag", key: key)
+            rows.set("name", text: "\(DemoWords.subject(key)) \(key)")
         }
         try fillLinks()
         for join in schema.joinTables.indices { try store.createIndexes(joinTable: join) }
@@ -81,7 +78,7 @@ struct DemoStore {
         var place = 0
         var ordinal = 0
         let more = Self.chapters - 3 * Self.books
-        try table("Chapter", count: Self.chapters) { key, entities in
+        try table("Chapter", count: Self.chapters) { key, rows in
             let wanted = ordinal * 7_919 % Self.books < more ? 4 : 3
             if place == wanted {
                 place = 0
@@ -90,11 +87,10 @@ struct DemoStore {
             }
             if book % 9 == 0 { book += 1 }
             place += 1
-            let row = DemoRow(entities["Chapter"])
-            row.set("heading", text: "\(DemoWords.subject(key)), part \(place)")
-            row.set("number", integer: Int64(place))
-            row.set("book", key: Int64(book), order: Int64(2048 + 1024 * (place - 1)))
-            return row
+            rows.begin("Chapter", key: key)
+            rows.set("heading", text: "\(DemoWords.subject(key)), part \(place)")
+            rows.set("number", integer: place)
+            rows.set("book", key: book, order: 2048 + 1024 * (place - 1))
         }
     }
 
@@ -136,34 +132,18 @@ struct DemoStore {
     }
 
     /// Writes the table of a root entity, with keys from 1.
-    private func table(
-        _ root: String, count: Int, _ make: (Int, [String: EntityDescription]) -> DemoRow
-    ) throws {
+    private func table(_ root: String, count: Int, _ add: (Int, DemoRows) -> Void) throws {
         guard let index = schema.tables.firstIndex(where: { schema.model.entity(at: $0.root).definition.name == root })
         else { return }
-        let description = schema.tables[index]
-        let entities = Dictionary(
-            description.entities.map { (schema.model.entity(at: $0).definition.name, schema.model.entity(at: $0)) },
-            uniquingKeysWith: { first, _ in first })
-        let places = Dictionary(
-            entities.values.map { ($0.definition.name, DemoColumns(entity: $0, schema: schema)) },
-            uniquingKeysWith: { first, _ in first })
         let writer = try store.tableWriter(index)
-        var batch = RowBatch(slots: description.columns.count, rowCapacity: 1_000, byteTarget: 256 << 10)
+        let rows = DemoRows(schema.tables[index], schema: schema)
         for key in 1...count {
-            let row = make(key, entities)
-            guard let entity = row.entity, let columns = places[entity.definition.name] else { continue }
-            let position = batch.appendRow(key: Int64(key))
-            batch[position, EntityTable.entityColumn] = .integer(Int64(schema.number(of: entity)))
-            batch[position, EntityTable.lockColumn] = .integer(1)
-            row.store(in: &batch, row: position, columns: columns)
-            if batch.isFull {
-                try checkCancelled()
-                try writer.append(batch)
-                batch.removeAll()
-            }
+            add(key, rows)
+            guard rows.batch.isFull || key == count else { continue }
+            try checkCancelled()
+            try writer.append(rows.batch)
+            rows.batch.removeAll()
         }
-        try writer.append(batch)
         try writer.finish()
         try store.createIndexes(table: index)
     }

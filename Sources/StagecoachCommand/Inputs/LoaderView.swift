@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 
 /// A shared library that a program or another library needs.
 struct NeededLibrary: Encodable, Equatable {
@@ -37,36 +37,13 @@ enum LoaderView {
 
     /// Runs the loader as `ldd` does: it prints what it finds, and ends before it runs anything.
     private static func output(of path: String) -> String? {
-        var ends: [Int32] = [0, 0]
-        guard access(loader, X_OK) == 0, pipe(&ends) == 0 else { return nil }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
-        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
-        var settings: [UnsafeMutablePointer<CChar>?] = [strdup("LD_TRACE_LOADED_OBJECTS=1")]
-        if let folders = getenv("LD_LIBRARY_PATH") {
-            settings.append(strdup("LD_LIBRARY_PATH=" + String(cString: folders)))
-        }
-        settings.append(nil)
-        let words = [strdup(loader), strdup(path), nil]
-        defer { for text in words + settings { free(text) } }
-        var process: pid_t = 0
-        let failure = posix_spawn(&process, loader, &actions, nil, words, settings)
-        close(ends[1])
-        defer { close(ends[0]) }
-        guard failure == 0 else { return nil }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        while true {
-            let count = read(ends[0], &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            bytes += buffer[..<count]
-        }
-        var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0, errno == EINTR {}
-        return status == 0 ? String(decoding: bytes, as: UTF8.self) : nil
+        let folders = getenv("LD_LIBRARY_PATH").map { ["LD_LIBRARY_PATH=" + String(cString: $0)] } ?? []
+        let environment = ["LD_TRACE_LOADED_OBJECTS=1"] + folders
+        guard access(loader, X_OK) == 0,
+            let child = ChildProcess(loader, [loader, path], environment: environment, isSilent: true)
+        else { return nil }
+        close(child.input)
+        let text = FileHandle(fileDescriptor: child.output, closeOnDealloc: true).readDataToEndOfFile()
+        return child.wait() == 0 ? String(decoding: text, as: UTF8.self) : nil
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Stagecoach
 
 /// The request of a `migrate`, `plan` or `check` command.
@@ -54,7 +55,7 @@ struct MigrationRequest {
         options.memoryLimit = arguments.number("memory-limit")
         options.batchSize = arguments.number("batch-size")
         options.workDirectory = arguments[option: "work-dir"]
-        options.keys = arguments[option: "keys"].flatMap(KeyChoice.init(rawValue:)) ?? .auto
+        options.keys = arguments.choice("keys") ?? .auto
         if let passes = arguments[option: "passes"] { try Self.readPasses(passes, into: &options) }
         options.idMap = entry.idMap ?? arguments[option: "id-map"]
         if let path = options.idMap, !path.hasSuffix(".csv"), !path.hasSuffix(".sqlite") {
@@ -67,27 +68,25 @@ struct MigrationRequest {
         options.appendsToExisting = arguments.has("append")
         options.isDryRun = arguments.has("dry-run")
         options.restarts = arguments.has("restart")
-        options.unmappable =
-            arguments[option: "unmappable"].flatMap(UnmappableProperties.init(rawValue:)) ?? .refuse
-        options.unknownHashes =
-            arguments[option: "unknown-hashes"].flatMap(UnknownHashes.init(rawValue:)) ?? .refuse
+        options.unmappable = arguments.choice("unmappable") ?? .refuse
+        options.unknownHashes = arguments.choice("unknown-hashes") ?? .refuse
         options.repairs = arguments.has("repair")
         options.strictValidation = arguments.has("strict-validation")
-        options.onInvalid = arguments[option: "on-invalid"].flatMap(InvalidObjects.init(rawValue:)) ?? .fail
+        options.onInvalid = arguments.choice("on-invalid") ?? .fail
         options.rejectFile = entry.rejectFile ?? arguments[option: "reject-file"]
         options.maximumRejects = arguments.number("max-rejects")
-        options.onLoss = arguments[option: "on-loss"].flatMap(LossHandling.init(rawValue:)) ?? .warn
+        options.onLoss = arguments.choice("on-loss") ?? .warn
         if options.onInvalid != .reject {
             for name in ["reject-file", "max-rejects"] where arguments[option: name] != nil {
                 throw .needsOption("--" + name, other: "--on-invalid reject")
             }
         }
         if let threshold = arguments.number("external-threshold") { options.externalThreshold = threshold }
-        options.history = arguments[option: "history"].flatMap(PersistentHistory.init(rawValue:)) ?? .auto
-        options.cloudKit = arguments[option: "cloudkit"].flatMap(CloudKitMirroring.init(rawValue:)) ?? .refuse
+        options.history = arguments.choice("history") ?? .auto
+        options.cloudKit = arguments.choice("cloudkit") ?? .refuse
         options.newUUID = arguments.has("new-uuid")
-        options.writer = arguments[option: "writer"].flatMap(StoreWriter.init(rawValue:)) ?? .pages
-        options.reader = arguments[option: "reader"].flatMap(StoreReader.init(rawValue:)) ?? .pages
+        options.writer = arguments.choice("writer") ?? .pages
+        options.reader = arguments.choice("reader") ?? .pages
         options.fullCheck = arguments[option: "check"] == "full"
         options.profiles = arguments.has("profile")
         self.options = options
@@ -107,11 +106,10 @@ struct MigrationRequest {
             options.passes = number
             return
         }
-        func trimmed(_ text: Substring) -> String {
-            String(text.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
-        }
         let passes = text.split(separator: ";", omittingEmptySubsequences: false).map { pass in
-            pass.split(separator: ",", omittingEmptySubsequences: false).map(trimmed)
+            pass.split(separator: ",", omittingEmptySubsequences: false).map {
+                $0.trimmingCharacters(in: .init(charactersIn: " "))
+            }
         }
         guard passes.allSatisfy({ !$0.contains("") }) else { throw .notACut(option: "--passes", value: text) }
         options.passNames = passes

@@ -35,13 +35,22 @@ enum ModelArgument {
                     PathIdentity.canonical))
         }
         let store = try open(argument)
-        guard let model = try store.cachedModel() else {
-            throw MigrationError(
-                "model.noCache", .configuration, "The store has no cached model",
-                remedy: "Name an .xcdatamodel, .xcdatamodeld, .momd or .mom", context: .init(path: argument))
-        }
+        let model = try cachedModel(
+            of: store, argument, remedy: "Name an .xcdatamodel, .xcdatamodeld, .momd or .mom")
         try store.close()
         return NamedModel(model: model, name: label(store.metadata.versionIdentifiers))
+    }
+
+    /// Returns the cached model of a store.
+    ///
+    /// - Throws: `model.noCache` (78) if it has none.
+    static func cachedModel(
+        of store: SourceStore, _ path: String, as name: String = "store", remedy: String
+    ) throws(MigrationError) -> ManagedObjectModel {
+        if let model = try store.cachedModel() { return model }
+        throw MigrationError(
+            "model.noCache", .configuration, "The \(name) has no cached model", remedy: remedy,
+            context: .init(path: path))
     }
 
     /// Finds the version that wrote a store: its cached model, else the version of a bundle by hashes, else by tables.

@@ -8,7 +8,7 @@ enum OutputFile {
     /// - Throws: `output.exists`, `output.folder` (73), `output.permission` (77).
     static func check(_ path: String) throws(MigrationError) {
         if try status(path) != nil { throw exists(path) }
-        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let folder = PathIdentity.folder(of: path)
         guard let status = try status(folder, followsLinks: true), status.st_mode & S_IFMT == S_IFDIR else {
             throw MigrationError(
                 "output.folder", .cannotCreate, "The file's folder does not exist", remedy: "Make the folder first",
@@ -32,12 +32,18 @@ enum OutputFile {
         guard descriptor >= 0 else { throw creationFailure(errno, path) }
         let sink = DescriptorSink(descriptor)
         sink.write(content)
-        var failure = sink.failure
-        if failure == 0, SystemCall.uninterrupted({ fsync(descriptor) }) != 0, errno != EINVAL { failure = errno }
+        var failure = sink.synchronize()
         if close(descriptor) != 0, failure == 0 { failure = errno }
         guard failure != 0 else { return }
         unlink(path)
         throw writingFailure(failure, path)
+    }
+
+    /// Writes a text to a new file, or to standard output if no path is given.
+    ///
+    /// - Throws: as ``create(_:_:)``.
+    static func deliver(_ content: String, to path: String?, _ console: Console) throws(MigrationError) {
+        if let path { try create(path, content) } else { console.output.write(content) }
     }
 
     /// Returns the error for a file that cannot be written completely: `output.io` (74).

@@ -8,11 +8,10 @@ enum OutputFolder {
     /// - Parameter files: paths in the folder and contents.
     /// - Throws: `output.exists`, `output.folder`, `output.create` (73), `output.permission` (77), `output.io` (74).
     static func create(_ path: String, _ files: [(path: String, content: String)]) throws(MigrationError) {
-        let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        let path = PathIdentity.withoutSlash(path)
         try OutputFile.check(path)
-        let name = path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
-        let parent = String(path.dropLast(name.count))
-        let draft = "\(parent).\(name).\(UUID().uuidString)"
+        let parent = PathIdentity.folder(of: path)
+        let draft = "\(parent)/.\(PathIdentity.name(of: path)).\(UUID().uuidString)"
         do throws(MigrationError) {
             try fill(draft, files)
             try sync(draft)
@@ -24,7 +23,7 @@ enum OutputFolder {
             try? FileManager.default.removeItem(atPath: draft)
             throw error.inside(.init(path: path))
         }
-        try sync(parent.isEmpty ? "." : parent)
+        try sync(parent)
     }
 
     private static func fill(_ folder: String, _ files: [(path: String, content: String)]) throws(MigrationError) {

@@ -16,16 +16,30 @@ enum PathIdentity {
     /// Returns the path without symbolic links and relative parts, as far as it exists.
     static func canonical(_ path: String) -> String {
         if let whole = real(path) { return whole }
-        var trimmed = path
-        while trimmed.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
-        guard let slash = trimmed.lastIndex(of: "/") else { return "\(real(".") ?? ".")/\(trimmed)" }
-        let folder = slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])
-        let name = trimmed[trimmed.index(after: slash)...]
-        guard let parent = real(folder) else { return trimmed }
-        return parent == "/" ? "/\(name)" : "\(parent)/\(name)"
+        let trimmed = withoutSlash(path)
+        guard let parent = real(folder(of: trimmed)) else { return trimmed }
+        return parent == "/" ? "/\(name(of: trimmed))" : "\(parent)/\(name(of: trimmed))"
     }
 
-    private static func real(_ path: String) -> String? {
+    /// Returns the folder of a path; `.` if the path is a name alone.
+    static func folder(of path: String) -> String {
+        path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    }
+
+    /// Returns the last part of a path.
+    static func name(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+    }
+
+    /// Returns the path without slashes at its end.
+    static func withoutSlash(_ path: String) -> String {
+        var path = path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        return path
+    }
+
+    /// Returns the path without symbolic links and relative parts; nil if nothing is there.
+    static func real(_ path: String) -> String? {
         guard !path.utf8.contains(0), let resolved = realpath(path, nil) else { return nil }
         defer { free(resolved) }
         return String(cString: resolved)

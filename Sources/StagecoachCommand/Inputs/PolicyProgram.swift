@@ -25,9 +25,7 @@ package enum PolicyProgram {
             DescriptorSink(STDERR_FILENO).write(ErrorWording.text(error))
             return ErrorWording.exitCode(error)
         }
-        var words: [UnsafeMutablePointer<CChar>?] = line.map { strdup($0) } + [nil]
-        defer { for word in words { free(word) } }
-        execv(path, &words)
+        _ = ChildProcess.withWords(line) { execv(path, $0) }
         let error = missing(path, reason: String(cString: strerror(errno)))
         DescriptorSink(STDERR_FILENO).write(ErrorWording.text(error))
         return ErrorWording.exitCode(error)
@@ -50,10 +48,7 @@ package enum PolicyProgram {
 
     /// Returns the path of the program in the folder of another program, whose path may be a link.
     static func beside(_ program: String) -> String {
-        guard let resolved = realpath(program, nil) else { return name }
-        defer { free(resolved) }
-        let own = String(cString: resolved)
-        return (own.lastIndex(of: "/").map { String(own[...$0]) } ?? "") + name
+        PathIdentity.real(program).map { "\(PathIdentity.folder(of: $0))/\(name)" } ?? name
     }
 
     static func missing(_ path: String, reason: String) -> MigrationError {

@@ -59,13 +59,13 @@ struct ObjectiveCPolicy: Encodable {
 
     var registration: PolicyRegistration {
         PolicyRegistration(
-            className: className, file: file, line: line, objectiveCName: nil, isPrivate: false,
+            className: className, file: file, line: line,
             functions: functions.map { function in
                 let labels = Self.labels(function.selector)
-                let name = labels[0] + (function.parameters.isEmpty ? "" : "(_:")
-                let rest = function.parameters.isEmpty ? "" : labels.dropFirst().map { $0 + ":" }.joined() + ")"
+                let list = "(_:" + labels.dropFirst().map { $0 + ":" }.joined() + ")"
                 return .init(
-                    selector: function.selector, method: "\(className).\(name)\(rest)", line: function.line)
+                    selector: function.selector,
+                    method: "\(className).\(labels[0])\(function.parameters.isEmpty ? "" : list)", line: function.line)
             })
     }
 
@@ -74,33 +74,36 @@ struct ObjectiveCPolicy: Encodable {
     /// The class in Swift: its methods in the order of their calls, with the messages that each sends, and the functions of
     /// expressions. Each ends the process until it is written.
     var skeleton: String {
-        var text = "import Stagecoach\n\n/// \(className) of \(file), to be written in Swift.\n"
-        text += "final class \(className): NSEntityMigrationPolicy {\n"
-        var parts: [String] = []
+        var methods: [String] = []
         for (place, (method, source)) in overridden.enumerated() {
-            var lines = ["/// \(place + 1). Called \(method.call).", "override \(method.declaration) {"]
-            lines += Self.body(source, method: method)
-            lines.append("    fatalError(\"\(className).\(method.name) is not written yet\")")
-            lines.append("}")
-            parts.append(lines.map { "    " + $0 + "\n" }.joined())
+            methods.append(
+                written(
+                    source, as: method.name, "/// \(place + 1). Called \(method.call).",
+                    "override \(method.declaration)", method))
         }
         for function in functions {
             let list = zip(Self.labels(function.selector), function.parameters).enumerated().map { place, pair in
-                let label = place == 0 ? "_" : pair.0.isEmpty ? "_" : pair.0
+                let label = place == 0 || pair.0.isEmpty ? "_" : pair.0
                 return "\(label == pair.1.name ? "" : label + " ")\(pair.1.name): \(Self.swiftType(pair.1.type))"
             }
-            var lines = [
-                "/// `FUNCTION($entityPolicy, '\(function.selector)'\(function.parameters.isEmpty ? "" : ", …"))`"
-            ]
             let name = Self.labels(function.selector)[0]
-            lines.append(
-                "func \(name)(\(list.joined(separator: ", "))) -> \(Self.swiftType(function.result)) {")
-            lines += Self.body(function, method: nil)
-            lines.append("    fatalError(\"\(className).\(name) is not written yet\")")
-            lines.append("}")
-            parts.append(lines.map { "    " + $0 + "\n" }.joined())
+            methods.append(
+                written(
+                    function, as: name,
+                    "/// `FUNCTION($entityPolicy, '\(function.selector)'\(function.parameters.isEmpty ? "" : ", …"))`",
+                    "func \(name)(\(list.joined(separator: ", "))) -> \(Self.swiftType(function.result))"))
         }
-        return text + parts.joined(separator: "\n") + "}\n"
+        return "import Stagecoach\n\n/// \(className) of \(file), to be written in Swift.\n"
+            + "final class \(className): NSEntityMigrationPolicy {\n" + methods.joined(separator: "\n") + "}\n"
+    }
+
+    /// Returns a method of the skeleton: its comment and head, the messages that it sends, and the end of the process.
+    private func written(
+        _ source: ObjectiveCMethod, as name: String, _ comment: String, _ head: String, _ method: PolicyMethod? = nil
+    ) -> String {
+        let lines = [comment, head + " {"] + Self.body(source, method: method)
+        return (lines + ["    fatalError(\"\(className).\(name) is not written yet\")", "}"])
+            .map { "    \($0)\n" }.joined()
     }
 
     /// Returns the messages of a method as comments, and the call of the superclass's method as code.

@@ -45,9 +45,8 @@ struct ObjectiveCReader {
             }
             let name = tokens[index + 1].text
             let end = tokens[index...].firstIndex { $0.text == "@end" } ?? tokens.count
-            let isDeclared = index + 3 < tokens.count && tokens[index + 2].isMark(":")
             var found = classes[name] ?? Class(file: file, line: tokens[index].line)
-            if isDeclared { found.superclass = tokens[index + 3].text }
+            if index + 3 < tokens.count, tokens.isMark(index + 2, ":") { found.superclass = tokens[index + 3].text }
             for method in Self.methods(tokens, index + 2..<max(end, index + 2)) {
                 // A method's body says more than its declaration.
                 if let place = found.methods.firstIndex(where: { $0.selector == method.selector }) {
@@ -68,7 +67,7 @@ struct ObjectiveCReader {
         var index = range.lowerBound
         while index < range.upperBound, index < tokens.count {
             if tokens[index].isMark("{") {
-                index = closing(tokens, index, "{", "}") + 1
+                index = tokens.closing(index) + 1
             } else if tokens[index].isMark("-"), tokens[index].isFirstOnLine,
                 let (method, end) = method(tokens, index, range.upperBound)
             {
@@ -83,7 +82,7 @@ struct ObjectiveCReader {
 
     private static func method(_ tokens: [SwiftToken], _ index: Int, _ limit: Int) -> (ObjectiveCMethod, Int)? {
         guard index + 2 < limit, tokens[index + 1].isMark("(") else { return nil }
-        let resultEnd = closing(tokens, index + 1, "(", ")")
+        let resultEnd = tokens.closing(index + 1)
         let result = type(tokens, index + 2..<resultEnd)
         var position = resultEnd + 1
         var selector = ""
@@ -98,7 +97,7 @@ struct ObjectiveCReader {
             position += 1
             var typeText = "id"
             if position < limit, tokens[position].isMark("(") {
-                let end = closing(tokens, position, "(", ")")
+                let end = tokens.closing(position)
                 typeText = type(tokens, position + 1..<end)
                 position = end + 1
             }
@@ -110,7 +109,7 @@ struct ObjectiveCReader {
         var messages: [ObjectiveCMethod.Message] = []
         var end = position
         if tokens[position].isMark("{") {
-            end = closing(tokens, position, "{", "}")
+            end = tokens.closing(position)
             messages = Self.messages(tokens, position + 1..<max(position + 1, end))
         }
         let method = ObjectiveCMethod(
@@ -151,8 +150,7 @@ struct ObjectiveCReader {
                 found.append(.init(receiver: closed.receiver ?? "self", selector: selector))
                 if let last = open.indices.last, open[last].receiver == nil { open[last].receiver = selector }
             } else if let last = open.indices.last {
-                if token.isMark("(") || token.isMark("{") { open[last].depth += 1 }
-                if token.isMark(")") || token.isMark("}") { open[last].depth -= 1 }
+                open[last].depth += token.bracket
                 guard open[last].depth == 0 else { continue }
                 if token.kind == .word {
                     if open[last].receiver == nil {
@@ -169,17 +167,5 @@ struct ObjectiveCReader {
             }
         }
         return found
-    }
-
-    private static func closing(_ tokens: [SwiftToken], _ index: Int, _ open: String, _ close: String) -> Int {
-        var depth = 0
-        for position in index..<tokens.count {
-            if tokens[position].isMark(open) { depth += 1 }
-            if tokens[position].isMark(close) {
-                depth -= 1
-                if depth == 0 { return position }
-            }
-        }
-        return tokens.count
     }
 }

@@ -1,26 +1,19 @@
-/// A class declared in a Swift source, with its inheritance and its methods.
-struct DeclaredClass {
+/// A class or an extension declared in a Swift source, with its inheritance and its methods.
+struct DeclaredType {
+    /// The name; that of the extended type, for an extension.
     let name: String
+    let isExtension: Bool
     let file: String
     let line: Int
     /// The first name after the colon; nil if there is none.
     let superclass: String?
     /// The name given by `@objc(Name)`.
     let objectiveCName: String?
+    /// True for `@objcMembers`, and for `@objc` before an extension.
     let isObjcMembers: Bool
     /// True for `private` or `fileprivate`: another file cannot register it.
     let isPrivate: Bool
     /// The tokens between the braces.
-    let body: Range<Int>
-    var methods: [DeclaredMethod] = []
-    var properties: [DeclaredProperty] = []
-}
-
-/// An extension declared in a Swift source.
-struct DeclaredExtension {
-    /// The name of the extended type.
-    let type: String
-    let isObjcMembers: Bool
     let body: Range<Int>
     let methods: [DeclaredMethod]
     let properties: [DeclaredProperty]
@@ -68,8 +61,8 @@ struct DeclaredMethod {
 struct DeclarationReader {
     let tokens: [SwiftToken]
     let file: String
-    private(set) var classes: [DeclaredClass] = []
-    private(set) var extensions: [DeclaredExtension] = []
+    /// The classes and extensions.
+    private(set) var types: [DeclaredType] = []
     /// The names of all types, also of protocols, aliases and generic parameters.
     private(set) var typeNames: Set<String> = []
 
@@ -88,15 +81,13 @@ struct DeclarationReader {
 
     private mutating func readTypeNames() {
         let types: Set<String> = ["class", "struct", "enum", "protocol", "typealias", "associatedtype", "actor"]
-        for index in tokens.indices.dropLast() where tokens[index].kind == .word && tokens[index + 1].kind == .word {
+        for index in tokens.indices where tokens.isWord(index) && tokens.isWord(index + 1) {
             let isType = types.contains(tokens[index].text)
             if isType { typeNames.insert(tokens[index + 1].text) }
-            guard isType || tokens[index].isWord("func"), index + 2 < tokens.count, tokens[index + 2].isMark("<") else {
-                continue
-            }
-            for position in index + 2..<closing(index + 2, "<", ">")
+            guard isType || tokens[index].isWord("func"), tokens.isMark(index + 2, "<") else { continue }
+            for position in index + 2..<min(tokens.closing(index + 2), tokens.count - 1)
             where tokens[position].isMark("<") || tokens[position].isMark(",") {
-                if position + 1 < tokens.count { typeNames.insert(tokens[position + 1].text) }
+                typeNames.insert(tokens[position + 1].text)
             }
         }
     }
@@ -107,9 +98,8 @@ struct DeclarationReader {
             let token = tokens[index]
             let isType = ["class", "extension", "struct", "enum", "actor"].contains { token.isWord($0) }
             // `class func` is a method, and `.class` is a name.
-            guard isType, index + 1 < range.upperBound, tokens[index + 1].kind == .word,
-                !tokens[index + 1].isWord("func"), !tokens[index + 1].isWord("var"),
-                index == 0 || !tokens[index - 1].isMark("."), let body = body(after: index)
+            guard isType, index + 1 < range.upperBound, tokens.isWord(index + 1), !tokens.isWord(index + 1, "func"),
+                !tokens.isWord(index + 1, "var"), !tokens.isMark(index - 1, "."), let body = body(after: index)
             else {
                 index += 1
                 continue
@@ -121,27 +111,9 @@ struct DeclarationReader {
 
     /// Returns the tokens between the braces that open after an index; nil if the declaration ends before a brace.
     private func body(after index: Int) -> Range<Int>? {
-        var open = index
-        while open < tokens.count, !tokens[open].isMark("{") {
-            if tokens[open].isMark("}") || tokens[open].isMark(";") { return nil }
-            open += 1
-        }
-        guard open < tokens.count else { return nil }
-        let close = closing(open, "{", "}")
-        return open + 1..<close
-    }
-
-    /// Returns the index of the mark that closes the one at an index; the end if none does.
-    private func closing(_ index: Int, _ open: String, _ close: String) -> Int {
-        var depth = 0
-        for position in index..<tokens.count {
-            if tokens[position].isMark(open) { depth += 1 }
-            if tokens[position].isMark(close) {
-                depth -= 1
-                if depth == 0 { return position }
-            }
-        }
-        return tokens.count
+        let open = tokens[index...].firstIndex { $0.isMark("{") || $0.isMark("}") || $0.isMark(";") }
+        guard let open, tokens[open].isMark("{") else { return nil }
+        return open + 1..<tokens.closing(open)
     }
 
     private mutating func readType(at index: Int, body: Range<Int>) {
@@ -149,32 +121,29 @@ struct DeclarationReader {
         var name = tokens[index + 1].text
         var next = index + 2
         // For an extension of `Outer.Inner`, use the last name.
-        while next + 1 < tokens.count, tokens[next].isMark("."), tokens[next + 1].kind == .word {
+        while tokens.isMark(next, "."), tokens.isWord(next + 1) {
             name = tokens[next + 1].text
             next += 2
         }
-        if next < tokens.count, tokens[next].isMark("<") { next = closing(next, "<", ">") + 1 }
+        if tokens.isMark(next, "<") { next = tokens.closing(next) + 1 }
         var superclass: String?
-        if next + 1 < tokens.count, tokens[next].isMark(":") {
+        if tokens.isMark(next, ":") {
             next += 1
-            while next < tokens.count, tokens[next].kind == .word {
+            while tokens.isWord(next) {
                 superclass = tokens[next].text
-                guard next + 1 < tokens.count, tokens[next + 1].isMark(".") else { break }
+                guard tokens.isMark(next + 1, ".") else { break }
                 next += 2
             }
         }
-        let methods = methods(in: body)
-        if tokens[index].isWord("class") {
-            classes.append(
-                DeclaredClass(
-                    name: name, file: file, line: tokens[index].line, superclass: superclass,
-                    objectiveCName: modifiers.objcName, isObjcMembers: modifiers.words.contains("@objcMembers"),
-                    isPrivate: modifiers.isPrivate, body: body, methods: methods, properties: properties(in: body)))
-        } else if tokens[index].isWord("extension") {
-            extensions.append(
-                DeclaredExtension(
-                    type: name, isObjcMembers: modifiers.words.contains("@objc"), body: body, methods: methods,
-                    properties: properties(in: body)))
+        let isExtension = tokens[index].isWord("extension")
+        if isExtension || tokens[index].isWord("class") {
+            let (methods, properties) = members(in: body)
+            types.append(
+                DeclaredType(
+                    name: name, isExtension: isExtension, file: file, line: tokens[index].line, superclass: superclass,
+                    objectiveCName: modifiers.objcName,
+                    isObjcMembers: modifiers.words.contains(isExtension ? "@objc" : "@objcMembers"),
+                    isPrivate: modifiers.isPrivate, body: body, methods: methods, properties: properties))
         }
         readTypes(in: body)
     }
@@ -195,10 +164,7 @@ struct DeclarationReader {
         var position = index - 1
         while position >= 0 {
             let token = tokens[position]
-            if token.kind == .attribute {
-                found.words.insert(token.text)
-                position -= 1
-            } else if token.kind == .word, known.contains(token.text) {
+            if token.kind == .attribute || token.kind == .word && known.contains(token.text) {
                 found.words.insert(token.text)
                 position -= 1
             } else if token.isMark(")"), let (open, attribute) = attribute(closedAt: position) {
@@ -217,79 +183,57 @@ struct DeclarationReader {
     /// Returns the attribute whose arguments a parenthesis closes.
     private func attribute(closedAt index: Int) -> (open: Int, attribute: SwiftToken)? {
         var depth = 0
-        var position = index
-        while position > 0 {
+        for position in stride(from: index, to: 0, by: -1) {
             if tokens[position].isMark(")") { depth += 1 }
-            if tokens[position].isMark("(") {
-                depth -= 1
-                if depth == 0 {
-                    let before = tokens[position - 1]
-                    return before.kind == .attribute ? (position, before) : nil
-                }
-            }
-            position -= 1
+            if tokens[position].isMark("(") { depth -= 1 }
+            guard depth == 0 else { continue }
+            let before = tokens[position - 1]
+            return before.kind == .attribute ? (position, before) : nil
         }
         return nil
     }
 
-    /// Returns the methods declared directly in a body.
-    private func methods(in body: Range<Int>) -> [DeclaredMethod] {
-        var found: [DeclaredMethod] = []
+    /// Returns the methods and properties declared directly in a body.
+    private func members(in body: Range<Int>) -> (methods: [DeclaredMethod], properties: [DeclaredProperty]) {
+        var methods: [DeclaredMethod] = []
+        var properties: [DeclaredProperty] = []
         var index = body.lowerBound
         while index < body.upperBound {
-            if tokens[index].isMark("{") {
-                index = closing(index, "{", "}") + 1
-            } else if tokens[index].isWord("func"), let method = method(at: index) {
-                found.append(method)
-                index += 2
-            } else {
-                index += 1
-            }
-        }
-        return found
-    }
-
-    /// Returns the properties declared directly in a body.
-    private func properties(in body: Range<Int>) -> [DeclaredProperty] {
-        var found: [DeclaredProperty] = []
-        var index = body.lowerBound
-        while index < body.upperBound {
-            if tokens[index].isMark("{") {
-                index = closing(index, "{", "}") + 1
-                continue
-            }
-            let isProperty = tokens[index].isWord("var") || tokens[index].isWord("let")
-            if isProperty, index + 1 < body.upperBound, tokens[index + 1].kind == .word {
-                var type: String?
-                var position = index + 2
-                if position < body.upperBound, tokens[position].isMark(":") {
-                    while position + 1 < body.upperBound, tokens[position + 1].kind != .word { position += 1 }
-                    position += 1
-                    let isSet = position + 2 < body.upperBound && tokens[position].isWord("Set")
-                    if isSet, tokens[position + 1].isMark("<") { position += 2 }
-                    if position < body.upperBound, tokens[position].line == tokens[index].line {
-                        type = tokens[position].text
-                    }
-                }
-                found.append(
+            if tokens[index].isMark("{") { index = tokens.closing(index) }
+            if tokens.isWord(index, "func"), let method = method(at: index) { methods.append(method) }
+            if tokens.isWord(index, "var") || tokens.isWord(index, "let"), index + 1 < body.upperBound,
+                tokens.isWord(index + 1)
+            {
+                properties.append(
                     DeclaredProperty(
-                        name: tokens[index + 1].text, objectiveCName: modifiers(before: index).objcName, type: type))
+                        name: tokens[index + 1].text, objectiveCName: modifiers(before: index).objcName,
+                        type: type(ofPropertyAt: index, upTo: body.upperBound)))
             }
             index += 1
         }
-        return found
+        return (methods, properties)
+    }
+
+    /// Returns the type of the property that a token declares; nil if the line shows none.
+    private func type(ofPropertyAt index: Int, upTo end: Int) -> String? {
+        var position = index + 2
+        guard position < end, tokens[position].isMark(":") else { return nil }
+        while position + 1 < end, tokens[position + 1].kind != .word { position += 1 }
+        position += 1
+        if position + 2 < end, tokens[position].isWord("Set"), tokens[position + 1].isMark("<") { position += 2 }
+        return position < end && tokens[position].line == tokens[index].line ? tokens[position].text : nil
     }
 
     private func method(at index: Int) -> DeclaredMethod? {
-        guard index + 2 < tokens.count, tokens[index + 1].kind == .word else { return nil }
+        guard tokens.isWord(index + 1) else { return nil }
         let modifiers = modifiers(before: index)
         var open = index + 2
-        let isGeneric = tokens[open].isMark("<")
-        if isGeneric { open = closing(open, "<", ">") + 1 }
-        guard open < tokens.count, tokens[open].isMark("(") else { return nil }
-        let close = closing(open, "(", ")")
+        let isGeneric = tokens.isMark(open, "<")
+        if isGeneric { open = tokens.closing(open) + 1 }
+        guard tokens.isMark(open, "(") else { return nil }
+        let close = tokens.closing(open)
         var labels: [String] = []
-        var isUncallable = isGeneric || close + 1 < tokens.count && tokens[close + 1].isWord("async")
+        var isUncallable = isGeneric || tokens.isWord(close + 1, "async")
         var depth = 0
         var isStart = true
         for position in open + 1..<max(open + 1, close) {
@@ -303,10 +247,9 @@ struct DeclarationReader {
             let isArrow = token.isMark(">") && tokens[position - 1].isMark("-")
             if token.isMark(")") || token.isMark("]") || token.isMark(">") && !isArrow { depth -= 1 }
             if depth == 0, token.isMark(",") { isStart = true }
-            if token.isWord("inout") || token.isMark("."), position + 1 < close, tokens[position + 1].isMark(".") {
+            if token.isWord("inout") || token.isMark(".") && position + 1 < close && tokens[position + 1].isMark(".") {
                 isUncallable = true
             }
-            if token.isWord("inout") { isUncallable = true }
         }
         return DeclaredMethod(
             line: tokens[index].line, name: tokens[index + 1].text, labels: labels,

@@ -2,17 +2,21 @@ import Diagnostics
 
 /// The findings of `stagecoach port` in a folder of policy sources.
 struct PolicyPort: Encodable {
-    let sources: [PortedSource]
+    let findings: [PortFinding]
     let registrations: [PolicyRegistration]
     let objectiveCPolicies: [ObjectiveCPolicy]
+    /// The types that ported copies have stubs of, by name.
+    let missingTypes: [MissingType]
     /// The functions that the given mapping models call.
     let calledFunctions: [CalledFunction]
+    /// The called functions that no policy has.
+    let missingFunctions: [CalledFunction]
+    private let sources: [PortedSource]
     private let stubs: PortStubs
 
-    var findings: [PortFinding] { sources.flatMap(\.findings) }
-
-    /// The types that ported copies have stubs of, by name.
-    var missingTypes: [MissingType] { stubs.missing.values.sorted { $0.name < $1.name } }
+    private enum CodingKeys: CodingKey {
+        case findings, registrations, objectiveCPolicies, missingTypes, calledFunctions, missingFunctions
+    }
 
     /// Reads and examines all Swift and Objective-C sources below a folder, or one source.
     ///
@@ -44,26 +48,10 @@ struct PolicyPort: Encodable {
         let called = mappings.isEmpty ? nil : Set(calledFunctions.map(\.selector))
         objectiveCPolicies = ObjectiveCReader.policies(in: objectiveC, called: called)
         stubs = PortStubs(sources, declarations)
-    }
-
-    /// The called functions that no policy has.
-    var missingFunctions: [CalledFunction] {
+        findings = sources.flatMap(\.findings)
+        missingTypes = stubs.missing.values.sorted { $0.name < $1.name }
         let known = Set((registrations + objectiveCPolicies.map(\.registration)).flatMap(\.functions).map(\.selector))
-        return calledFunctions.filter { !known.contains($0.selector) }
-    }
-
-    private enum Key: String, CodingKey {
-        case findings, registrations, objectiveCPolicies, missingTypes, calledFunctions, missingFunctions
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: Key.self)
-        try container.encode(findings, forKey: .findings)
-        try container.encode(registrations, forKey: .registrations)
-        try container.encode(objectiveCPolicies, forKey: .objectiveCPolicies)
-        try container.encode(missingTypes, forKey: .missingTypes)
-        try container.encode(calledFunctions, forKey: .calledFunctions)
-        try container.encode(missingFunctions, forKey: .missingFunctions)
+        missingFunctions = calledFunctions.filter { !known.contains($0.selector) }
     }
 
     /// Writes ported copies, skeletons of Objective-C policies, `Stubs.swift` and `RegisterPolicies.swift` into a new or empty

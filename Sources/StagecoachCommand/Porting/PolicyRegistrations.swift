@@ -17,28 +17,19 @@ struct PolicyRegistration: Encodable {
     let functions: [Function]
 
     /// The Swift statement that registers the policy.
-    var statement: String {
+    let statement: String
+
+    init(
+        className: String, file: String, line: Int, objectiveCName: String? = nil, isPrivate: Bool = false,
+        functions: [Function]
+    ) {
+        (self.className, self.file, self.line) = (className, file, line)
+        (self.objectiveCName, self.isPrivate, self.functions) = (objectiveCName, isPrivate, functions)
         let name = objectiveCName.map { ", named: \"\($0)\"" } ?? ""
-        guard !functions.isEmpty else { return "PolicyRegistry.register(\(className).self\(name))" }
-        var lines = ["PolicyRegistry.register(\(className).self\(name)) { functions in"]
-        for function in functions { lines.append("    functions.add(\"\(function.selector)\", \(function.method))") }
-        lines.append("}")
-        return lines.joined(separator: "\n")
-    }
-
-    private enum Key: String, CodingKey {
-        case className, file, line, objectiveCName, isPrivate, functions, statement
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: Key.self)
-        try container.encode(className, forKey: .className)
-        try container.encode(file, forKey: .file)
-        try container.encode(line, forKey: .line)
-        try container.encodeIfPresent(objectiveCName, forKey: .objectiveCName)
-        try container.encode(isPrivate, forKey: .isPrivate)
-        try container.encode(functions, forKey: .functions)
-        try container.encode(statement, forKey: .statement)
+        let lines = functions.map { "    functions.add(\"\($0.selector)\", \($0.method))" }
+        statement =
+            "PolicyRegistry.register(\(className).self\(name))"
+            + (lines.isEmpty ? "" : ([" { functions in"] + lines + ["}"]).joined(separator: "\n"))
     }
 
     /// Returns the registrations of all declared policies: classes that inherit from the framework's policy class, directly or
@@ -49,7 +40,7 @@ struct PolicyRegistration: Encodable {
     static func registrations(of declarations: SourceDeclarations) -> [PolicyRegistration] {
         declarations.classes.filter { declarations.policyClasses.contains($0.name) }.map { declared in
             let own = declared.methods.filter { declared.isObjcMembers || $0.isObjc }
-            let added = declarations.extensions.filter { $0.type == declared.name }.flatMap { group in
+            let added = declarations.extensions.filter { $0.name == declared.name }.flatMap { group in
                 group.methods.filter { declared.isObjcMembers || group.isObjcMembers || $0.isObjc }
             }
             let callable = (own + added).filter {

@@ -17,7 +17,7 @@ extension PortRules {
                 default: "Linux has no Objective-C runtime"
                 }
             note(.change, token, text: text(range), replacement: "", message)
-            edit(wholeLine(range))
+            remove(range)
             return end + 1
         case "@NSManaged": return managed(at: index)
         default: return index + 1
@@ -38,20 +38,15 @@ extension PortRules {
         var position = index + 1
         var words: [String] = []
         while position < tokens.count {
-            if tokens[position].kind == .attribute {
-                position = attributeEnd(position) + 1
-            } else if Self.modifiers.contains(tokens[position].text) {
-                let end = isMark(position + 1, "(") ? closing(position + 1) : position
-                words.append(text(from: position, to: end))
-                position = end + 1
-            } else {
-                break
-            }
+            let isModifier = Self.modifiers.contains(tokens[position].text)
+            guard isModifier || tokens[position].kind == .attribute else { break }
+            let end = isModifier && isMark(position + 1, "(") ? closing(position + 1) : attributeEnd(position)
+            if isModifier { words.append(text(from: position, to: end)) }
+            position = end + 1
         }
         guard position + 3 < tokens.count, tokens[position].isWord("var"), tokens[position + 2].isMark(":") else {
             note(.manual, token, "Linux generates no accessors: use value(forKey:), or mutableSetValue(forKey:)")
-            let start = token.range.lowerBound
-            edit(PortEdit(range: start..<start, replacement: "// "))
+            edit(token.range.lowerBound..<token.range.lowerBound, "// ")
             return index + 1
         }
         let name = tokens[position + 1].text

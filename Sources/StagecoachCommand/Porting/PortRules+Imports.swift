@@ -25,11 +25,9 @@ extension PortRules {
         let kinds: Set<String> = ["struct", "class", "enum", "protocol", "typealias", "func", "var", "let"]
         var next = index + 1
         if next < tokens.count, kinds.contains(tokens[next].text) { next += 1 }
-        guard next < tokens.count, tokens[next].kind == .word, tokens[next].line == tokens[index].line else {
-            return nil
-        }
+        guard tokens.isWord(next), tokens[next].line == tokens[index].line else { return nil }
         let module = tokens[next].text
-        while isMark(next + 1, "."), next + 2 < tokens.count, tokens[next + 2].kind == .word { next += 2 }
+        while isMark(next + 1, "."), tokens.isWord(next + 2) { next += 2 }
         // Attributes and access modifiers before the import belong to the statement.
         var first = index
         while first > 0, tokens[first - 1].line == tokens[index].line,
@@ -48,7 +46,7 @@ extension PortRules {
                 replacement.isEmpty
                     ? "Stagecoach brings what policies use of \(module)"
                     : "Stagecoach has Core Data's names and brings Foundation")
-            edit(replacement.isEmpty ? wholeLine(range) : PortEdit(range: range, replacement: replacement))
+            if replacement.isEmpty { remove(range) } else { edit(range, replacement) }
         } else if !Self.present.contains(module) {
             let isApple =
                 Self.appleModules.contains(module) || Self.applePrefixes.contains { module.hasPrefix($0) }
@@ -58,7 +56,7 @@ extension PortRules {
                 isApple
                     ? "There is no module \(module) on Linux"
                     : "The module \(module) is the app's or a package's: port what the policies use of it")
-            edit(wholeLine(range))
+            remove(range)
         }
         return next + 1
     }

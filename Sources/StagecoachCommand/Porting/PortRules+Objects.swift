@@ -16,7 +16,7 @@ extension PortRules {
             return index + 1
         }
         note(.change, tokens[index], replacement: "", message)
-        edit(PortEdit(range: tokens[index].range.lowerBound..<tokens[index + 1].range.lowerBound, replacement: ""))
+        edit(tokens[index].range.lowerBound..<tokens[index + 1].range.lowerBound, "")
         return index + 1
     }
 
@@ -66,7 +66,7 @@ extension PortRules {
         note(
             .change, tokens[first], text: text(range), replacement: "",
             "A migration's context merges nothing, so that it has no merge policy")
-        edit(wholeLine(range))
+        remove(range)
         return last + 1
     }
 
@@ -125,7 +125,7 @@ extension PortRules {
         note(
             .change, tokens[index], text: tokens[index].text, replacement: found.reference,
             "The name in older versions of Swift")
-        if found.newName != found.name { edit(PortEdit(range: tokens[index].range, replacement: found.newName)) }
+        if found.newName != found.name { edit(tokens[index].range, found.newName) }
         for (argument, label) in zip(list.arguments, found.newLabels) {
             relabel(argument, label, isDeclaration: isDeclaration)
         }
@@ -134,17 +134,17 @@ extension PortRules {
     private mutating func relabel(_ argument: CallArguments.Argument, _ label: String, isDeclaration: Bool) {
         let start = tokens[argument.start].range.lowerBound
         guard let colon = argument.colon else {
-            if !label.isEmpty { edit(PortEdit(range: start..<start, replacement: "\(label): ")) }
+            if !label.isEmpty { edit(start..<start, "\(label): ") }
             return
         }
         if isDeclaration {
             let inner = argument.inner ?? label
             let names = label.isEmpty ? "_ \(inner)" : label == inner ? label : "\(label) \(inner)"
-            edit(PortEdit(range: start..<tokens[colon].range.lowerBound, replacement: names))
+            edit(start..<tokens[colon].range.lowerBound, names)
         } else if label.isEmpty {
-            edit(PortEdit(range: start..<tokens[colon + 1].range.lowerBound, replacement: ""))
+            edit(start..<tokens[colon + 1].range.lowerBound, "")
         } else if label != argument.label {
-            edit(PortEdit(range: start..<tokens[colon].range.lowerBound, replacement: label))
+            edit(start..<tokens[colon].range.lowerBound, label)
         }
     }
 

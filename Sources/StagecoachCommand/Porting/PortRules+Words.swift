@@ -112,7 +112,7 @@ extension PortRules {
         }
         note(.change, tokens[index], text: text(from: index, to: type), replacement: "", message)
         // The space before the cast goes, too.
-        edit(PortEdit(range: tokens[index - 1].range.upperBound..<tokens[type].range.upperBound, replacement: ""))
+        edit(tokens[index - 1].range.upperBound..<tokens[type].range.upperBound, "")
     }
 
     /// Replaces `CVarArg` in a type, as in `[CVarArg]`.

@@ -20,7 +20,9 @@ struct PortRules {
         bytes = Array(source.utf8)
         tokens = reader.tokens
         self.declarations = declarations
-        bodies = reader.classes.map { ($0.name, $0.body) } + reader.extensions.map { ($0.type, $0.body) }
+        bodies =
+            reader.types.filter { !$0.isExtension }.map { ($0.name, $0.body) }
+            + reader.types.filter(\.isExtension).map { ($0.name, $0.body) }
         variables = VariableTypes(reader.tokens)
     }
 
@@ -47,9 +49,7 @@ struct PortRules {
         switch token.kind {
         case .attribute: return attribute(at: index)
         case .directive: return directive(at: index)
-        case .word:
-            if token.isWord("import"), let next = importStatement(at: index) { return next }
-            return word(at: index)
+        case .word: return token.isWord("import") ? importStatement(at: index) ?? word(at: index) : word(at: index)
         default: return index + 1
         }
     }
@@ -73,18 +73,18 @@ struct PortRules {
                 replacement: replacement, message: message))
     }
 
-    mutating func edit(_ edit: PortEdit) { edits.append(edit) }
+    mutating func edit(_ range: Range<Int>, _ replacement: String) {
+        edits.append(PortEdit(range: range, replacement: replacement))
+    }
 
     /// Replaces the tokens from one to another, and says so.
     mutating func change(from first: Int, to last: Int, _ replacement: String, _ message: String) {
         note(.change, tokens[first], text: text(from: first, to: last), replacement: replacement, message)
-        edit(
-            PortEdit(
-                range: tokens[first].range.lowerBound..<tokens[last].range.upperBound, replacement: replacement))
+        edit(tokens[first].range.lowerBound..<tokens[last].range.upperBound, replacement)
     }
 
-    /// Returns an edit that removes a range, and its line if nothing else is on it.
-    func wholeLine(_ range: Range<Int>) -> PortEdit {
+    /// Removes a range, and its line if nothing else is on it.
+    mutating func remove(_ range: Range<Int>) {
         var start = range.lowerBound
         var end = range.upperBound
         func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
@@ -92,27 +92,16 @@ struct PortRules {
         while end < bytes.count, isSpace(bytes[end]) { end += 1 }
         let startsLine = start == 0 || bytes[start - 1] == UInt8(ascii: "\n")
         let endsLine = end == bytes.count || bytes[end] == UInt8(ascii: "\n")
-        guard startsLine, endsLine else { return PortEdit(range: range.lowerBound..<end, replacement: "") }
-        return PortEdit(range: start..<min(end + 1, bytes.count), replacement: "")
+        edit(startsLine && endsLine ? start..<min(end + 1, bytes.count) : range.lowerBound..<end, "")
     }
 
     // MARK: - Places
 
-    func isMark(_ index: Int, _ text: String) -> Bool { tokens.indices.contains(index) && tokens[index].isMark(text) }
-    func isWord(_ index: Int, _ text: String) -> Bool { tokens.indices.contains(index) && tokens[index].isWord(text) }
+    func isMark(_ index: Int, _ text: String) -> Bool { tokens.isMark(index, text) }
+    func isWord(_ index: Int, _ text: String) -> Bool { tokens.isWord(index, text) }
 
-    /// Returns the index of the parenthesis that closes the one at an index.
-    func closing(_ index: Int) -> Int {
-        var depth = 0
-        for position in index..<tokens.count {
-            if tokens[position].isMark("(") { depth += 1 }
-            if tokens[position].isMark(")") {
-                depth -= 1
-                if depth == 0 { return position }
-            }
-        }
-        return tokens.count - 1
-    }
+    /// Returns the index of the parenthesis that closes the one at an index; the last token if none does.
+    func closing(_ index: Int) -> Int { min(tokens.closing(index), tokens.count - 1) }
 
     /// Returns the innermost type whose body holds a token; nil outside of all.
     func enclosingType(_ index: Int) -> String? {
@@ -122,20 +111,13 @@ struct PortRules {
     /// Returns the name of the call whose arguments hold a token: `NSPredicate` for `NSPredicate(format: …)`.
     func enclosingCall(_ index: Int) -> String? {
         var depth = 0
-        var position = index - 1
-        while position > 0 {
-            let token = tokens[position]
-            if token.isMark(")") || token.isMark("]") || token.isMark("}") { depth += 1 }
-            if token.isMark("(") || token.isMark("[") || token.isMark("{") {
-                if depth == 0 {
-                    if token.isMark("{") { return nil }
-                    let isCall = token.isMark("(") && tokens[position - 1].kind == .word
-                    if isCall, !tokens[position - 1].isWord("as") { return tokens[position - 1].text }
-                } else {
-                    depth -= 1
-                }
-            }
-            position -= 1
+        for position in stride(from: index - 1, to: 0, by: -1) {
+            depth -= tokens[position].bracket
+            guard depth < 0 else { continue }
+            depth = 0
+            if tokens[position].isMark("{") { return nil }
+            let name = tokens[position - 1]
+            if tokens[position].isMark("("), name.kind == .word, !name.isWord("as") { return name.text }
         }
         return nil
     }
@@ -157,15 +139,10 @@ struct VariableTypes {
         for index in tokens.indices {
             let token = tokens[index]
             guard token.kind == .word else { continue }
-            if token.isWord("for"), index + 2 < tokens.count, tokens[index + 2].isWord("in") {
-                elements.insert(tokens[index + 1].text)
-            }
-            if index + 2 < tokens.count, tokens[index + 1].isMark(":"), tokens[index + 2].kind == .word {
-                types[token.text] = tokens[index + 2].text
-            }
+            if token.isWord("for"), tokens.isWord(index + 2, "in") { elements.insert(tokens[index + 1].text) }
+            if tokens.isMark(index + 1, ":"), tokens.isWord(index + 2) { types[token.text] = tokens[index + 2].text }
             if token.isWord("as"), let name = Self.assigned(tokens, index) {
-                let mark = index + 1 < tokens.count && tokens[index + 1].kind == .mark
-                let type = index + (mark ? 2 : 1)
+                let type = index + (index + 1 < tokens.count && tokens[index + 1].kind == .mark ? 2 : 1)
                 if type < tokens.count { types[name] = tokens[type].text }
             }
             if Self.asksByKey(tokens, index + 1) { asked.insert(token.text) }
@@ -186,13 +163,13 @@ struct VariableTypes {
     /// Tells whether `.value(forKey:` or a call like it stands at an index, after marks of optional chaining.
     static func asksByKey(_ tokens: [SwiftToken], _ index: Int) -> Bool {
         var position = index
-        while position < tokens.count, tokens[position].isMark("?") || tokens[position].isMark("!") { position += 1 }
-        guard position + 3 < tokens.count, tokens[position].isMark("."), tokens[position + 2].isMark("(") else {
+        while tokens.isMark(position, "?") || tokens.isMark(position, "!") { position += 1 }
+        guard position + 3 < tokens.count, tokens.isMark(position, "."), tokens.isMark(position + 2, "(") else {
             return false
         }
         switch tokens[position + 1].text {
         case "value", "primitiveValue", "mutableSetValue", "mutableOrderedSetValue":
-            return tokens[position + 3].isWord("forKey") || tokens[position + 3].isWord("forKeyPath")
+            return tokens.isWord(position + 3, "forKey") || tokens.isWord(position + 3, "forKeyPath")
         case "setValue", "setPrimitiveValue", "valueForKey", "valueForKeyPath": return true
         default: return false
         }

@@ -15,9 +15,9 @@ struct MissingType: Encodable {
     let file: String
     /// The line of the first use, from 1.
     let line: Int
-    private(set) var kind = Kind.other
+    fileprivate(set) var kind = Kind.other
     /// The labels of each call of an initialiser; true if its result is optional somewhere.
-    private(set) var initialisers: [[String]: Bool] = [:]
+    fileprivate(set) var initialisers: [[String]: Bool] = [:]
     /// The types that are named as members.
     private(set) var nested: [String: [[String]: Bool]] = [:]
 
@@ -63,20 +63,17 @@ struct PortStubs {
         guard token.text.first?.isUppercase == true, !KnownTypes.names.contains(token.text),
             !declarations.declares(token.text), !Self.isSkipped(tokens, index)
         else { return }
-        func isMark(_ position: Int, _ text: String) -> Bool {
-            tokens.indices.contains(position) && tokens[position].isMark(text)
-        }
         let isType = Self.isTypePosition(tokens, index)
-        let isMemberBase = isMark(index + 1, ".")
-        let isCall = isMark(index + 1, "(")
+        let isMemberBase = tokens.isMark(index + 1, ".")
+        let isCall = tokens.isMark(index + 1, "(")
         // Foundation's functions and constants are no types.
         let isFoundation = token.text.hasPrefix("NS") && !PortRules.appKitNames.contains(token.text)
         guard !Self.isConstant(token.text), isType || isMemberBase || isCall && !isFoundation else { return }
         var found =
             missing[token.text] ?? MissingType(name: token.text, file: file, line: lines[token.text] ?? token.line)
-        if isCall { found.add(initialiser: tokens, at: index) }
-        if isMemberBase, index + 2 < tokens.count { found.add(member: tokens, at: index) }
-        found.note(kind(tokens, index))
+        if isCall { MissingType.add(tokens, index, to: &found.initialisers) }
+        if isMemberBase { found.add(member: tokens, at: index) }
+        if found.kind == .other { found.kind = kind(tokens, index) }
         missing[token.text] = found
     }
 
@@ -88,15 +85,10 @@ struct PortStubs {
 
     /// Tells whether a word is a member, a label, or stands where conditions of the compiler do.
     private static func isSkipped(_ tokens: [SwiftToken], _ index: Int) -> Bool {
-        if index > 0, tokens[index - 1].isMark(".") || tokens[index - 1].isWord("case") { return true }
-        if index > 0, ["import", "func", "let", "var"].contains(tokens[index - 1].text) { return true }
-        var position = index - 1
-        while position >= 0, tokens[position].line == tokens[index].line {
-            let text = tokens[position].text
-            if ["#if", "#elseif", "#available", "#unavailable", "@available"].contains(text) { return true }
-            position -= 1
+        if index > 0, [".", "case", "import", "func", "let", "var"].contains(tokens[index - 1].text) { return true }
+        return tokens[..<index].reversed().prefix { $0.line == tokens[index].line }.contains {
+            ["#if", "#elseif", "#available", "#unavailable", "@available"].contains($0.text)
         }
-        return false
     }
 
     private static func isTypePosition(_ tokens: [SwiftToken], _ index: Int) -> Bool {
@@ -137,41 +129,35 @@ struct PortStubs {
             return declarations.policyClasses.contains(type) ? .policy : .other
         }
         guard index > 1 else { return .other }
-        let isCall = index + 1 < tokens.count && tokens[index + 1].isMark("(")
+        let isCall = tokens.isMark(index + 1, "(")
         let before = tokens[index - 1].text
         let startsLine = tokens[index].isFirstOnLine && !["=", ",", "(", ":", "?", "return"].contains(before)
         if isCall, startsLine || before == "{" || before == ";" { return .function }
         let isElement = tokens[index - 1].isMark("<") && ["NSFetchRequest", "Set"].contains(tokens[index - 2].text)
         let isCast = ["?", "!"].contains(tokens[index - 1].text) && tokens[index - 2].isWord("as")
         let isApple = Self.applePrefixes.contains { prefix in
-            name.hasPrefix(prefix)
-                && name.dropFirst(2).prefix(2).elementsEqual(name.dropFirst(2).prefix(1).uppercased())
-                    == false
-                && name.dropFirst(2).first?.isUppercase == true
+            name.hasPrefix(prefix) && name.count > 3 && name.dropFirst(2).first?.isUppercase == true
         }
         return (isElement || isCast) && !isApple ? .object : .other
     }
 }
 
 extension MissingType {
-    fileprivate mutating func note(_ kind: Kind) { if self.kind == .other { self.kind = kind } }
-
-    fileprivate mutating func add(initialiser tokens: [SwiftToken], at index: Int) {
-        let (labels, isOptional) = Self.call(tokens, index)
-        initialisers[labels] = initialisers[labels] == true || isOptional
+    fileprivate mutating func add(member tokens: [SwiftToken], at index: Int) {
+        guard tokens.isWord(index + 2), index + 3 < tokens.count else { return }
+        let (name, next) = (tokens[index + 2].text, tokens[index + 3])
+        guard name.first?.isUppercase == true,
+            next.isMark("(") || next.isMark(".") || tokens.isMark(index - 1, ":")
+        else { return }
+        var calls = nested[name] ?? [:]
+        if next.isMark("(") { Self.add(tokens, index + 2, to: &calls) }
+        nested[name] = calls
     }
 
-    fileprivate mutating func add(member tokens: [SwiftToken], at index: Int) {
-        let member = tokens[index + 2]
-        guard member.kind == .word, member.text.first?.isUppercase == true, index + 3 < tokens.count else { return }
-        let next = tokens[index + 3]
-        guard next.isMark("(") || next.isMark(".") || index > 0 && tokens[index - 1].isMark(":") else { return }
-        if next.isMark("(") {
-            let (labels, isOptional) = Self.call(tokens, index + 2)
-            nested[member.text, default: [:]][labels] = nested[member.text]?[labels] == true || isOptional
-        } else {
-            nested[member.text, default: [:]].merge([:]) { first, _ in first }
-        }
+    /// Adds a call of an initialiser.
+    fileprivate static func add(_ tokens: [SwiftToken], _ index: Int, to initialisers: inout [[String]: Bool]) {
+        let (labels, isOptional) = call(tokens, index)
+        initialisers[labels] = initialisers[labels] == true || isOptional
     }
 
     /// Returns the labels of a call, and true if its result is taken for optional.

@@ -51,30 +51,20 @@ struct RenamedCall {
         return pairs.map { RenamedCall($0, $1, isPolicyMethod: true) }
     }()
 
-    private static let managers: [RenamedCall] = [
-        (
-            "destinationInstancesForEntityMappingNamed(_:sourceInstances:)",
-            "destinationInstances(forEntityMappingName:sourceInstances:)"
-        ),
-        (
-            "destinationInstances(forEntityMappingNamed:sourceInstances:)",
-            "destinationInstances(forEntityMappingName:sourceInstances:)"
-        ),
-        (
-            "sourceInstancesForEntityMappingNamed(_:destinationInstances:)",
-            "sourceInstances(forEntityMappingName:destinationInstances:)"
-        ),
-        (
-            "sourceInstances(forEntityMappingNamed:destinationInstances:)",
-            "sourceInstances(forEntityMappingName:destinationInstances:)"
-        ),
-        (
-            "associateSourceInstance(_:withDestinationInstance:forEntityMapping:)",
-            "associate(sourceInstance:withDestinationInstance:for:)"
-        ),
-        ("sourceEntityForEntityMapping(_:)", "sourceEntity(for:)"),
-        ("destinationEntityForEntityMapping(_:)", "destinationEntity(for:)"),
-    ].map { RenamedCall($0, $1) }
+    private static let managers: [RenamedCall] = {
+        let destinations = "destinationInstances(forEntityMappingName:sourceInstances:)"
+        let sources = "sourceInstances(forEntityMappingName:destinationInstances:)"
+        let associate = "associate(sourceInstance:withDestinationInstance:for:)"
+        return [
+            ("destinationInstancesForEntityMappingNamed(_:sourceInstances:)", destinations),
+            ("destinationInstances(forEntityMappingNamed:sourceInstances:)", destinations),
+            ("sourceInstancesForEntityMappingNamed(_:destinationInstances:)", sources),
+            ("sourceInstances(forEntityMappingNamed:destinationInstances:)", sources),
+            ("associateSourceInstance(_:withDestinationInstance:forEntityMapping:)", associate),
+            ("sourceEntityForEntityMapping(_:)", "sourceEntity(for:)"),
+            ("destinationEntityForEntityMapping(_:)", "destinationEntity(for:)"),
+        ].map { RenamedCall($0, $1) }
+    }()
 
     private static let objects: [RenamedCall] = [
         ("valueForKey(_:)", "value(forKey:)"),
@@ -84,9 +74,7 @@ struct RenamedCall {
         ("mutableOrderedSetValueForKey(_:)", "mutableOrderedSetValue(forKey:)"),
         ("dictionaryWithValuesForKeys(_:)", "dictionaryWithValues(forKeys:)"),
         ("setValuesForKeysWithDictionary(_:)", "setValuesForKeys(_:)"),
-        (
-            "insertNewObjectForEntityForName(_:inManagedObjectContext:)", "insertNewObject(forEntityName:into:)"
-        ),
+        ("insertNewObjectForEntityForName(_:inManagedObjectContext:)", "insertNewObject(forEntityName:into:)"),
         ("entityForName(_:inManagedObjectContext:)", "entity(forEntityName:in:)"),
         ("NSManagedObject(entity:insertIntoManagedObjectContext:)", "NSManagedObject(entity:insertInto:)"),
         ("executeFetchRequest(_:)", "fetch(_:)"),
@@ -155,29 +143,18 @@ struct CallArguments {
         var start = open + 1
         func argument(_ end: Int) -> Argument? {
             guard start < end else { return nil }
-            var words: [String] = []
-            var index = start
-            while index < end, tokens[index].kind == .word {
-                words.append(tokens[index].text)
-                index += 1
-            }
-            let isLabelled = index < end && tokens[index].isMark(":") && (1...2).contains(words.count)
-            guard isLabelled else { return Argument(start: start, label: "", inner: nil, colon: nil) }
+            let words = tokens[start..<end].prefix { $0.kind == .word }.map(\.text)
             // A single word is the label of an argument, and both names of a parameter.
-            let label = words[0] == "_" ? "" : words[0]
-            guard isDeclaration || words.count == 1 else {
+            let colon = start + words.count
+            guard colon < end, tokens[colon].isMark(":"), (1...(isDeclaration ? 2 : 1)).contains(words.count) else {
                 return Argument(start: start, label: "", inner: nil, colon: nil)
             }
-            return Argument(start: start, label: label, inner: words.last, colon: index)
+            return Argument(start: start, label: words[0] == "_" ? "" : words[0], inner: words.last, colon: colon)
         }
         while position < tokens.count {
-            let token = tokens[position]
-            if token.isMark("(") || token.isMark("[") || token.isMark("{") { depth += 1 }
-            if token.isMark(")") || token.isMark("]") || token.isMark("}") {
-                depth -= 1
-                if depth == 0 { break }
-            }
-            if depth == 1, token.isMark(",") {
+            depth += tokens[position].bracket
+            if depth == 0 { break }
+            if depth == 1, tokens[position].isMark(",") {
                 if let found = argument(position) { arguments.append(found) }
                 start = position + 1
             }

@@ -1,8 +1,8 @@
 /// The declarations of all sources that are ported together.
 struct SourceDeclarations {
-    let classes: [DeclaredClass]
-    let extensions: [DeclaredExtension]
-    private let byName: [String: DeclaredClass]
+    let classes: [DeclaredType]
+    let extensions: [DeclaredType]
+    private let byName: [String: DeclaredType]
     /// The names of classes that inherit from the framework's managed object.
     let objectClasses: Set<String>
     /// The names of classes that inherit from the framework's policy class.
@@ -19,23 +19,23 @@ struct SourceDeclarations {
 
     /// - Parameter objectClasses: further names of classes of managed objects.
     init(_ readers: [DeclarationReader], objectClasses: Set<String> = []) {
-        let classes = readers.flatMap(\.classes)
+        let types = readers.flatMap(\.types)
+        let classes = types.filter { !$0.isExtension }
         let byName = Dictionary(classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         self.classes = classes
         self.byName = byName
-        extensions = readers.flatMap(\.extensions)
+        extensions = types.filter(\.isExtension)
         self.objectClasses = objectClasses.union(
             classes.filter { Self.inherits($0, from: Self.objectRoots, in: byName) }.map(\.name))
         policyClasses = Set(
             classes.filter { Self.inherits($0, from: Self.policyRoots, in: byName) || Self.isPolicy($0) }.map(\.name))
         var properties: [String: [String: DeclaredProperty]] = [:]
-        let groups = classes.map { ($0.name, $0.properties) } + extensions.map { ($0.type, $0.properties) }
-        for (type, declared) in groups {
-            for property in declared { properties[type, default: [:]][property.name] = property }
+        for type in classes + extensions {
+            for property in type.properties { properties[type.name, default: [:]][property.name] = property }
         }
         self.properties = properties
         typeNames = Set(readers.flatMap(\.typeNames))
-        methodNames = Set((classes.flatMap(\.methods) + extensions.flatMap(\.methods)).map(\.name))
+        methodNames = Set(types.flatMap(\.methods).map(\.name))
     }
 
     /// Tells whether the sources declare a type.
@@ -45,17 +45,17 @@ struct SourceDeclarations {
     func declaresFunction(_ name: String) -> Bool { methodNames.contains(name) }
 
     /// Tells whether a class overrides a method of policies: its superclass is then one, wherever it is declared.
-    private static func isPolicy(_ declared: DeclaredClass) -> Bool {
+    private static func isPolicy(_ declared: DeclaredType) -> Bool {
         declared.superclass != nil
             && declared.methods.contains { $0.isOverride && PolicyMethod.isPolicyMethod($0.name, $0.labels) }
     }
 
     /// Tells whether a class inherits from one of the named classes, through classes of the sources.
     private static func inherits(
-        _ declared: DeclaredClass, from names: Set<String>, in classes: [String: DeclaredClass]
+        _ declared: DeclaredType, from names: Set<String>, in classes: [String: DeclaredType]
     ) -> Bool {
         var seen: Set<String> = []
-        var current: DeclaredClass? = declared
+        var current: DeclaredType? = declared
         while let next = current, let superclass = next.superclass, seen.insert(next.name).inserted {
             if names.contains(superclass) { return true }
             current = classes[superclass]

@@ -27,6 +27,32 @@ struct SwiftToken: Equatable {
 
     func isMark(_ text: String) -> Bool { kind == .mark && self.text == text }
     func isWord(_ text: String) -> Bool { kind == .word && self.text == text }
+
+    /// The change of depth behind the token: 1 for a bracket that opens, -1 for one that closes.
+    var bracket: Int {
+        guard kind == .mark else { return 0 }
+        return "([{".contains(text) ? 1 : ")]}".contains(text) ? -1 : 0
+    }
+}
+
+/// Questions about the token at an index, which may lie beyond the ends.
+extension [SwiftToken] {
+    func isMark(_ index: Int, _ text: String) -> Bool { indices.contains(index) && self[index].isMark(text) }
+    func isWord(_ index: Int, _ text: String) -> Bool { indices.contains(index) && self[index].isWord(text) }
+    func isWord(_ index: Int) -> Bool { indices.contains(index) && self[index].kind == .word }
+
+    /// Returns the index of the mark that closes the one at an index; the end if none does.
+    func closing(_ index: Int) -> Int {
+        let open = self[index].text
+        let close = ["(": ")", "{": "}", "<": ">"][open] ?? "]"
+        var depth = 0
+        for position in index..<count {
+            if self[position].isMark(open) { depth += 1 }
+            if self[position].isMark(close) { depth -= 1 }
+            if depth == 0 { return position }
+        }
+        return count
+    }
 }
 
 /// Cuts a Swift source into tokens, without comments and space.

@@ -50,9 +50,9 @@ final class ProgressDisplay: Sendable {
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "progress")
     private let run = UUID().uuidString
-    private let events: EventFile?
+    private let events: DescriptorSink?
 
-    private init(counter: ProgressCounter, console: Console, style: Style, events: EventFile?) {
+    private init(counter: ProgressCounter, console: Console, style: Style, events: DescriptorSink?) {
         self.counter = counter
         self.console = console
         self.style = style
@@ -63,7 +63,7 @@ final class ProgressDisplay: Sendable {
     ///
     /// - Parameter events: the file for lines of JSON; nil for standard error.
     static func during<Result>(
-        _ counter: ProgressCounter, console: Console, style: Style, events: EventFile? = nil,
+        _ counter: ProgressCounter, console: Console, style: Style, events: DescriptorSink? = nil,
         _ work: () throws -> Result
     ) rethrows -> Result {
         guard style != .none else { return try work() }

@@ -27,7 +27,7 @@ struct BatchPage {
         switch format {
         case .html: "stagecoach-batch"
         case .csv: header.joined(separator: ",")
-        case .json: "\"\(BatchReport.CodingKeys.batchReport.rawValue)\""
+        case .json: "\"\(BatchReport.version)\""
         }
     }
 
@@ -142,19 +142,15 @@ struct BatchPage {
 
 /// A batch's report as JSON: the fields of the summary, and each store's last line.
 private struct BatchReport: Encodable {
-    enum CodingKeys: String, CodingKey {
-        /// The version of the format. It is the first key, because keys are sorted.
-        case batchReport
-        case stores
-    }
+    /// The key of the format's version. It is the first key, because keys are sorted.
+    static let version = "batchReport"
 
     let summary: BatchSummary
     let stores: [BatchResult]
 
     func encode(to encoder: any Encoder) throws {
         try summary.encode(to: encoder)
-        var fields = encoder.container(keyedBy: CodingKeys.self)
-        try fields.encode(1, forKey: .batchReport)
-        try fields.encode(stores, forKey: .stores)
+        try [Self.version: 1].encode(to: encoder)
+        try ["stores": stores].encode(to: encoder)
     }
 }

@@ -1,7 +1,9 @@
 import Diagnostics
 
 /// An error in the words of a report.
-struct FailureWords {
+struct FailureWords: Encodable {
+    private enum CodingKeys: CodingKey { case code, message, remedy }
+
     /// The stable code; nil for an error of a foreign type.
     let code: String?
     /// The place and the message, without the remedy.
@@ -22,6 +24,4 @@ struct FailureWords {
         known.remedy = nil
         message = known.description.printable
     }
-
-    var failure: UnfinishedRun.Failure { .init(code: code, message: message, remedy: remedy) }
 }

@@ -42,9 +42,8 @@ enum ReportFile {
     static func write(
         _ path: String, _ content: String, permissions: FilePermissions = .own, replacing mark: String = unfinishedMark
     ) throws(MigrationError) {
-        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
-        let part = "\(folder)/.\(name).stagecoach-part"
+        let folder = PathIdentity.folder(of: path)
+        let part = "\(folder)/.\(PathIdentity.name(of: path)).stagecoach-part"
         // A file without a name leaves nothing behind if the process is killed.
         var descriptor = SystemCall.uninterrupted { open(folder, O_WRONLY | O_CLOEXEC | unnamed, permissions.file) }
         let hasName = descriptor < 0
@@ -59,8 +58,7 @@ enum ReportFile {
         do throws(MigrationError) {
             let sink = DescriptorSink(descriptor)
             sink.write(content)
-            var failure = sink.failure
-            if failure == 0, SystemCall.uninterrupted({ fsync(descriptor) }) != 0, errno != EINVAL { failure = errno }
+            let failure = sink.synchronize()
             guard failure == 0 else { throw OutputFile.writingFailure(failure, path) }
             try place(hasName ? nil : descriptor, part: part, path: path, replacing: mark)
         } catch {

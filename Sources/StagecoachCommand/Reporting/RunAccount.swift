@@ -2,9 +2,13 @@ import Foundation
 import Stagecoach
 
 /// The content of a report on one run, however the run ended.
-struct RunAccount {
+struct RunAccount: Encodable {
+    private enum CodingKeys: CodingKey {
+        case outcome, source, destination, command, folder, seconds, peakMemory, memoryLimit, spilledBytes
+    }
+
     /// The outcome of a run.
-    enum Outcome: String {
+    enum Outcome: String, Encodable {
         case migrated
         case dryRun
         case failed
@@ -55,46 +59,20 @@ struct RunAccount {
 
 /// The report of a run that did not succeed, as JSON.
 struct UnfinishedRun: Encodable {
-    /// The error of the run.
-    struct Failure: Encodable {
-        var code: String?
-        var message: String
-        var remedy: String?
-    }
-
-    var report = ReportFile.unfinishedMark
-    let outcome: String
-    let exitCode: Int32
-    let error: Failure
-    let source: String
-    let destination: String
-    let sourceVersion: String?
-    let destinationVersion: String?
-    let mapping: String?
-    /// The stage at the end; nil if none had begun.
-    let phase: String?
-    let seconds: Double
-    let peakMemory: Int
-    let memoryLimit: Int?
-    let spilledBytes: Int
-    let command: [String]
-    let folder: String
+    private let account: RunAccount
+    private let error: FailureWords
 
     init(_ account: RunAccount, _ error: any Error) {
-        outcome = account.outcome.rawValue
-        exitCode = ErrorWording.exitCode(error)
-        self.error = FailureWords(error).failure
-        source = account.source
-        destination = account.destination
-        sourceVersion = account.names.sourceVersion
-        destinationVersion = account.names.destinationVersion
-        mapping = account.names.mapping
-        phase = account.spans.last?.stage
-        seconds = account.seconds
-        peakMemory = account.peakMemory
-        memoryLimit = account.memoryLimit
-        spilledBytes = account.spilledBytes
-        command = account.command
-        folder = account.folder
+        self.account = account
+        self.error = FailureWords(error)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try account.encode(to: encoder)
+        try account.names.encode(to: encoder)
+        try ["report": ReportFile.unfinishedMark].encode(to: encoder)
+        if let phase = account.spans.last?.stage { try ["phase": phase].encode(to: encoder) }
+        try ["exitCode": error.exitCode].encode(to: encoder)
+        try ["error": error].encode(to: encoder)
     }
 }
