@@ -114,7 +114,8 @@ extension ReferenceStore {
     private func metadata() throws -> [UInt8] {
         let hashes = model.entityVersionHashesByName.mapValues { Array($0) }
         var metadata = DestinationMetadata(
-            uuid: uuid, sourceProperties: [:], versionHashes: hashes, versionIdentifiers: model.definition.versionIdentifiers)
+            uuid: uuid, sourceProperties: [:], versionHashes: hashes,
+            versionIdentifiers: model.definition.versionIdentifiers)
         // Composites in composites: nobody but Core Data knows their hashes.
         metadata.omitsUnknownHashes = true
         return try BinaryPropertyList.encode(try metadata.propertyList(for: model))

@@ -96,7 +96,9 @@ struct RealStoreMigration {
         expect(now.versionHashesVersion == 3, "the hashes' version")
         expect(now.storeType == "SQLite", "the store type")
         expect(now.propertyList["_NSAutoVacuumLevel"] == .string("2"), "_NSAutoVacuumLevel")
-        expect(now.versionIdentifiers == destination.definition.versionIdentifiers, "identifiers \(now.versionIdentifiers)")
+        expect(
+            now.versionIdentifiers == destination.definition.versionIdentifiers, "identifiers \(now.versionIdentifiers)"
+        )
         expect((now.versionHashesDigest == nil) == (was.versionHashesDigest == nil), "the digest's presence")
         expect((now.versionChecksum == nil) == (was.versionChecksum == nil), "the checksum's presence")
         if let digest = now.versionHashesDigest { expect(digest == VersionHash.digest(of: hashes), "the digest") }
