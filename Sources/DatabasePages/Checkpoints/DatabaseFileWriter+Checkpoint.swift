@@ -12,7 +12,6 @@ extension DatabaseFileWriter {
     /// - Parameters:
     ///   - tables: the loaders of open tables.
     ///   - indexes: the loaders of open indexes.
-    /// - Throws: `store.full`, `store.io` (74).
     package func save(
         tables: [TableLoader], indexes: [IndexLoader], to state: inout StateWriter
     ) throws(MigrationError) {
@@ -32,7 +31,6 @@ extension DatabaseFileWriter {
     ///   - tables: new loaders for the tables that were open, in the same order.
     ///   - indexes: new loaders for the indexes that were open, in the same order.
     ///   - emptied: root pages of trees that may have been finished since, of tables and of indexes; these are emptied.
-    /// - Throws: `journal.damaged`, `store.io` (74).
     package func restore(
         tables: [TableLoader], indexes: [IndexLoader], emptied: (tables: [UInt32], indexes: [UInt32]),
         from state: inout StateReader

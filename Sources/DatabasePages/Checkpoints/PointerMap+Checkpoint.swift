@@ -16,8 +16,6 @@ extension PointerMap {
     }
 
     /// Restores the map pages that waited.
-    ///
-    /// - Throws: `journal.damaged` (74).
     func restore(from state: inout StateReader) throws(MigrationError) {
         guard try state.page() == existing else { throw StateReader.damaged("another file's pages") }
         lastWritten = try state.page()

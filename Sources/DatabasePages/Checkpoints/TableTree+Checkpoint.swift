@@ -20,8 +20,6 @@ extension TableTree {
     }
 
     /// Restores the open pages.
-    ///
-    /// - Throws: `journal.damaged` (74).
     func restore(from state: inout StateReader) throws(MigrationError) {
         guard try state.page() == root else { throw StateReader.damaged("another table's tree") }
         lastKey = try state.optionalInteger()
@@ -54,8 +52,6 @@ extension IndexTree {
     }
 
     /// Restores the open pages.
-    ///
-    /// - Throws: `journal.damaged` (74).
     func restore(from state: inout StateReader) throws(MigrationError) {
         guard try state.page() == root else { throw StateReader.damaged("another index's tree") }
         try leaf.restore(from: &state)

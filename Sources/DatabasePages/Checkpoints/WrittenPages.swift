@@ -129,8 +129,6 @@ private final class SummedFile {
     private static let size = LargeMemory.hugePage / 2
 
     /// Opens the file.
-    ///
-    /// - Throws: `store.io` (74).
     init(_ path: String) throws(MigrationError) {
         self.path = path
         descriptor = open(path, O_RDONLY | O_CLOEXEC | FileFlags.direct)

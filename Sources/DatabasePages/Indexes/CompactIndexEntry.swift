@@ -133,8 +133,6 @@ final class SortedWords {
     }
 
     /// Copies the next entry. Returns false at the end.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     func next(into target: UnsafeMutablePointer<UInt64>) throws(MigrationError) -> Bool {
         guard halves != nil else { return try words?.next(into: target) ?? false }
         if !isStarted {

@@ -38,8 +38,6 @@ final class EntryLog {
     }
 
     /// Reads a saved state and opens its file; nil if the file cannot be opened.
-    ///
-    /// - Throws: `journal.damaged` (74).
     init?(in directory: WorkDirectory, restoring state: inout StateReader) throws(MigrationError) {
         name = try state.text()
         let size = try state.count(upTo: 1 << 40)

@@ -17,8 +17,6 @@ package struct IndexProgress: Sendable {
     }
 
     /// Reads saved progress.
-    ///
-    /// - Throws: `journal.damaged` (74).
     package init(from state: inout StateReader) throws(MigrationError) {
         entries = try state.count(upTo: 1 << 48)
         layout = try state.words()

@@ -97,7 +97,6 @@ package final class IndexSorter {
     /// - Parameters:
     ///   - first: the first row to take.
     ///   - firstID: the id of the batch's first row if rows are numbered; nil: the batch's keys.
-    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func append(_ batch: borrowing RowBatch, from first: Int = 0, firstID: Int64?) throws(MigrationError) {
         precondition(first >= 0 && first <= batch.count)
         guard !isTooLarge else { return }
@@ -153,7 +152,6 @@ package final class IndexSorter {
     ///   - spilled: called when ``spilledRows`` has grown; receives the key of the last of these rows.
     /// - Returns: the number of rows whose entries were added; fewer than `most` at the end, and before a row that must be read
     ///   in another way.
-    /// - Throws: `store.damaged`, `store.io`, `spill.…`.
     package func append(
         rowsOf scan: TableScan, fields: [Int], upTo most: Int, spilled: (Int64) -> Void
     ) throws(MigrationError) -> Int {
@@ -226,7 +224,6 @@ package final class IndexSorter {
     /// Writes the state of the entries in files. From now on these outlive the process.
     ///
     /// - Precondition: ``spilledRows`` is not 0.
-    /// - Throws: `spill.full`, `spill.io` (74).
     package func save(to state: inout StateWriter) throws(MigrationError) {
         precondition(spilledRows > 0)
         for bits in layout { state.write(bits) }
@@ -236,7 +233,6 @@ package final class IndexSorter {
     /// Restores the saved entries of the same index. This sorter must be empty.
     ///
     /// - Returns: false if they cannot be used; nothing is restored then.
-    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     package func restore(from state: inout StateReader) throws(MigrationError) -> Bool {
         for bits in layout where try state.word() != bits { return false }
         return try only?.restore(from: &state) ?? false
@@ -280,7 +276,6 @@ package final class IndexSorter {
     /// Restores the entries of the same index that ``saveKept(to:)`` saved. This sorter must be empty.
     ///
     /// - Returns: like ``keep()``; nil if they cannot be used: nothing is restored then.
-    /// - Throws: `journal.damaged`.
     package func restoreKept(from state: inout StateReader) throws(MigrationError) -> (rows: Int64, id: Int64)? {
         let isSame = try layout.map { bits throws(MigrationError) in try state.word() == bits }.allSatisfy { $0 }
         guard let log = try EntryLog(in: directory, restoring: &state), isSame, let only,

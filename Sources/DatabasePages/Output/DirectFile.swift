@@ -37,7 +37,6 @@ final class DirectFile {
     /// - Parameters:
     ///   - bytes, place: both aligned.
     /// - Returns: the number of bytes written; the caller must write the rest in another way.
-    /// - Throws: `store.full`, `store.io` (74).
     func write(_ bytes: UnsafeRawBufferPointer, at place: Int) throws(MigrationError) -> Int {
         guard let descriptor = opened() else { return 0 }
         var done = 0

@@ -45,7 +45,6 @@ final class PageOutput {
     /// - Parameters:
     ///   - streamsFrom: the offset in the file from which on full buffers are written in another thread.
     ///   - sparePage: the store of spare buffers that this output takes its buffer from and leaves it to.
-    /// - Throws: `store.io` (74).
     init(path: String, calls: any FileCalls, streamsFrom: Int, sparePage: SpareMemory) throws(MigrationError) {
         self.path = path
         self.sparePage = sparePage

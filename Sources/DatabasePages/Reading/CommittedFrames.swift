@@ -25,7 +25,6 @@ package struct CommittedFrames {
     ///   - descriptor: the `-wal`, opened for reading; -1 if there is none.
     ///   - mostFrames: the most frames to accept.
     /// - Returns: nil if there are more frames, or if its pages have another size than the main file's.
-    /// - Throws: `store.io` (74).
     /// - Complexity: O(bytes of the -wal).
     package static func read(
         descriptor: Int32, pageSize: Int, mostFrames: Int, path: String

@@ -30,7 +30,6 @@ package final class PageFile {
     ///   - frames: the frames of the `-wal`; nil if the database has none.
     ///   - pageCount: the number of pages that SQLite sees.
     /// - Returns: nil if the file is of a kind that is not read here: text in UTF-16, or a header that does not fit.
-    /// - Throws: `store.io` (74), `store.damaged` (65).
     package static func open(
         path: String, descriptor: Int32, direct: Int32? = nil, pageSize: Int, frames: CommittedFrames?,
         pageCount: Int64

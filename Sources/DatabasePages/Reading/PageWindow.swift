@@ -34,7 +34,6 @@ final class PageWindow {
     /// The bytes of a page, valid until the next call.
     ///
     /// - Parameter following: returns the pages that will be asked for next, one by one; nil at the end.
-    /// - Throws: `store.damaged`, `store.io`.
     func bytes(
         of page: UInt32, following: () throws(MigrationError) -> UInt32?
     ) throws(MigrationError) -> UnsafeRawPointer {

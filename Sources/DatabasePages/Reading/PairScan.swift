@@ -81,8 +81,6 @@ package final class PairScan {
     }
 
     /// Appends rows to a batch until it is full or the entries end. Their keys are 0 unless all entries are read.
-    ///
-    /// - Throws: `store.damaged`, `store.io`.
     package func fill(_ batch: inout RowBatch) throws(MigrationError) {
         guard !isFinished else { return }
         // An error ends the scan, too.

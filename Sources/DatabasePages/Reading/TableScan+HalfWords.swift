@@ -13,7 +13,6 @@ extension TableScan {
     ///   - most: the most rows to read, at least one.
     ///   - room: room for as many entries of `form.width` words.
     /// - Returns: the number of rows read; fewer than `most` before a row that is not ordinary, and at the end.
-    /// - Throws: `store.damaged`, naming the page; `store.io`.
     func entries(
         of fields: EntryFields, upTo most: Int, into room: UnsafeMutablePointer<UInt64>
     ) throws(MigrationError) -> Int {

@@ -71,7 +71,6 @@ final class TreeDescent {
     /// Reads the root.
     ///
     /// - Returns: the root if it is a leaf, with its bytes, valid as long as this object; otherwise nil.
-    /// - Throws: `store.damaged`, `store.io`.
     func begin() throws(MigrationError) -> TreeLeaf? {
         try file.check(root, namedBy: root)
         let top = level(0)
@@ -89,7 +88,6 @@ final class TreeDescent {
     ///
     /// - Returns: the child if it is a leaf, with its bytes, valid until the next call; nil if the child is an interior page,
     ///   which is the lowest page now.
-    /// - Throws: `store.damaged`, `store.io`.
     func descend(to index: Int) throws(MigrationError) -> TreeLeaf? {
         let level = levels[depth - 1]
         let page = try level.child(index)

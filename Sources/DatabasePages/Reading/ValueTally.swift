@@ -152,7 +152,6 @@ extension TableScan {
     /// - Precondition: the scan has a tally, begins behind the tally's ``ValueTally/reached``, and is used for nothing else.
     /// - Parameter most: the most rows to count.
     /// - Returns: true if there may be more.
-    /// - Throws: `store.damaged`, naming the page; `store.io`.
     /// - Complexity: O(pages of the rows).
     package func countRest(upTo most: Int) throws(MigrationError) -> Bool {
         guard let tally, !isFinished else { return false }

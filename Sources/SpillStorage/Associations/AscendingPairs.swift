@@ -22,8 +22,6 @@ final class AscendingPairs {
     }
 
     /// Writes the sets' state.
-    ///
-    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     func save(to state: inout StateWriter) throws(MigrationError) {
         state.write(sourceEntity)
         state.write(destinationEntity)
@@ -31,8 +29,6 @@ final class AscendingPairs {
     }
 
     /// Restores saved pairs.
-    ///
-    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     convenience init(
         restoring state: inout StateReader, directory: WorkDirectory, name: String, memory: Int
     ) throws(MigrationError) {
@@ -139,12 +135,10 @@ final class AscendingPairs {
     func walk() -> PairWalk { AscendingWalk(self, sources: sources, destinations: destinations, starts: starts) }
 }
 
-/// Pairs in order of association, which is also the order of their sources.
-class PairWalk {
+/// Reads pairs in order; a walk of its own has none.
+package class PairWalk {
     /// Returns the next pair; nil at the end.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
-    func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? { nil }
+    package func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? { nil }
 }
 
 /// Walks over the pairs of ``AscendingPairs``, as they were when the walk began.
@@ -169,7 +163,7 @@ private final class AscendingWalk: PairWalk {
         nextStart = 0
     }
 
-    override func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? {
+    package override func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? {
         guard number < end, let key = try destinations.next() else { return nil }
         if Int64(number) == nextStart {
             guard let first = try sources.next() else { return nil }
@@ -188,7 +182,7 @@ private final class AscendingWalk: PairWalk {
 /// Reads the keys of a ``KeyIndex`` one after the other, including keys that are appended meanwhile.
 ///
 /// Memory: 512 keys.
-private final class KeyStream {
+final class KeyStream {
     private let index: KeyIndex
     private let keys: UnsafeMutableBufferPointer<Int64>
     private var rank = 0

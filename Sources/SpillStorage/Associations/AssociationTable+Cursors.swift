@@ -7,8 +7,6 @@ extension AssociationTable {
     /// ascending order, they are sorted first.
     ///
     /// Memory of the cursor: a block for each run, or a quarter of the table's allowance.
-    ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func destinationsInOrderOfFirstAssociation() throws(MigrationError) -> DestinationCursor {
         guard forward != nil else { return DestinationCursor(.walk(orderedWalk())) }
         let reverse = try reversed().scan()
@@ -24,10 +22,8 @@ extension AssociationTable {
             previous.update(from: words, count: size)
             isFirst = false
             record[0] = words[size]
-            for word in 0..<size {
-                record[1 + word] = words[word]
-                record[1 + size + word] = words[size + 1 + word]
-            }
+            (record + 1).update(from: words, count: size)
+            (record + 1 + size).update(from: words + size + 1, count: size)
             try sorter.append(record)
         }
         return DestinationCursor(.sorted(try sorter.finish(), layout))
@@ -51,8 +47,8 @@ extension AssociationTable {
         let cursor = try forward.scan()
         while try cursor.next(into: words) {
             record[0] = words[size]
-            for word in 0..<size { record[1 + word] = words[word] }
-            for word in (1 + size)..<layout.width { record[word] = 0 }
+            (record + 1).update(from: words, count: size)
+            (record + 1 + size).update(repeating: 0, count: size)
             try sorter.append(record)
         }
         let sorted = try sorter.finish()
@@ -64,14 +60,10 @@ extension AssociationTable {
     /// The cursor shows the pairs as they are now; pairs added later are not seen.
     ///
     /// Memory of the cursor: a block for each run.
-    ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
-    package func pairs() throws(MigrationError) -> PairCursor {
+    package func pairs() throws(MigrationError) -> PairWalk {
         try dropDuplicates()
-        guard let forward else {
-            return PairCursor(walk: orderedWalk(), log: nil, layout: layout)
-        }
-        return PairCursor(walk: nil, log: try forward.scan(), layout: layout)
+        return try forward.map { log throws(MigrationError) in LogWalk(try log.scan(), layout) }
+            ?? orderedWalk() ?? PairWalk()
     }
 }
 
@@ -80,39 +72,43 @@ extension AssociationTable {
 /// Memory: 512 keys. It keeps the keys, and so their file, alive.
 final class MonotonicWalk: PairWalk {
     private let form: AssociationTable.Monotonic
+    private let keys: KeyStream
     private let end: Int
-    private let keys: UnsafeMutableBufferPointer<Int64>
-    private var start = 0
-    private var count = 0
-    private var position = 0
+    private var rank = 0
 
     init(_ form: AssociationTable.Monotonic) {
         self.form = form
+        keys = KeyStream(form.keys)
         end = form.keys.count
-        keys = .allocate(capacity: 512)
     }
 
-    deinit { keys.deallocate() }
-
-    /// Returns the next pair; nil at the end.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
-    override func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? {
-        if position == count {
-            start += count
-            position = 0
-            // Keys may have been appended since the walk began: leave them out.
-            count = try form.keys.keys(fromRank: start, into: keys)
-            count = min(count, end - start)
-            if count == 0 { return nil }
-        }
-        let key = keys[position]
-        let rank = start + position
-        position += 1
+    package override func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? {
+        // Keys may have been appended since the walk began: leave them out.
+        guard rank < end, let key = try keys.next() else { return nil }
+        defer { rank += 1 }
         return (
             ObjectReference(entity: form.sourceEntity, key: key),
             ObjectReference(entity: form.destinationEntity, key: form.destination(rank: rank, source: key))
         )
+    }
+}
+
+/// Reads the pairs of a log by source.
+private final class LogWalk: PairWalk {
+    private let log: RecordCursor
+    private let layout: PairLayout
+    private let words = UnsafeMutablePointer<UInt64>.allocate(capacity: 5)
+
+    init(_ log: RecordCursor, _ layout: PairLayout) {
+        self.log = log
+        self.layout = layout
+    }
+
+    deinit { words.deallocate() }
+
+    override func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? {
+        guard try log.next(into: words) else { return nil }
+        return (layout.decode(words), layout.decode(words + layout.referenceWords + 1))
     }
 }
 
@@ -136,8 +132,6 @@ package final class DestinationCursor {
     deinit { words.deallocate() }
 
     /// Returns the next destination and its first source; nil at the end.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     package func next() throws(MigrationError) -> (destination: ObjectReference, firstSource: ObjectReference)? {
         switch origin {
         case .walk(let walk):
@@ -155,31 +149,5 @@ package final class DestinationCursor {
             guard try sorted.next(into: words) else { return nil }
             return (layout.decode(words + 1), layout.decode(words + 1 + layout.referenceWords))
         }
-    }
-}
-
-/// Reads the pairs of an ``AssociationTable``, by source.
-package final class PairCursor {
-    private let walk: PairWalk?
-    private let log: RecordCursor?
-    private let layout: PairLayout
-    private let words: UnsafeMutablePointer<UInt64>
-
-    init(walk: PairWalk?, log: RecordCursor?, layout: PairLayout) {
-        self.walk = walk
-        self.log = log
-        self.layout = layout
-        words = .allocate(capacity: 5)
-    }
-
-    deinit { words.deallocate() }
-
-    /// Returns the next pair; nil at the end.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
-    package func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? {
-        guard let log else { return try walk?.next() }
-        guard try log.next(into: words) else { return nil }
-        return (layout.decode(words), layout.decode(words + layout.referenceWords + 1))
     }
 }

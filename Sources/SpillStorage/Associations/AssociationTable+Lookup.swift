@@ -3,7 +3,6 @@ import Diagnostics
 extension AssociationTable {
     /// Appends the destinations of a source to an array, in order of association, each once.
     ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     /// - Complexity: O(log n) and the size of the answer.
     package func destinations(
         of source: ObjectReference, into found: inout [ObjectReference]
@@ -23,7 +22,6 @@ extension AssociationTable {
     ///
     /// The first call on a table that is not monotonic sorts its pairs by destination.
     ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     /// - Complexity: O(log n) and the size of the answer.
     package func sources(of destination: ObjectReference, into found: inout [ObjectReference]) throws(MigrationError) {
         guard forward == nil else {

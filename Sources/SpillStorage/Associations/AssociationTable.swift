@@ -89,7 +89,6 @@ package final class AssociationTable {
     /// Adds a pair, unless the table has it.
     ///
     /// - Precondition: neither is ``ObjectReference/none``.
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     /// - Complexity: O(log n) amortised, O(1) while the table is monotonic.
     package func add(source: ObjectReference, destination: ObjectReference) throws(MigrationError) {
         precondition(!source.isNone && !destination.isNone)
@@ -108,7 +107,6 @@ package final class AssociationTable {
     ///   - destinationEntity: the entity of all destinations.
     /// - Returns: the sources' keys and the key of the first destination; nil if the pairs have another form, or if there are
     ///   none. No pair may be added afterwards.
-    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func rankedSources(
         entity: Int, destinationEntity: Int
     ) throws(MigrationError) -> (sources: KeyIndex, first: Int64)? {
@@ -120,8 +118,6 @@ package final class AssociationTable {
     }
 
     /// Writes the pairs to disk and frees their memory. Sets of keys stay in memory if they are small, see ``KeyIndex/park()``.
-    ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func park() throws(MigrationError) {
         try monotonic?.keys.park()
         try ascending?.park()
@@ -133,7 +129,6 @@ package final class AssociationTable {
     ///
     /// It changes no answer.
     ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     /// - Complexity: O(n log runs). The pairs take twice their size on disk meanwhile.
     package func prepareForLookups() throws(MigrationError) {
         try monotonic?.keys.seal()
@@ -144,8 +139,6 @@ package final class AssociationTable {
     // MARK: Outliving the process
 
     /// Writes the pairs in memory to the files, except for small sets, then the table's state.
-    ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func save(to state: inout StateWriter) throws(MigrationError) {
         try state.write(optional: monotonic) { form, state throws(MigrationError) in
             state.write(form.sourceEntity)
@@ -170,8 +163,6 @@ package final class AssociationTable {
     }
 
     /// Restores a saved table. This one must be empty.
-    ///
-    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     package func restore(from state: inout StateReader) throws(MigrationError) {
         monotonic = try state.optional { state throws(MigrationError) in
             let form = Monotonic(
@@ -215,7 +206,6 @@ package final class AssociationTable {
     ///   - entity: the entity of the sources.
     ///   - first: the key of the first destination.
     ///   - destinationEntity: the entity of the destinations.
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     /// - Complexity: O(sources) if the pairs keep the form base + rank, else as ``add(source:destination:)`` for each.
     package func add(
         sources: UnsafeBufferPointer<Int64>, of entity: UInt32, destinations first: Int64, of destinationEntity: UInt32
@@ -363,11 +353,9 @@ package final class AssociationTable {
             defer { words.deallocate() }
             let size = layout.referenceWords
             while try cursor.next(into: words) {
-                for word in 0..<size {
-                    record[word] = words[size + 1 + word]
-                    record[size + 1 + word] = words[word]
-                }
+                record.update(from: words + size + 1, count: size)
                 record[size] = words[size]
+                (record + size + 1).update(from: words, count: size)
                 try log.append(record)
             }
         }
@@ -384,10 +372,8 @@ package final class AssociationTable {
         defer { words.deallocate() }
         let cursor = try old.scan()
         while try cursor.next(into: words) {
-            for word in 0..<size {
-                record[word] = words[word]
-                record[size + word] = words[size + 1 + word]
-            }
+            record.update(from: words, count: size)
+            (record + size).update(from: words + size + 1, count: size)
             record[2 * size] = words[size]
             try sorter.append(record)
         }
@@ -399,11 +385,9 @@ package final class AssociationTable {
             if !isFirst, RecordOrder.isEqual(words, previous, words: 2 * size) { continue }
             previous.update(from: words, count: layout.width)
             isFirst = false
-            for word in 0..<size {
-                record[word] = words[word]
-                record[size + 1 + word] = words[size + word]
-            }
+            record.update(from: words, count: size)
             record[size] = words[2 * size]
+            (record + size + 1).update(from: words + size, count: size)
             try new.append(record)
         }
         forward = new

@@ -69,7 +69,6 @@ final class BlockFile {
     /// - Parameters:
     ///   - named: the prefix of the file's name.
     ///   - scratch: space for one stored block, shared with other files that the same thread uses.
-    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     init(directory: WorkDirectory, named name: String, kind: BlockKind, scratch: RawBuffer) throws(MigrationError) {
         file = try SpillFile(directory: directory, named: name)
         self.kind = kind
@@ -84,8 +83,6 @@ final class BlockFile {
     }
 
     /// Opens a file that a saved state names.
-    ///
-    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     init(
         directory: WorkDirectory, restoring state: inout StateReader, kind: BlockKind, scratch: RawBuffer
     ) throws(MigrationError) {
@@ -143,7 +140,6 @@ final class BlockFile {
     ///   - offset: the offset that ``append(_:)`` returned.
     ///   - next: the offset of the next block, or ``end``.
     ///   - target: receives the raw bytes; its content is replaced.
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     func read(at offset: Int, next: Int, into target: RawBuffer) throws(MigrationError) {
         try checkHeader()
         guard offset >= 0, next <= end, offset < next, next - offset > Self.blockHeaderBytes else {

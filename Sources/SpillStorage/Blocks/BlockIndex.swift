@@ -45,8 +45,6 @@ final class BlockIndex {
     }
 
     /// Restores a saved index; later entries are added as if it had never been saved.
-    ///
-    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     convenience init(
         restoring state: inout StateReader, words: Int, beside name: String, in directory: WorkDirectory,
         scratch: RawBuffer
@@ -64,7 +62,6 @@ final class BlockIndex {
     /// Adds a block after the last one.
     ///
     /// - Parameter first: the first words of the block.
-    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     func append(offset: Int, first: UnsafePointer<UInt64>) throws(MigrationError) {
         for word in 0..<words { tail.append(first[word]) }
         tail.append(UInt64(truncatingIfNeeded: offset))
@@ -120,7 +117,6 @@ final class BlockIndex {
     /// - Parameters:
     ///   - levels: the most levels of pages to accept; eight hold more blocks than a disk has.
     ///   - open: opens a file that the state names.
-    /// - Throws: `journal.damaged`, `spill.io` (74).
     func restore(
         from state: inout StateReader, levels: Int = 8,
         _ open: (inout StateReader) throws(MigrationError) -> BlockFile

@@ -21,7 +21,6 @@ final class EntryRun {
     /// - Parameters:
     ///   - scratch, block: space for a stored and a raw block, shared by the runs of a sorter.
     ///   - blockBytes: the most bytes in a block, unless one entry is larger.
-    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     init(
         directory: WorkDirectory, named name: String, level: Int, scratch: RawBuffer, block: RawBuffer, blockBytes: Int
     ) throws(MigrationError) {
@@ -57,8 +56,6 @@ final class EntryRun {
     }
 
     /// Reads a block and gives the disk space of the blocks before it back.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     func read(_ index: Int, into target: RawBuffer) throws(MigrationError) {
         let offset = offsets[index]
         try file.discard(before: offset)
@@ -92,8 +89,6 @@ final class EntrySource {
     }
 
     /// Returns the next entry, which is valid until the one after it is read; nil at the end.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     func next() throws(MigrationError) -> UnsafeRawBufferPointer? {
         if let gathered {
             guard place < gathered.count else { return nil }

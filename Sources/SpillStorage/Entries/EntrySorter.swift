@@ -40,7 +40,6 @@ package final class EntrySorter {
     /// - Parameters:
     ///   - size: the entry's size in bytes, at most ``largestEntry``.
     ///   - fill: writes all bytes of the entry.
-    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func append(size: Int, fill: (UnsafeMutableRawPointer) -> Void) throws(MigrationError) {
         precondition(size <= largestEntry)
         largest = max(largest, size)
@@ -50,8 +49,6 @@ package final class EntrySorter {
     }
 
     /// Sorts the entries in memory and returns all entries in order. The sorter is empty afterwards.
-    ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func finish() throws(MigrationError) -> SortedEntries {
         if !runs.isEmpty, gathered.count > 0 { try spill() }
         let rest = gathered
@@ -130,8 +127,6 @@ package final class SortedEntries {
     }
 
     /// Returns the next entry, which is valid until the one after it is read; nil at the end.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     package func next() throws(MigrationError) -> UnsafeRawBufferPointer? {
         // One source needs no comparisons.
         if sources.count == 1 { return try sources[0].next() }

@@ -24,8 +24,6 @@ package final class SpillFile {
     private var savedSize = 0
 
     /// Makes a new file in the work directory.
-    ///
-    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     init(directory: WorkDirectory, named name: String) throws(MigrationError) {
         path = directory.file(named: name)
         self.name = String(path.dropFirst(directory.path.utf8.count + 1))
@@ -117,8 +115,6 @@ package final class SpillFile {
     /// Writes all bytes at the file's end.
     ///
     /// After an error the file's size is unchanged: the next write goes to the same place.
-    ///
-    /// - Throws: `spill.full`, `spill.io` (74).
     func append(_ bytes: UnsafeRawBufferPointer) throws(MigrationError) {
         let result = directory.calls.writeWhole(descriptor, from: bytes, at: size)
         guard result == 0 else { throw SpillFailure.system("write", path, number: -result) }
@@ -127,8 +123,6 @@ package final class SpillFile {
     }
 
     /// Reads until the space is full or the file ends. Returns the number of bytes read.
-    ///
-    /// - Throws: `spill.io` (74).
     func read(into space: UnsafeMutableRawBufferPointer, at offset: Int) throws(MigrationError) -> Int {
         let count = directory.calls.readWhole(descriptor, into: space, at: offset)
         guard count >= 0 else { throw SpillFailure.system("read", path, number: -count) }

@@ -126,12 +126,19 @@ enum KeyContainer: UInt8 {
         return index < count && keys[index] == key ? index : -1
     }
 
+    @inline(__always)
     static func lowerBound<T: Comparable>(_ items: UnsafePointer<T>, count: Int, _ item: T) -> Int {
+        partition(count: count) { items[$0] < item }
+    }
+
+    /// The first of some ascending places that does not pass a test; all places before it pass.
+    @inline(__always)
+    static func partition(count: Int, isBefore: (Int) -> Bool) -> Int {
         var low = 0
         var length = count
         while length > 0 {
             let half = length >> 1
-            if items[low + half] < item {
+            if isBefore(low + half) {
                 low += half + 1
                 length -= half + 1
             } else {
@@ -378,17 +385,7 @@ enum KeyContainer: UInt8 {
         let (missing, last) = holeParts(payload)
         let holes = last + 1 - count
         // A hole is below the key of a rank if at most that many keys are before the hole: skip these.
-        var hole = 0
-        var length = holes
-        while length > 0 {
-            let half = length >> 1
-            if Int(missing[hole + half]) - (hole + half) <= rank {
-                hole += half + 1
-                length -= half + 1
-            } else {
-                length = half
-            }
-        }
+        var hole = Self.partition(count: holes) { Int(missing[$0]) - $0 <= rank }
         var offset = rank + hole
         var index = 0
         while index < wanted {

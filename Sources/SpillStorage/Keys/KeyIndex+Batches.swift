@@ -118,8 +118,6 @@ extension KeyIndex {
     }
 
     /// The range around a key; nil if it has none. It is valid until a key is added or another chunk is loaded.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     @inline(never)
     private func range(of key: Int64) throws(MigrationError) -> DenseRange? {
         if let gapless { return gapless }
@@ -165,8 +163,6 @@ extension KeyIndex {
     }
 
     /// Tells whether a key is in the set.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     package func contains(_ key: Int64) throws(MigrationError) -> Bool {
         if hot.pointee.span.holds(key) { return true }
         // A bitmap or holes, the usual forms, tell this without the key's rank.
@@ -177,8 +173,6 @@ extension KeyIndex {
 
     /// The rank of a key: the number of smaller keys; nil if the key is not in the set. Neighbouring keys looked up in turn
     /// cost one lookup.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     package func rank(of key: Int64) throws(MigrationError) -> Int? {
         if hot.pointee.span.holds(key) { return hot.pointee.span.rank(of: key) }
         var range: DenseRange?
@@ -194,7 +188,6 @@ extension KeyIndex {
     /// Tells for each of many keys whether it is in the set.
     ///
     /// - Precondition: `found` has room for as many.
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     package func contains(
         _ keys: UnsafeBufferPointer<Int64>, into found: UnsafeMutablePointer<Bool>
     ) throws(MigrationError) {
@@ -229,7 +222,6 @@ extension KeyIndex {
     /// Finds the ranks of many keys, -1 for those that are not in the set. If the keys are sorted, each chunk is read once.
     ///
     /// - Precondition: `ranks` has room for as many; it may be the memory of the keys.
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     package func ranks(
         of keys: UnsafeBufferPointer<Int64>, into ranks: UnsafeMutablePointer<Int64>
     ) throws(MigrationError) {

@@ -4,8 +4,6 @@ import Diagnostics
 extension KeyIndex {
     /// Writes the chunks to disk and frees their memory, if they take more than 64 KiB. This is for a set that is used again
     /// much later. Keys may still be appended.
-    ///
-    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func park() throws(MigrationError) {
         try seal()
         dropBitmaps()

@@ -9,7 +9,6 @@ extension KeyIndex {
     /// Seals the set and writes its state: its directory, and the chunks if they are small.
     ///
     /// - Parameter most: the size in bytes up to which chunks in memory are written with the state.
-    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func save(
         to state: inout StateWriter, upTo most: Int = KeyIndex.mostWithState
     ) throws(MigrationError) {
@@ -42,8 +41,6 @@ extension KeyIndex {
     }
 
     /// Restores a saved set. This one must be empty.
-    ///
-    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     package func restore(from state: inout StateReader) throws(MigrationError) {
         precondition(count == 0 && file == nil)
         let last = try state.integer()
@@ -71,10 +68,7 @@ extension KeyIndex {
                 guard content.count == bytes else {
                     throw StateReader.damaged("the keys of a chunk")
                 }
-                let space = UnsafeMutableRawPointer.allocate(byteCount: max(1, bytes), alignment: 8)
-                content.withUnsafeBytes {
-                    if let start = $0.baseAddress { space.copyMemory(from: start, byteCount: bytes) }
-                }
+                let space = content.withUnsafeBytes(Self.copy)
                 guard kind.isWhole(space, keys: keys, bytes: bytes) else {
                     space.deallocate()
                     throw StateReader.damaged("the keys of a chunk")
@@ -106,8 +100,12 @@ extension KeyIndex {
             held.append(key)
             before = key
         }
-        let space = UnsafeMutableRawPointer.allocate(byteCount: max(1, bytes), alignment: 8)
-        held.withUnsafeBytes { if let start = $0.baseAddress { space.copyMemory(from: start, byteCount: bytes) } }
-        return space
+        return held.withUnsafeBytes(copy)
+    }
+
+    private static func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeMutableRawPointer {
+        let space = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 8)
+        space.copyMemory(from: bytes)
+        return space.baseAddress.unsafelyUnwrapped
     }
 }

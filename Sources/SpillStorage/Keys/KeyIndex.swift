@@ -112,7 +112,6 @@ package final class KeyIndex {
     /// Appends a key.
     ///
     /// - Precondition: it is larger than every key in the set.
-    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func append(_ key: Int64) throws(MigrationError) {
         try withUnsafePointer(to: key) { pointer throws(MigrationError) in
             try append(contentsOf: UnsafeBufferPointer(start: pointer, count: 1))
@@ -122,7 +121,6 @@ package final class KeyIndex {
     /// Appends keys.
     ///
     /// - Precondition: they ascend, and are larger than every key in the set.
-    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func append(contentsOf keys: UnsafeBufferPointer<Int64>) throws(MigrationError) {
         let hot = hot
         var next = 0
@@ -157,8 +155,6 @@ package final class KeyIndex {
     }
 
     /// Closes the range being filled and the far keys, and puts them into their compact forms. Keys may still be appended.
-    ///
-    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func seal() throws(MigrationError) {
         try closeLive()
         try closeFar()
@@ -179,8 +175,6 @@ package final class KeyIndex {
     }
 
     /// The key with a rank; nil if there are not as many keys.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     package func key(atRank rank: Int) throws(MigrationError) -> Int64? {
         var key: Int64 = 0
         let found = try withUnsafeMutablePointer(to: &key) { pointer throws(MigrationError) in
@@ -192,8 +186,6 @@ package final class KeyIndex {
     /// Writes the keys from a rank on, in order, and returns their number. It is smaller than the room only at the set's end.
     ///
     /// This is how to iterate over the set. It works while keys are appended.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     package func keys(fromRank rank: Int, into target: UnsafeMutableBufferPointer<Int64>) throws(MigrationError) -> Int
     {
         precondition(rank >= 0)
@@ -282,18 +274,7 @@ package final class KeyIndex {
     /// The last chunk that begins early enough; -1 if there is none.
     @inline(__always)
     private func lastChunk(where beginsEarly: (UnsafeMutablePointer<Chunk>) -> Bool) -> Int {
-        var low = 0
-        var length = chunkCount
-        while length > 0 {
-            let half = length >> 1
-            if beginsEarly(chunks + low + half) {
-                low += half + 1
-                length -= half + 1
-            } else {
-                length = half
-            }
-        }
-        return low - 1
+        KeyContainer.partition(count: chunkCount) { beginsEarly(chunks + $0) } - 1
     }
 
     // MARK: Closing ranges

@@ -26,8 +26,6 @@ struct RecordBlockCache: ~Copyable {
     }
 
     /// A block's records, valid until the next call.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     mutating func block(
         _ index: Int, of run: SortedRecordFile
     ) throws(MigrationError) -> (records: UnsafePointer<UInt64>, count: Int) {

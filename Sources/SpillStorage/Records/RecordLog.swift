@@ -78,8 +78,6 @@ package final class RecordLog {
     package var runCount: Int { runs.count }
 
     /// Adds a record of ``width`` words.
-    ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func append(_ record: UnsafePointer<UInt64>) throws(MigrationError) {
         let place = try room()
         for word in 0..<width { place[word] = record[word] }
@@ -104,8 +102,6 @@ package final class RecordLog {
     }
 
     /// Writes the records in memory as a run and frees their memory.
-    ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func release() throws(MigrationError) {
         if gathered > 0 { try spill() }
         forget()
@@ -123,8 +119,6 @@ package final class RecordLog {
     // MARK: Outliving the process
 
     /// Writes the records in memory as a run, then the log's state.
-    ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func save(to state: inout StateWriter) throws(MigrationError) {
         if gathered > 0 { try spill() }
         state.write(recordsPerBlock)
@@ -134,8 +128,6 @@ package final class RecordLog {
     }
 
     /// Restores a saved log. This one must be empty.
-    ///
-    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     package func restore(from state: inout StateReader) throws(MigrationError) {
         precondition(count == 0 && runs.isEmpty)
         // Two runs of the program may get slightly different amounts of memory, and so use different sizes of blocks.
@@ -160,13 +152,9 @@ package final class RecordLog {
     ///
     /// Memory of the cursor: a block for each run, and a copy of the records in memory if there are at most 64 KiB of them
     /// (otherwise they are written as a run first).
-    ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func scan() throws(MigrationError) -> RecordCursor { try scan(prefix: []) }
 
     /// A cursor over the records that begin with these words, in order, as they are now.
-    ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func scan(prefix: [UInt64]) throws(MigrationError) -> RecordCursor {
         precondition(prefix.count <= width)
         if gathered * width * 8 > 64 * 1024 && prefix.isEmpty { try spill() }
@@ -204,8 +192,6 @@ package final class RecordLog {
     /// Passes every record that begins with a prefix to a closure: one run after the other, each in order.
     ///
     /// This is the fast lookup: it allocates nothing. A record is valid only inside the closure, which must not use the log.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     package func forEach(
         prefix: UnsafePointer<UInt64>, words: Int, _ body: (UnsafePointer<UInt64>) -> Void
     ) throws(MigrationError) {
@@ -218,7 +204,6 @@ package final class RecordLog {
     /// - Parameters:
     ///   - most: the number of records of a run or segment to pass at most.
     ///   - start: the words to begin from, with the prefix at their beginning.
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     package func forFirst(
         _ most: Int, prefixWords words: Int, from start: UnsafePointer<UInt64>, startWords: Int,
         _ body: (UnsafePointer<UInt64>) -> Void
@@ -255,8 +240,6 @@ package final class RecordLog {
     }
 
     /// Merges all records into one run. This pays before many lookups.
-    ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func compact() throws(MigrationError) {
         guard !runs.isEmpty else {
             joinSegments()
@@ -396,7 +379,6 @@ package final class RecordCursor {
     /// Copies the next record. Returns false at the end.
     ///
     /// - Parameter target: room for one record.
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     package func next(into target: UnsafeMutablePointer<UInt64>) throws(MigrationError) -> Bool {
         guard let record = try merger.current() else { return false }
         for (index, word) in prefix.enumerated() where record[index] != word { return false }

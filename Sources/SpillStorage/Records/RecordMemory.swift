@@ -107,8 +107,6 @@ package final class RecordMemory {
 
     /// Writes the records of all logs to disk and frees their memory, if it is more than 256 KiB. For logs that are only read
     /// from now on.
-    ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func park() throws(MigrationError) {
         guard bytesInUse > 256 << 10 else { return }
         for holder in holders where holder.words > 0 { try holder.log.release() }

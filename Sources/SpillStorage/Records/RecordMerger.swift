@@ -29,36 +29,30 @@ final class RecordSource {
         count = 0
     }
 
-    /// Makes a stream of sorted records and takes over their memory.
-    init(taking records: SortBuffer, count: Int) {
+    /// Makes a stream of sorted records in memory.
+    private init(_ space: UnsafeMutablePointer<UInt64>, of buffer: SortBuffer?, count: Int) {
         run = nil
         isOnlyReading = false
-        nextBlock = 0
-        endBlock = 0
-        space = records.words
-        buffer = records
+        (nextBlock, endBlock) = (0, 0)
+        self.space = space
+        self.buffer = buffer
         start = UnsafePointer(space)
         self.count = count
     }
 
+    /// Makes a stream of sorted records and takes over their memory.
+    convenience init(taking records: SortBuffer, count: Int) { self.init(records.words, of: records, count: count) }
+
     /// Makes a stream of a copy of sorted records.
-    init(copying records: UnsafePointer<UInt64>, count: Int, width: Int) {
-        run = nil
-        isOnlyReading = false
-        nextBlock = 0
-        endBlock = 0
-        space = .allocate(capacity: max(1, count * width))
-        buffer = nil
+    convenience init(copying records: UnsafePointer<UInt64>, count: Int, width: Int) {
+        let space = UnsafeMutablePointer<UInt64>.allocate(capacity: max(1, count * width))
         space.update(from: records, count: count * width)
-        start = UnsafePointer(space)
-        self.count = count
+        self.init(space, of: nil, count: count)
     }
 
     deinit { if buffer == nil { space.deallocate() } }
 
     /// Reads the next block. Returns false at the end.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     func refill() throws(MigrationError) -> Bool {
         guard let run, nextBlock < endBlock else { return false }
         count = try run.read(nextBlock, into: space)
@@ -109,8 +103,6 @@ struct RecordMerger: ~Copyable {
     deinit { heads.deallocate() }
 
     /// The least record that is left; nil at the end. It is valid until the next call of ``advance()``.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     @inline(__always)
     mutating func current() throws(MigrationError) -> UnsafePointer<UInt64>? {
         if !isStarted { try start() }
@@ -118,8 +110,6 @@ struct RecordMerger: ~Copyable {
     }
 
     /// Moves past the current record.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     @inline(__always)
     mutating func advance() throws(MigrationError) {
         let next = heads[0].next + width
@@ -136,16 +126,12 @@ struct RecordMerger: ~Copyable {
     }
 
     /// The next records, as many as are known to be next; nil at the end. They are valid until they are passed.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     mutating func chunk() throws(MigrationError) -> (records: UnsafePointer<UInt64>, count: Int)? {
         guard let first = try current() else { return nil }
         return (first, count == 1 ? (heads[0].end - first) / width : 1)
     }
 
     /// Moves past records of a ``chunk()``.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     mutating func pass(_ records: Int) throws(MigrationError) {
         precondition(records == 1 || count == 1)
         heads[0].next += (records - 1) * width

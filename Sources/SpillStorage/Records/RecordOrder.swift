@@ -33,17 +33,11 @@ enum RecordOrder {
             low += step
             step *= 2
         }
-        var length = min(step - 1, count - low)
-        while length > 0 {
-            let half = length >> 1
-            if isLess(records + (low + half) * width, prefix, words: words) {
-                low += half + 1
-                length -= half + 1
-            } else {
-                length = half
-            }
-        }
+        let from = low
         return low
+            + KeyContainer.partition(count: min(step - 1, count - low)) {
+                isLess(records + (from + $0) * width, prefix, words: words)
+            }
     }
 
     /// Sorts records.

@@ -82,8 +82,6 @@ package final class RecordSorter {
     }
 
     /// Adds a record of ``width`` words.
-    ///
-    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func append(_ record: UnsafePointer<UInt64>) throws(MigrationError) {
         let place = try room()
         for word in 0..<width { place[word] = record[word] }
@@ -95,7 +93,6 @@ package final class RecordSorter {
     ///   - most: the largest number of records to add.
     ///   - fill: receives room for one record at least, and returns the number of records that it wrote. It is called again if
     ///     it used all the room and more records may follow.
-    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func append(
         upTo most: Int, fill: (_ room: UnsafeMutablePointer<UInt64>, _ count: Int) throws(MigrationError) -> Int
     ) throws(MigrationError) {
@@ -135,8 +132,6 @@ package final class RecordSorter {
     }
 
     /// Sorts the records in memory and returns all records in order. The sorter is empty afterwards and can be filled again.
-    ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func finish() throws(MigrationError) -> SortedRecords {
         if !runs.isEmpty && gathered > 0 { try spill() }
         defer { dropSortSpace() }
@@ -163,8 +158,6 @@ package final class RecordSorter {
     package var spilled: Int { runs.reduce(0) { $0 + $1.count } }
 
     /// Writes the state of the records in files. From now on these outlive the process.
-    ///
-    /// - Throws: `spill.full`, `spill.io` (74).
     package func save(to state: inout StateWriter) throws(MigrationError) {
         state.write(recordsPerBlock)
         state.write(runs.count)
@@ -174,7 +167,6 @@ package final class RecordSorter {
     /// Restores the records that a sorter of the same width saved. This one must be empty.
     ///
     /// - Returns: false if that sorter had another allowance, so that its files do not fit; nothing is restored then.
-    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     package func restore(from state: inout StateReader) throws(MigrationError) -> Bool {
         precondition(appended == 0 && runs.isEmpty)
         guard try state.count(upTo: .max) == recordsPerBlock else { return false }
@@ -366,8 +358,6 @@ package final class SortedRecords {
     }
 
     /// Copies the next record. Returns false at the end.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     package func next(into target: UnsafeMutablePointer<UInt64>) throws(MigrationError) -> Bool {
         if !dropsDuplicates, width <= 2 {
             guard let record = try merger.current() else { return false }

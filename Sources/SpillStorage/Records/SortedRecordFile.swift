@@ -29,7 +29,6 @@ final class SortedRecordFile {
     ///
     /// - Parameters:
     ///   - scratch, block: space for a stored and a packed block, shared by the runs of a structure.
-    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     init(
         directory: WorkDirectory, named name: String, width: Int, indexWords: Int, recordsPerBlock: Int, number: Int,
         level: Int, scratch: RawBuffer, block: RawBuffer
@@ -51,8 +50,6 @@ final class SortedRecordFile {
     }
 
     /// Restores a saved run, with a new number.
-    ///
-    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     init(
         restoring state: inout StateReader, directory: WorkDirectory, named name: String, width: Int, indexWords: Int,
         recordsPerBlock: Int, number: Int, scratch: RawBuffer, block: RawBuffer
@@ -77,7 +74,6 @@ final class SortedRecordFile {
     /// Writes the run's state.
     ///
     /// - Precondition: there is a record in blocks.
-    /// - Throws: `spill.full`, `spill.io` (74).
     func save(to state: inout StateWriter) throws(MigrationError) {
         try flush()
         state.write(level)
@@ -98,8 +94,6 @@ final class SortedRecordFile {
     }
 
     /// Appends a record that is not before the last one. It can be read after ``flush()``.
-    ///
-    /// - Throws: `spill.full`, `spill.io` (74).
     @inline(__always)
     func append(_ record: UnsafePointer<UInt64>) throws(MigrationError) {
         let space = pending ?? .allocate(capacity: recordsPerBlock * width)
@@ -127,8 +121,6 @@ final class SortedRecordFile {
     }
 
     /// Appends sorted records that are not before the last one, straight from their memory.
-    ///
-    /// - Throws: `spill.full`, `spill.io` (74).
     func append(_ records: UnsafePointer<UInt64>, count: Int) throws(MigrationError) {
         try flush()
         var done = 0
@@ -142,10 +134,9 @@ final class SortedRecordFile {
     /// Reads a block. Returns the number of its records.
     ///
     /// - Parameter target: room for ``recordsPerBlock`` records.
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     func read(_ number: Int, into target: UnsafeMutablePointer<UInt64>) throws(MigrationError) -> Int {
         let offset = try index.offset(number)
-        try file.read(at: offset, next: try self.offset(after: number), into: block)
+        try file.read(at: offset, next: try self.offset(number + 1), into: block)
         guard let count = ColumnCodec.decode(block.bytes, width: width, into: target, capacity: recordsPerBlock) else {
             throw file.damaged(offset, "its records do not unpack")
         }
@@ -153,19 +144,14 @@ final class SortedRecordFile {
     }
 
     /// Gives the blocks before a number back to the disk. They must not be read any more.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
-    func discard(before number: Int) throws(MigrationError) {
-        try file.discard(before: number < blockCount ? try index.offset(number) : file.end)
-    }
+    func discard(before number: Int) throws(MigrationError) { try file.discard(before: try offset(number)) }
 
-    private func offset(after number: Int) throws(MigrationError) -> Int {
-        number + 1 < blockCount ? try index.offset(number + 1) : file.end
+    /// The offset of a block, or the file's end.
+    private func offset(_ number: Int) throws(MigrationError) -> Int {
+        number < blockCount ? try index.offset(number) : file.end
     }
 
     /// The block that may hold the first record not before the prefix.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     func blockHolding(_ prefix: UnsafePointer<UInt64>, words: Int) throws(MigrationError) -> Int {
         let compared = min(words, indexWords)
         guard compared > 0, blockCount > 0 else { return 0 }
@@ -174,8 +160,6 @@ final class SortedRecordFile {
     }
 
     /// Tells whether a block begins after the prefix.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     func block(_ number: Int, beginsAfter prefix: UnsafePointer<UInt64>, words: Int) throws(MigrationError) -> Bool {
         try index.begins(number, after: prefix, words: min(words, indexWords))
     }
@@ -188,10 +172,8 @@ final class SortedRecordFile {
 
     private func write(_ records: UnsafePointer<UInt64>, count here: Int) throws(MigrationError) {
         ColumnCodec.encode(records, count: here, width: width, into: block)
-        try index.append(offset: try appendBlock(), first: records)
+        try index.append(offset: try file.append(block.bytes), first: records)
         lastRecord.update(from: records + (here - 1) * width, count: width)
         count += here
     }
-
-    private func appendBlock() throws(MigrationError) -> Int { try file.append(block.bytes) }
 }

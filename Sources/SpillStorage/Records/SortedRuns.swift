@@ -7,6 +7,7 @@ protocol SortedRun {
 
 extension SortedRecordFile: SortedRun {}
 extension EntryRun: SortedRun {}
+extension SortedRowFile: SortedRun {}
 
 // The oldest run comes first. Levels never rise towards newer runs.
 extension Array where Element: SortedRun {

@@ -14,8 +14,6 @@ struct RowBlockCache {
     init(slots: Int) { recency = RecencyList(capacity: slots) }
 
     /// A block of a run's file, from the cache or read now.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     mutating func block(_ index: Int, of run: SortedRowFile) throws(MigrationError) -> RowBlock {
         let key = UInt64(run.number) << 32 | UInt64(index)
         if let place = places[key], let block = blocks[place] {

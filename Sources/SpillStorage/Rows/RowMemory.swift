@@ -51,8 +51,6 @@ package final class RowMemory {
     }
 
     /// Notes the bytes that a spill's patches take now. Patches of the largest spills may be written.
-    ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     func note(_ bytes: Int, of spill: RowSpill) throws(MigrationError) {
         guard let own = index(spill) else { return }
         patchBytes += bytes - holders[own].bytes

@@ -119,8 +119,6 @@ package final class RowSpill {
     }
 
     /// Deletes a row: later reads skip it. A key without a row is no error.
-    ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func delete(key: Int64) throws(MigrationError) {
         patches.appendDeletion(key: key)
         try memory.note(patches.bytes, of: self)
@@ -129,7 +127,6 @@ package final class RowSpill {
     /// Appends the row with a key, as it is now, to a batch. Returns false if there is none.
     ///
     /// - Precondition: the batch has the spill's number of slots and room for a row.
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     package func read(key: Int64, into batch: inout RowBatch) throws(MigrationError) -> Bool {
         precondition(batch.slots == slots)
         guard let rows, let index = try rows.blockHolding(key) else { return false }
@@ -137,19 +134,14 @@ package final class RowSpill {
         let place = block.lowerBound(key)
         guard place < block.count, block.keys[place] == key else { return false }
         let row = batch.appendRow(key: key)
-        var isDeleted = false
-        if hasPatches {
-            setAbsent(&batch, row: row)
-            isDeleted = try applyBufferedPatches(key, into: &batch, row: row)
-            for run in patchRuns.reversed() where !isDeleted {
-                guard let index = try run.blockHolding(key) else { continue }
-                let block = index < run.blockCount ? try memory.cache.block(index, of: run) : run.open
-                let place = block.lowerBound(key)
-                guard place < block.count, block.keys[place] == key else { continue }
-                isDeleted = try apply(block, place, of: run, block: index, into: &batch, row: row)
-            }
-        } else {
-            setAbsent(&batch, row: row)
+        setAbsent(&batch, row: row)
+        var isDeleted = try applyBufferedPatches(key, into: &batch, row: row)
+        for run in patchRuns.reversed() where !isDeleted {
+            guard let index = try run.blockHolding(key) else { continue }
+            let block = index < run.blockCount ? try memory.cache.block(index, of: run) : run.open
+            let place = block.lowerBound(key)
+            guard place < block.count, block.keys[place] == key else { continue }
+            isDeleted = try apply(block, place, of: run, block: index, into: &batch, row: row)
         }
         if isDeleted {
             batch.removeLastRow()
@@ -171,7 +163,6 @@ package final class RowSpill {
     /// Writes what is in memory to the files, then the spill's state.
     ///
     /// - Precondition: ``RowMemory/canBeSaved``.
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func save(to state: inout StateWriter) throws(MigrationError) {
         precondition(memory.canBeSaved)
         if !patches.isEmpty {
@@ -186,8 +177,6 @@ package final class RowSpill {
     }
 
     /// Restores a saved spill. This one must be empty.
-    ///
-    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     package func restore(from state: inout StateReader) throws(MigrationError) {
         precondition(rows == nil && !hasPatches)
         lastKey = try state.optionalInteger()
@@ -243,76 +232,72 @@ package final class RowSpill {
     }
 
     /// Writes the open block and frees its memory. Rows may still be appended.
-    ///
-    /// - Throws: `spill.full`, `spill.io` (74).
     package func seal() throws(MigrationError) { try rows?.seal() }
 
     /// Merges all patches into one run; if there are no runs of patches yet, those in memory stay there. This pays before the
     /// rows of many spills are read side by side.
-    ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func joinPatches() throws(MigrationError) {
         if !patches.isEmpty, !patchRuns.isEmpty {
             try spillPatches()
             try memory.note(0, of: self)
         }
-        if patchRuns.count > 1 { try mergePatches(from: 0) }
+        if patchRuns.count > 1 { try mergeNewest(patchRuns.count) }
     }
 
     func spillPatches() throws(MigrationError) {
-        let run = try newRun(.patches, level: 0, blockBytes: Self.patchBlockBytes)
+        var keys = patches.sortedKeys[...]
+        let run = try newPatchRun(level: 0, keys: { keys.popFirst() }) { key, batch, row throws(MigrationError) in
+            try applyBufferedPatches(key, into: &batch, row: row)
+        }
+        patchRuns.append(run)
+        patches.removeAll(keeping: 4096)
+        while patchRuns.areDue(Self.runsOfLevel) { try mergeNewest(Self.runsOfLevel) }
+    }
+
+    private func mergeNewest(_ number: Int) throws(MigrationError) {
+        patchMerges += 1
+        try patchRuns.replaceNewest(number) { newest, level throws(MigrationError) in
+            // The latest run first: the first one to fill a cell wins.
+            var walks: [RowWalk] = []
+            for run in newest.reversed() { walks.append(try RowWalk(run)) }
+            return try newPatchRun(level: level, keys: { walks.lazy.compactMap(\.key).min() }) {
+                key, batch, row throws(MigrationError) in
+                var isDeleted = false
+                for walk in walks where walk.key == key {
+                    if !isDeleted {
+                        isDeleted = try apply(
+                            walk.block, walk.place, of: walk.run, block: walk.index, into: &batch, row: row)
+                    }
+                    try walk.advance()
+                }
+                return isDeleted
+            }
+        }
+    }
+
+    /// Writes a run of patches.
+    ///
+    /// - Parameters:
+    ///   - keys: returns the keys in order; nil at the end.
+    ///   - fill: fills the absent cells of a row; returns true if the row is deleted.
+    private func newPatchRun(
+        level: Int, keys: () -> Int64?, fill: (Int64, inout RowBatch, Int) throws(MigrationError) -> Bool
+    ) throws(MigrationError) -> SortedRowFile {
+        let run = try newRun(.patches, level: level, blockBytes: Self.patchBlockBytes)
         patchRunsWritten += 1
         var batch = RowBatch(slots: slots, rowCapacity: 1, byteTarget: Self.blockBytes)
-        for key in patches.sortedKeys {
+        while let key = keys() {
             batch.removeAll()
             let row = batch.appendRow(key: key)
             setAbsent(&batch, row: row)
-            if try applyBufferedPatches(key, into: &batch, row: row) {
+            if try fill(key, &batch, row) {
                 try run.appendDeletion(key: key)
             } else {
                 try run.append(rows: row..<row + 1, of: batch, slots: slots)
             }
         }
         try run.seal()
-        patchRuns.append(run)
-        patches.removeAll(keeping: 4096)
-        while patchRuns.count >= Self.runsOfLevel,
-            patchRuns[patchRuns.count - Self.runsOfLevel].level == patchRuns[patchRuns.count - 1].level
-        {
-            try mergePatches(from: patchRuns.count - Self.runsOfLevel)
-        }
-    }
-
-    private func mergePatches(from first: Int) throws(MigrationError) {
-        let merged = try newRun(
-            .patches, level: (patchRuns[first...].map(\.level).max() ?? 0) + 1, blockBytes: Self.patchBlockBytes)
-        patchRunsWritten += 1
-        patchMerges += 1
-        // The latest run first: the first one to fill a cell wins.
-        var walks: [RowWalk] = []
-        for run in patchRuns[first...].reversed() { walks.append(try RowWalk(run)) }
-        var batch = RowBatch(slots: slots, rowCapacity: 1, byteTarget: Self.blockBytes)
-        while let key = walks.lazy.compactMap(\.key).min() {
-            batch.removeAll()
-            let row = batch.appendRow(key: key)
-            setAbsent(&batch, row: row)
-            var isDeleted = false
-            for walk in walks where walk.key == key {
-                if !isDeleted {
-                    isDeleted = try apply(
-                        walk.block, walk.place, of: walk.run, block: walk.index, into: &batch, row: row)
-                }
-                try walk.advance()
-            }
-            if isDeleted {
-                try merged.appendDeletion(key: key)
-            } else {
-                try merged.append(rows: row..<row + 1, of: batch, slots: slots)
-            }
-        }
-        try merged.seal()
-        patchRuns.removeSubrange(first...)
-        patchRuns.append(merged)
+        return run
     }
 
     private func newRun(_ kind: BlockKind, level: Int, blockBytes: Int) throws(MigrationError) -> SortedRowFile {

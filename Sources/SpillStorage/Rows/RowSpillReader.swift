@@ -11,8 +11,6 @@ final class RowWalk {
     private(set) var place = 0
 
     /// Makes a walk that is at the first row.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     init(_ run: SortedRowFile) throws(MigrationError) {
         self.run = run
         block = run.blockCount > 0 ? try run.read(0) : run.open
@@ -22,8 +20,6 @@ final class RowWalk {
     var key: Int64? { place < block.count ? block.keys[place] : nil }
 
     /// Moves to the next row.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     func advance() throws(MigrationError) {
         place += 1
         guard place >= block.count, index < run.blockCount else { return }
@@ -34,8 +30,6 @@ final class RowWalk {
 
     /// Moves forward to the first row whose key is not smaller, without reading the blocks in between. Returns true if that row
     /// has the key.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     func seek(_ key: Int64) throws(MigrationError) -> Bool {
         guard let last = block.lastKey else { return false }
         if key > last {
@@ -78,7 +72,6 @@ package final class RowSpillReader {
     /// After the end it may be called again once rows were appended, unless the reader was made as the last one.
     ///
     /// - Precondition: the batch has the spill's number of slots and is not full.
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     package func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {
         precondition(batch.slots == spill.slots && !batch.isFull)
         guard let rows = spill.rows, !isDone else { return false }

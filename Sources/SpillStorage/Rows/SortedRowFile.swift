@@ -91,8 +91,6 @@ final class SortedRowFile {
     private let huge: HugeReferences
 
     /// Makes a run without rows.
-    ///
-    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     init(
         directory: WorkDirectory, named name: String, kind: BlockKind, number: Int, level: Int, blockBytes: Int,
         scratch: RawBuffer, huge: HugeReferences
@@ -106,8 +104,6 @@ final class SortedRowFile {
     }
 
     /// Restores a saved run, with a new number.
-    ///
-    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     init(
         restoring state: inout StateReader, directory: WorkDirectory, named name: String, kind: BlockKind, number: Int,
         blockBytes: Int, scratch: RawBuffer, huge: HugeReferences
@@ -122,8 +118,6 @@ final class SortedRowFile {
     }
 
     /// Writes the open block, then the run's state.
-    ///
-    /// - Throws: `spill.full`, `spill.io` (74).
     func save(to state: inout StateWriter) throws(MigrationError) {
         try flush()
         state.write(level)
@@ -168,8 +162,6 @@ final class SortedRowFile {
     }
 
     /// Writes the open block to the file.
-    ///
-    /// - Throws: `spill.full`, `spill.io` (74).
     func flush() throws(MigrationError) {
         guard let first = open.firstKey else { return }
         let raw = open.buffer.count
@@ -180,16 +172,12 @@ final class SortedRowFile {
     }
 
     /// Writes the open block and frees its memory.
-    ///
-    /// - Throws: `spill.full`, `spill.io` (74).
     func seal() throws(MigrationError) {
         try flush()
         open.release()
     }
 
     /// Reads a block of the file.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     func read(_ number: Int) throws(MigrationError) -> RowBlock {
         let block = RowBlock()
         let offset = try index.offset(number)
@@ -202,8 +190,6 @@ final class SortedRowFile {
     }
 
     /// Gives the disk space of the blocks before a number back. They must not be read any more.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     func discard(before number: Int) throws(MigrationError) { try file.discard(before: try offset(number)) }
 
     /// The offset of a block, or the file's end.
@@ -212,8 +198,6 @@ final class SortedRowFile {
     }
 
     /// The block that may hold a key, ``blockCount`` for the open one; nil if the key is before all rows.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     func blockHolding(_ key: Int64) throws(MigrationError) -> Int? {
         if let first = open.firstKey, key >= first { return blockCount }
         guard blockCount > 0 else { return nil }
@@ -224,8 +208,6 @@ final class SortedRowFile {
     }
 
     /// Tells whether a key is before the first key of a block; also true if there is no such block.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
     func isBefore(_ key: Int64, block: Int) throws(MigrationError) -> Bool {
         if block < blockCount { return key < SortKey.decode(try index.firstWord(block)) }
         guard block == blockCount, let first = open.firstKey else { return true }
