@@ -159,9 +159,7 @@ package final class IndexLoader {
         space.storeBytes(of: UInt8(truncatingIfNeeded: header), as: UInt8.self)
         var place = space + header
         for index in 0...integers.count {
-            let form = NumberForm(integer: index < integers.count ? integers[index] : rowID)
-            space.storeBytes(of: form.serial, toByteOffset: 1 + index, as: UInt8.self)
-            form.write(to: &place)
+            put(index < integers.count ? integers[index] : rowID, serialAt: 1 + index, &place)
         }
         try tree.append(UnsafeRawBufferPointer(start: space, count: place - space))
     }
@@ -170,16 +168,8 @@ package final class IndexLoader {
     package func append(integer: Int64?, _ rowID: Int64) throws(MigrationError) {
         space.storeBytes(of: 3, as: UInt8.self)
         var place = space + 3
-        if let integer {
-            let form = NumberForm(integer: integer)
-            space.storeBytes(of: form.serial, toByteOffset: 1, as: UInt8.self)
-            form.write(to: &place)
-        } else {
-            space.storeBytes(of: 0, toByteOffset: 1, as: UInt8.self)
-        }
-        let form = NumberForm(integer: rowID)
-        space.storeBytes(of: form.serial, toByteOffset: 2, as: UInt8.self)
-        form.write(to: &place)
+        put(integer, serialAt: 1, &place)
+        put(rowID, serialAt: 2, &place)
         try tree.append(UnsafeRawBufferPointer(start: space, count: place - space))
     }
 

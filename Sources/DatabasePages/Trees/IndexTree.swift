@@ -73,8 +73,7 @@ final class IndexTree {
         if !here.image.hasRoom(for: size) {
             let (last, overflow) = here.image.removeLastCell()
             let (number, space) = try output.add()
-            try here.image.put(
-                at: space, number: number, rightmost: last.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }, map: map)
+            try here.image.put(at: space, number: number, rightmost: TableTree.child(of: last), map: map)
             try promote(number, Array(last.dropFirst(4)), overflow, to: level + 1)
         }
         let place = here.image.addCell(size, overflow: overflow)

@@ -108,7 +108,7 @@ final class TableTree {
                 let divider = here.lastKey
                 let (last, _) = here.image.removeLastCell()
                 let (number, space) = try output.add()
-                try here.image.put(at: space, number: number, rightmost: bigEndian(last), map: map)
+                try here.image.put(at: space, number: number, rightmost: Self.child(of: last), map: map)
                 try promote(number, divider, to: level + 1)
             }
             let place = here.image.addCell(size)
@@ -119,9 +119,8 @@ final class TableTree {
         here.right = (child, key)
     }
 
-    private func bigEndian(_ bytes: [UInt8]) -> UInt32 {
-        bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
-    }
+    /// Returns the child that an interior page's cell begins with.
+    static func child(of cell: [UInt8]) -> UInt32 { cell.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } }
 
     /// Writes the open pages, the highest one to the root page. Nothing may be appended afterwards.
     func finish() throws(MigrationError) {

@@ -246,10 +246,12 @@ package final class RowSpill {
 
     func spillPatches() throws(MigrationError) {
         var keys = patches.sortedKeys[...]
-        let run = try newPatchRun(level: 0, keys: { keys.popFirst() }) { key, batch, row throws(MigrationError) in
-            try applyBufferedPatches(key, into: &batch, row: row)
-        }
-        patchRuns.append(run)
+        patchRuns.append(
+            try newPatchRun(
+                level: 0, keys: { keys.popFirst() },
+                fill: { key, batch, row throws(MigrationError) in
+                    try applyBufferedPatches(key, into: &batch, row: row)
+                }))
         patches.removeAll(keeping: 4096)
         while patchRuns.areDue(Self.runsOfLevel) { try mergeNewest(Self.runsOfLevel) }
     }

@@ -4,9 +4,7 @@ import Foundation
 extension MigrationPlan {
     /// Returns the plan as JSON with sorted keys and a line end.
     public func json() throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
+        String(decoding: try JSONEncoder.readable.encode(self), as: UTF8.self) + "\n"
     }
 
     /// Reads a saved plan.
@@ -18,16 +16,26 @@ extension MigrationPlan {
     ///   version.
     public static func read(json: Data, path: String? = nil) throws(MigrationError) -> MigrationPlan {
         struct Version: Decodable { var formatVersion: Int }
+        return try reading(path) {
+            let version = try JSONDecoder().decode(Version.self, from: json).formatVersion
+            try check(version: version, is: currentFormatVersion, path)
+            return try JSONDecoder().decode(MigrationPlan.self, from: json)
+        }
+    }
+
+    /// Refuses a plan of another format version.
+    static func check(version: Int, is current: Int, _ path: String?) throws(MigrationError) {
+        guard version != current else { return }
+        throw MigrationError(
+            "plan.version", .configuration,
+            "The plan has the form \(version), and this program reads \(current)",
+            remedy: "Make a new plan", context: .init(path: path))
+    }
+
+    /// Runs a closure that decodes a plan. Errors say where the text is not a plan.
+    static func reading<Plan>(_ path: String?, _ body: () throws -> Plan) throws(MigrationError) -> Plan {
         do {
-            let decoder = JSONDecoder()
-            let version = try decoder.decode(Version.self, from: json).formatVersion
-            guard version == currentFormatVersion else {
-                throw MigrationError(
-                    "plan.version", .configuration,
-                    "The plan has the form \(version), and this program reads \(currentFormatVersion)",
-                    remedy: "Make a new plan", context: .init(path: path))
-            }
-            return try decoder.decode(MigrationPlan.self, from: json)
+            return try body()
         } catch let error as MigrationError {
             throw error
         } catch {
@@ -37,7 +45,7 @@ extension MigrationPlan {
         }
     }
 
-    static func place(of error: any Error) -> String {
+    private static func place(of error: any Error) -> String {
         guard let error = error as? DecodingError else { return "it cannot be read" }
         func at(_ path: [any CodingKey]) -> String {
             path.isEmpty
@@ -109,5 +117,14 @@ extension MigrationPlan {
 
     private static func shown(_ lines: [String]) -> String {
         lines.prefix(5).joined(separator: "; ") + (lines.count > 5 ? "; and \(lines.count - 5) more" : "")
+    }
+}
+
+extension JSONEncoder {
+    /// An encoder of texts for people: keys are sorted, and each value has a line.
+    static var readable: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return encoder
     }
 }

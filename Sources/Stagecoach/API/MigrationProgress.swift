@@ -27,20 +27,7 @@ public final class ProgressCounter: Sendable {
         case done
 
         /// The phase's name, for people.
-        public var label: String {
-            switch self {
-            case .opening: "opening"
-            case .keys: "keys"
-            case .create: "create"
-            case .relate: "relate"
-            case .validate: "validate"
-            case .load: "load"
-            case .indexes: "indexes"
-            case .publish: "publish"
-            case .verify: "verify"
-            case .done: "done"
-            }
-        }
+        public var label: String { "\(self)" }
     }
 
     /// The figures of one moment.

@@ -52,9 +52,5 @@ public struct MigrationReport: Sendable, Codable {
     public var steps: [ChainStepReport]?
 
     /// Returns the report as JSON with sorted keys.
-    public func json() throws -> Data {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return try encoder.encode(self)
-    }
+    public func json() throws -> Data { try JSONEncoder.readable.encode(self) }
 }

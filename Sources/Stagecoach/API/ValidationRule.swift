@@ -31,40 +31,25 @@ public enum ValidationRule: String, Sendable, Codable, CaseIterable {
     case type
 
     /// A few words about the problem, for people.
-    public var label: String {
-        switch self {
-        case .required: "missing value"
-        case .minimum: "too small"
-        case .maximum: "too large"
-        case .minimumLength: "too short"
-        case .maximumLength: "too long"
-        case .pattern: "does not match the pattern"
-        case .predicate: "does not satisfy the predicate"
-        case .minimumCount: "too few objects"
-        case .maximumCount: "too many objects"
-        case .unique: "not unique"
-        case .reference: "its object is rejected"
-        case .value: "value cannot be computed"
-        case .type: "value of another type"
-        }
-    }
-
+    public var label: String { words.label }
     /// The code of the error that ends a run.
-    var code: MigrationError.Code {
+    var code: MigrationError.Code { words.code }
+
+    private var words: (label: String, code: MigrationError.Code) {
         switch self {
-        case .required: "validation.missing"
-        case .minimum: "validation.tooSmall"
-        case .maximum: "validation.tooLarge"
-        case .minimumLength: "validation.tooShort"
-        case .maximumLength: "validation.tooLong"
-        case .pattern: "validation.pattern"
-        case .predicate: "validation.predicate"
-        case .minimumCount: "validation.tooFew"
-        case .maximumCount: "validation.tooMany"
-        case .unique: "validation.uniqueness"
-        case .reference: "validation.reference"
-        case .value: "validation.value"
-        case .type: "validation.type"
+        case .required: ("missing value", "validation.missing")
+        case .minimum: ("too small", "validation.tooSmall")
+        case .maximum: ("too large", "validation.tooLarge")
+        case .minimumLength: ("too short", "validation.tooShort")
+        case .maximumLength: ("too long", "validation.tooLong")
+        case .pattern: ("does not match the pattern", "validation.pattern")
+        case .predicate: ("does not satisfy the predicate", "validation.predicate")
+        case .minimumCount: ("too few objects", "validation.tooFew")
+        case .maximumCount: ("too many objects", "validation.tooMany")
+        case .unique: ("not unique", "validation.uniqueness")
+        case .reference: ("its object is rejected", "validation.reference")
+        case .value: ("value cannot be computed", "validation.value")
+        case .type: ("value of another type", "validation.type")
         }
     }
 }

@@ -70,30 +70,23 @@ extension LeftBehindPlan {
     ) throws -> Int {
         let (owners, members) = (layout.tables[ends.owners], layout.tables[ends.members])
         func entity(_ alias: String, _ table: SourceTable) -> String {
-            "\(alias).\(table.columns[EntityTable.entityColumn].sqlIdentifier), \(alias).\"Z_PK\""
+            "\(alias).\(SQLName.quoted(table.columns[EntityTable.entityColumn])), \(alias).\"Z_PK\""
         }
-        let what = "SELECT \(entity("o", owners)), \(entity("m", members)) FROM "
-        let sql: String
+        let (ownerTable, memberTable) = (SQLName.quoted(owners.name), SQLName.quoted(members.name))
+        var sql = "SELECT \(entity("o", owners)), \(entity("m", members)) FROM "
         switch ends.place {
         case .owners(_, let column):
-            let name = "o." + owners.columns[column].sqlIdentifier
-            sql =
-                what
-                + "\(owners.name.sqlIdentifier) o LEFT JOIN \(members.name.sqlIdentifier) m ON m.\"Z_PK\" = \(name) "
-                + "WHERE \(name) IS NOT NULL"
+            let name = "o." + SQLName.quoted(owners.columns[column])
+            sql += "\(ownerTable) o LEFT JOIN \(memberTable) m ON m.\"Z_PK\" = \(name) WHERE \(name) IS NOT NULL"
         case .members(_, let column):
-            let name = "m." + members.columns[column].sqlIdentifier
-            sql =
-                what
-                + "\(members.name.sqlIdentifier) m LEFT JOIN \(owners.name.sqlIdentifier) o ON o.\"Z_PK\" = \(name) "
-                + "WHERE \(name) IS NOT NULL"
+            let name = "m." + SQLName.quoted(members.columns[column])
+            sql += "\(memberTable) m LEFT JOIN \(ownerTable) o ON o.\"Z_PK\" = \(name) WHERE \(name) IS NOT NULL"
         case .join(let table, let side):
             let join = layout.joinTables[table]
-            let (owner, member) = (join.sides[side].column.sqlIdentifier, join.sides[1 - side].column.sqlIdentifier)
-            sql =
-                what
-                + "\(join.name.sqlIdentifier) j LEFT JOIN \(owners.name.sqlIdentifier) o ON o.\"Z_PK\" = j.\(owner) "
-                + "LEFT JOIN \(members.name.sqlIdentifier) m ON m.\"Z_PK\" = j.\(member)"
+            let (owner, member) = (SQLName.quoted(join.sides[side].column), SQLName.quoted(join.sides[1 - side].column))
+            sql +=
+                "\(SQLName.quoted(join.name)) j LEFT JOIN \(ownerTable) o ON o.\"Z_PK\" = j.\(owner) "
+                + "LEFT JOIN \(memberTable) m ON m.\"Z_PK\" = j.\(member)"
         }
         let statement = try source.query(sql)
         func end(_ table: Int, at column: Int32) -> Int? {
@@ -108,12 +101,5 @@ extension LeftBehindPlan {
             if rows % 100_000 == 0 { try checkCancelled() }
         }
         return count
-    }
-}
-
-extension String {
-    /// The text as an SQL identifier.
-    var sqlIdentifier: String {
-        "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 }

@@ -231,7 +231,11 @@ extension EntityDescription {
 }
 
 extension RelationshipDescription {
-    fileprivate func isNamedBefore(_ other: RelationshipDescription) -> Bool {
+    /// `Entity.name`, with the entity that declares it.
+    var label: String { "\(entity.definition.name).\(name)" }
+
+    /// Tells whether a relationship is the first side of a pair, by entity and name.
+    func isNamedBefore(_ other: RelationshipDescription) -> Bool {
         (entity.index, name) < (other.entity.index, other.name)
     }
 }

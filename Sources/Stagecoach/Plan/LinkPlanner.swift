@@ -95,8 +95,10 @@ struct LinkPlanner {
         if inverse.isToMany {
             planOneToMany(relationship, inverse: inverse, owners: owners, into: &plan)
         } else if isMirroredSplit(relationship, inverse) || keepsBothColumns(relationship) {
-            for (mapping, planned) in owners { plan.direct[mapping.index, default: []].append(direct(planned)) }
-        } else if inverse == relationship || isFirst(relationship, of: inverse) {
+            for (mapping, planned) in owners {
+                plan.direct[mapping.index, default: []].append(.init(planned: planned, sourceOrderColumn: nil))
+            }
+        } else if inverse == relationship || relationship.isNamedBefore(inverse) {
             // A pair is one task. It belongs to the side whose entity and name come first.
             plan.columns.append(.oneToOne(relationship, inverse))
         }
@@ -128,14 +130,6 @@ struct LinkPlanner {
             }
         }
         if !patched.isEmpty { plan.columns.append(.oneToMany(relationship, inverse: inverse, patched: patched)) }
-    }
-
-    private func direct(_ planned: PlannedRelationship) -> DirectReference {
-        DirectReference(planned: planned, sourceOrderColumn: nil)
-    }
-
-    private func isFirst(_ relationship: RelationshipDescription, of other: RelationshipDescription) -> Bool {
-        (relationship.entity.index, relationship.name) < (other.entity.index, other.name)
     }
 
     /// Returns the source column of ordering keys that can be copied with the foreign key. Both sides must read one pair of

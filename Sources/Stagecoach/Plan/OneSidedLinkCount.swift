@@ -32,7 +32,7 @@ enum OneSidedLinkCount {
         _ pair: CopiedPair, _ source: SourceStore, _ layout: StoreLayout
     ) throws(MigrationError) -> OneSidedLinks? {
         var line = OneSidedLinks(
-            relationship: label(pair.near), inverse: label(pair.far), count: 0, isCompleted: !pair.isKept, samples: [])
+            relationship: pair.near.label, inverse: pair.far.label, count: 0, isCompleted: !pair.isKept, samples: [])
         let sides = pair.near == pair.far ? [(pair.near, pair.far)] : [(pair.near, pair.far), (pair.far, pair.near)]
         for (side, other) in sides {
             guard case .toOne(let table, let column, _, _) = layout.schema.storage(of: side),
@@ -52,9 +52,5 @@ enum OneSidedLinkCount {
             }
         }
         return line.count > 0 ? line : nil
-    }
-
-    private static func label(_ relationship: RelationshipDescription) -> String {
-        "\(relationship.entity.definition.name).\(relationship.name)"
     }
 }

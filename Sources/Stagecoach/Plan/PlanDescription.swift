@@ -110,14 +110,14 @@ struct PlanDescription {
     private func relationships() -> [MigrationPlan.Relationship] {
         let planner = LinkPlanner(mappings: Array(own), source: source, destination: destination)
         let links = planner.plan()
-        let direct = Set(links.direct.values.flatMap { $0 }.map { name($0.planned.relationship) })
+        let direct = Set(links.direct.values.flatMap { $0 }.map { $0.planned.relationship.label })
         var tasks: [String: LinkPlan.ColumnTask] = [:]
         for task in links.columns {
             switch task {
-            case .oneToMany(let relationship, _, _), .hidden(let relationship): tasks[name(relationship)] = task
+            case .oneToMany(let relationship, _, _), .hidden(let relationship): tasks[relationship.label] = task
             case .oneToOne(let first, let second):
-                tasks[name(first)] = task
-                tasks[name(second)] = task
+                tasks[first.label] = task
+                tasks[second.label] = task
             }
         }
         return planner.declaredRelationships().map { relationship in
@@ -127,21 +127,21 @@ struct PlanDescription {
                 destinationEntity: relationship.destination.definition.name,
                 rootEntity: rootName(destination.tableIndex(of: relationship.entity)),
                 destinationRootEntity: rootName(destination.tableIndex(of: relationship.destination)),
-                inverse: inverse.map(name),
+                inverse: inverse?.label,
                 isToMany: relationship.isToMany, carrier: nil, resolution: .untouched, pass: nil, isDeferred: false)
             switch destination.storage(of: relationship) {
             case .none: return line
             case .toOne(let table, _, _, _):
-                line.carrier = name(relationship)
-                setColumn(&line, relationship, inverse, table: table, task: tasks[name(relationship)], direct)
+                line.carrier = relationship.label
+                setColumn(&line, relationship, inverse, table: table, task: tasks[relationship.label], direct)
             case .toManyHidden(let table, _, _):
-                line.carrier = name(relationship)
-                setColumn(&line, relationship, nil, table: table, task: tasks[name(relationship)], direct)
+                line.carrier = relationship.label
+                setColumn(&line, relationship, nil, table: table, task: tasks[relationship.label], direct)
             case .toManyByInverse(let table, _, _, _):
-                line.carrier = relationship.inverseRelationship.map(name)
+                line.carrier = relationship.inverseRelationship?.label
                 guard let inverse = relationship.inverseRelationship else { return line }
                 var other = line
-                setColumn(&other, inverse, relationship, table: table, task: tasks[name(inverse)], direct)
+                setColumn(&other, inverse, relationship, table: table, task: tasks[inverse.label], direct)
                 line.pass = other.pass
                 line.resolution = other.pass == nil ? .untouched : .inverse
             case .join(let index, _):
@@ -173,7 +173,7 @@ struct PlanDescription {
             line.resolution = .table
             line.pass = first + 1
             line.isDeferred = passes.first > first
-        } else if direct.contains(name(relationship)) {
+        } else if direct.contains(relationship.label) {
             line.resolution = .row
             line.pass = passes.last + 1
         }
@@ -185,10 +185,6 @@ struct PlanDescription {
             guard let made = mapping.destination, made.isKindOf(entity: relationship.entity) else { return false }
             return mapping.hasPolicy || mapping.relationship(named: relationship.name)?.findsMembers == true
         }
-    }
-
-    private func name(_ relationship: RelationshipDescription) -> String {
-        "\(relationship.entity.definition.name).\(relationship.name)"
     }
 
     // MARK: - Passes

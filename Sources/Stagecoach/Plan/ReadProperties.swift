@@ -9,7 +9,7 @@ import Mapping
 /// entity, and `name` of every entity that an author may belong to.
 struct ReadProperties {
     /// The kind of reading of a property's values, the least certain first.
-    enum Reading: Int, Comparable {
+    enum Reading: Comparable {
         /// No entity mapping reads them.
         case unread
         /// Only source filters read them, so they stay behind.
@@ -18,8 +18,6 @@ struct ReadProperties {
         case code
         /// An expression reads them.
         case expression
-
-        static func < (one: Reading, other: Reading) -> Bool { one.rawValue < other.rawValue }
     }
 
     let schema: StoreSchema

@@ -62,24 +62,24 @@ struct UnmappedValues {
         let table = schema.tableIndex(of: entity)
         let own = layout.tables[table]
         let isOnly = schema.tables[table].entities.count == 1
-        let condition = isOnly ? "1" : "t.\(own.columns[EntityTable.entityColumn].sqlIdentifier) = \(number)"
+        let condition = isOnly ? "1" : "t.\(SQLName.quoted(own.columns[EntityTable.entityColumn])) = \(number)"
         func rows(_ having: String) -> String {
-            "SELECT count(*) FROM \(own.name.sqlIdentifier) t WHERE \(condition) AND \(having)"
+            "SELECT count(*) FROM \(SQLName.quoted(own.name)) t WHERE \(condition) AND \(having)"
         }
         func members(_ table: String, _ column: String) -> String {
-            rows("EXISTS (SELECT 1 FROM \(table.sqlIdentifier) m WHERE m.\(column.sqlIdentifier) = t.\"Z_PK\")")
+            rows("EXISTS (SELECT 1 FROM \(SQLName.quoted(table)) m WHERE m.\(SQLName.quoted(column)) = t.\"Z_PK\")")
         }
         let attributes = entity.attributeNames(of: name).compactMap(entity.attribute(named:))
         if !attributes.isEmpty {
             let columns = attributes.compactMap(schema.column(of:))
             guard !columns.isEmpty else { return nil }
-            let conditions = columns.map { "t.\(own.columns[$0].sqlIdentifier) IS NOT NULL" }
+            let conditions = columns.map { "t.\(SQLName.quoted(own.columns[$0])) IS NOT NULL" }
             return try count(rows("(\(conditions.joined(separator: " OR ")))"))
         }
         guard let relationship = entity.relationship(named: name) else { return nil }
         switch schema.storage(of: relationship) {
         case .none: return nil
-        case .toOne(_, let column, _, _): return try count(rows("t.\(own.columns[column].sqlIdentifier) IS NOT NULL"))
+        case .toOne(_, let column, _, _): return try count(rows("t.\(SQLName.quoted(own.columns[column])) IS NOT NULL"))
         case .toManyByInverse(let table, let column, _, _), .toManyHidden(let table, let column, _):
             return try count(members(layout.tables[table].name, layout.tables[table].columns[column]))
         case .join(let table, let side):

@@ -4,9 +4,7 @@ import Foundation
 extension ChainPlan {
     /// Returns the plan as JSON with sorted keys and a line end: one plan for each run.
     public func json() throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
+        String(decoding: try JSONEncoder.readable.encode(self), as: UTF8.self) + "\n"
     }
 
     /// Reads a saved plan of a chain, or the output of `stagecoach plan --format json` for a chain.
@@ -27,25 +25,14 @@ extension ChainPlan {
             var formatVersion: Int?
         }
         guard let outline = try? JSONDecoder().decode(Outline.self, from: json) else { return nil }
-        do {
+        return try MigrationPlan.reading(path) { () throws -> ChainPlan? in
             if outline.runs != nil {
-                guard outline.formatVersion == currentFormatVersion else {
-                    throw MigrationError(
-                        "plan.version", .configuration,
-                        "The plan has the form \(outline.formatVersion ?? 0), and this program reads "
-                            + "\(currentFormatVersion)", remedy: "Make a new plan", context: .init(path: path))
-                }
+                try MigrationPlan.check(version: outline.formatVersion ?? 0, is: currentFormatVersion, path)
                 return try JSONDecoder().decode(ChainPlan.self, from: json)
             }
             guard let chain = outline.chain, chain.runs.count > 1 else { return nil }
             struct Printed: Decodable { var chain: ChainPlan }
             return try JSONDecoder().decode(Printed.self, from: json).chain
-        } catch let error as MigrationError {
-            throw error
-        } catch {
-            throw MigrationError(
-                "plan.parse", .configuration, "The file is no plan: \(MigrationPlan.place(of: error))",
-                remedy: "Make one with stagecoach plan --save", context: .init(path: path))
         }
     }
 

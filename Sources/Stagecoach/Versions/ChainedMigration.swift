@@ -367,7 +367,7 @@ public final class ChainedMigration {
             }
             if let path = error.context.path, stores?.owns(path) == true { error.context.path = sourcePath }
             error.message =
-                "Step \(index + 1) of \(runs.count), \(run.source.label) → \(run.destination.label): " + error.message
+                "Step \(index + 1) of \(runs.count), \(run.label): \(error.message)"
             throw error
         }
     }
@@ -400,9 +400,7 @@ public final class ChainedMigration {
         whole.leftBehind = LeftBehind.joined(zip(runs, reports).map { ($0.label, $1.leftBehind) })
         let unmapped = reports.flatMap { $0.unmapped ?? [] }
         whole.unmapped = unmapped.isEmpty ? nil : unmapped
-        whole.notes = zip(runs, reports).flatMap { run, report in
-            report.notes.map { "\(run.source.label) → \(run.destination.label): \($0)" }
-        }
+        whole.notes = zip(runs, reports).flatMap { run, report in report.notes.map { "\(run.label): \($0)" } }
         return whole
     }
 

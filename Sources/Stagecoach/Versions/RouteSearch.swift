@@ -49,7 +49,7 @@ final class RouteSearch {
                     + line.versions[line.last].label,
                 remedy: "Leave it out, or name the two versions with --from and --to", context: .init(path: one.path))
         }
-        let way = try line.isOrdered ? orderedWay(byPair) : shortestWay(byPair)
+        let way = try line.isOrdered ? (0..<line.last).map { Pair(from: $0, to: $0 + 1) } : shortestWay(byPair)
         let used = Set(way.flatMap { byPair[$0] ?? [] })
         guard !line.isOrdered || used.count + unneeded.count == candidates.count else {
             throw MigrationError("chain.noWay", .configuration, "A mapping model fits none of the versions of --via")
@@ -220,10 +220,6 @@ final class RouteSearch {
     }
 
     // MARK: The way
-
-    private func orderedWay(_ byPair: [Pair: [Int]]) throws(MigrationError) -> [Pair] {
-        (0..<line.last).map { Pair(from: $0, to: $0 + 1) }
-    }
 
     /// Returns the route with the most mapping models, then the fewest steps.
     private func shortestWay(_ byPair: [Pair: [Int]]) throws(MigrationError) -> [Pair] {

@@ -12,17 +12,13 @@ final class VersionInHistory {
     private var knownNames: Set<String>?
 
     /// Creates a version that has been read.
-    init(_ version: ModelVersion, on shelf: VersionShelf) {
-        name = version.name
-        given = version.model
-        self.shelf = shelf
+    convenience init(_ version: ModelVersion, on shelf: VersionShelf) {
+        self.init(named: version.name, on: shelf, version.model)
     }
 
-    /// Creates a version of the shelf's bundle, which is not read yet.
-    init(named name: String, on shelf: VersionShelf) {
-        self.name = name
-        given = nil
-        self.shelf = shelf
+    /// Creates a version of the shelf's bundle, which is not read yet if its model is nil.
+    init(named name: String?, on shelf: VersionShelf, _ given: ManagedObjectModel? = nil) {
+        (self.name, self.shelf, self.given) = (name, shelf, given)
     }
 
     /// The version's name in messages.

@@ -57,8 +57,7 @@ public struct VersionRoute {
         // A store of one configuration goes through that configuration of every version.
         let shelf = VersionShelf(bundle: bundle, source: source.model)
         func placed(_ version: ModelVersion) -> VersionInHistory {
-            VersionInHistory(
-                ModelVersion(name: version.name, model: version.model.counterpart(of: source.model)), on: shelf)
+            VersionInHistory(named: version.name, on: shelf, version.model.counterpart(of: source.model))
         }
         let end = placed(destination)
         var candidates: [MappingCandidate] = []
@@ -93,8 +92,7 @@ public struct VersionRoute {
         _ source: ModelVersion, _ destination: ModelVersion, bundle: String?
     ) throws(MigrationError) -> [VersionInHistory] {
         let shelf = VersionShelf(bundle: bundle, source: source.model)
-        let end = VersionInHistory(
-            ModelVersion(name: destination.name, model: destination.model.counterpart(of: source.model)), on: shelf)
+        let end = VersionInHistory(named: destination.name, on: shelf, destination.model.counterpart(of: source.model))
         let (versions, found) = try versions(of: bundle, on: shelf, source)
         let line = VersionHistory(
             VersionInHistory(found.version, on: shelf), names: found.names, end, versions: versions)

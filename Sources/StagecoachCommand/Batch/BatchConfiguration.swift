@@ -38,8 +38,6 @@ final class BatchConfiguration: Sendable {
     /// Returns the digest of a source's present state: 64 hexadecimal digits.
     ///
     /// Stores made by one program in one way have equal sizes and headers. Inode and time of change tell them apart.
-    ///
-    /// - Throws: the errors of ``StoreFingerprint``; `store.notAFile` (66) for a pipe, as opening one would block.
     static func source(_ path: String) throws -> String {
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {

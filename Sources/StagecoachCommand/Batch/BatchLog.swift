@@ -53,7 +53,6 @@ final class BatchLog: Sendable {
 
     /// Reads the present content of all files.
     ///
-    /// - Throws: the errors of ``read(_:_:)``.
     /// - Complexity: O(lines) of time, O(destinations) of memory.
     func read() throws(MigrationError) {
         var known: [String: BatchResult] = [:]

@@ -8,7 +8,6 @@ enum BatchManifest {
     /// Relative paths are relative to the manifest's folder, so that a batch does not depend on the current folder. A file is
     /// read as comma-separated values if its name ends in `.csv` or it does not begin with `{`.
     ///
-    /// - Throws: the errors of ``InputFile``; `manifest.…` (65) with file and line.
     /// - Complexity: O(n) of time and memory in the size of the file, which is at most 64 MiB.
     static func read(_ path: String) throws(MigrationError) -> [BatchEntry] {
         let bytes = try InputFile.read(path, what: "manifest")

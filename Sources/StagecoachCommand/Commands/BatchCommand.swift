@@ -37,8 +37,6 @@ struct BatchCommand {
     }
 
     /// Migrates the stores and prints the outcome.
-    ///
-    /// - Throws: errors of the manifest and of the results file; ``BatchUnfinished`` if not all stores are done.
     func run() throws {
         let (entries, results) = try stores()
         let jobs = arguments.number("jobs") ?? 1

@@ -10,8 +10,6 @@ struct CheckCommand {
     }
 
     /// Counts invalid objects and prints them. Nothing stays on disk except requested report files.
-    ///
-    /// - Throws: errors of the inputs and of the work; `check.violations` (65) if a migration would fail.
     func run() throws {
         let files = work.request.reports
         let (inputs, checked) = try work.run(

@@ -3,8 +3,6 @@ enum CompletionsCommand {
     static let shells = ["bash", "zsh", "fish"]
 
     /// Returns the completion script for a shell.
-    ///
-    /// - Throws: ``UsageError/notAnOperand(name:value:choices:nearest:)`` for another shell.
     static func script(_ arguments: ParsedArguments) throws(UsageError) -> String {
         let shell = arguments.operands[0]
         let commands = CommandCatalog.all

@@ -5,9 +5,6 @@ import ManagedModel
 /// `stagecoach inspect --fidelity`.
 enum FidelityCommand {
     /// Compares a store with the one that Core Data would make for its model, and prints each difference.
-    ///
-    /// - Throws: errors of the inputs; `model.noCache` (78) if no model is named and the store has none; `fidelity.differences`
-    ///   (65) if there are differences.
     static func run(_ arguments: ParsedArguments, console: Console) throws {
         let path = arguments.operands[0]
         let store = try ModelArgument.open(path)

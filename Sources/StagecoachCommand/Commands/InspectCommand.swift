@@ -5,8 +5,6 @@ import Mapping
 /// `stagecoach inspect`.
 enum InspectCommand {
     /// Prints a store, a model or a mapping model. Its name and first bytes determine which it is.
-    ///
-    /// - Throws: the errors of reading it.
     static func run(_ arguments: ParsedArguments, console: Console) throws {
         if arguments.has("fidelity") { return try FidelityCommand.run(arguments, console: console) }
         if arguments[option: "source"] != nil { throw UsageError.needsOption("--source", other: "--fidelity") }

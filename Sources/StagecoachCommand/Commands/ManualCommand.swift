@@ -1,8 +1,6 @@
 /// `stagecoach man`.
 enum ManualCommand {
     /// Returns the manual page of the program or of one command.
-    ///
-    /// - Throws: ``UsageError/unknownCommand(_:nearest:)``.
     static func page(_ arguments: ParsedArguments) throws(UsageError) -> String {
         guard let name = arguments.operands.first else { return ManualPage.program(CommandCatalog.all) }
         guard let command = CommandCatalog.all.first(where: { $0.name == name }) else {

@@ -5,7 +5,6 @@ import Foundation
 enum MergeReportsCommand {
     /// Adds up results files and prints the outcome of all stores.
     ///
-    /// - Throws: the errors of ``BatchLog/read(_:_:)`` and ``BatchManifest``; ``BatchUnfinished`` if not all are done.
     /// - Complexity: O(lines) of time, O(destinations) of memory.
     static func run(_ arguments: ParsedArguments, commandLine: [String], console: Console) throws {
         let reports = arguments.all("report")

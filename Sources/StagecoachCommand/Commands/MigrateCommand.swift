@@ -14,8 +14,6 @@ struct MigrateCommand {
     }
 
     /// Migrates, prints the summary or the report, and writes the report files, also if the run fails.
-    ///
-    /// - Throws: errors of the inputs, the destination and the run.
     func run() throws {
         let result: MigrationResult
         do {

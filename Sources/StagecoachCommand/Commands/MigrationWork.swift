@@ -28,7 +28,6 @@ struct MigrationWork {
     ///   - prepare: may stop the work by throwing, after the inputs have been checked.
     ///   - outcome: the consequence of stopping the work by a signal, in words.
     ///   - work: the work, whose progress is shown.
-    /// - Throws: errors of the inputs, of the preparation and of the work.
     func run<Report>(
         counter: ProgressCounter = ProgressCounter(),
         preparing prepare: (MigrationInputs, ChainedMigration) throws -> Void,

@@ -13,9 +13,6 @@ enum ModelCommand {
     /// Writes the model of a store, or a model of any form, as Xcode keeps it.
     ///
     /// The text is read again: what comes back otherwise is what Xcode's form has no place for, and is named.
-    ///
-    /// - Throws: errors of the store and of the model (66, 77, 78), `model.output` (78) for an output of another kind,
-    ///   errors of the output (73, 74, 77).
     static func run(_ arguments: ParsedArguments, console: Console) throws {
         let argument = arguments.operands[0]
         let path = arguments[option: "output"].map(PathIdentity.withoutSlash)

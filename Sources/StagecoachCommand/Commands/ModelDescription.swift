@@ -44,8 +44,6 @@ struct ModelDescription: Encodable {
     let entities: [Entity]
 
     /// Reads a model.
-    ///
-    /// - Throws: the errors of ``ModelLocator`` (66, 74, 77, 78).
     init(argument: String) throws(MigrationError) {
         let loaded = try ModelLocator.load(argument)
         let model = loaded.model

@@ -26,8 +26,6 @@ struct PlanCommand {
     }
 
     /// Makes and prints the plan. Nothing is written to disk except the requested file.
-    ///
-    /// - Throws: errors of the inputs, of planning, and of the file.
     func run() throws {
         let inputs = try MigrationInputs(request)
         let chain = try inputs.migration().plan()

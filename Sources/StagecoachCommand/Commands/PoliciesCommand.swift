@@ -5,8 +5,6 @@ enum PoliciesCommand {
     static let action = "check"
 
     /// Refuses any other word than `check`.
-    ///
-    /// - Throws: ``UsageError/notAnOperand(name:value:choices:nearest:)``.
     static func requireAction(_ arguments: ParsedArguments) throws(UsageError) {
         let word = arguments.operands[0]
         if word != action { throw .notAnOperand("ACTION", word, of: [action]) }

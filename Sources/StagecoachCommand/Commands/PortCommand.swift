@@ -1,8 +1,6 @@
 /// `stagecoach port`.
 enum PortCommand {
     /// Lists the changes that policy sources need for Linux, and prints the registrations.
-    ///
-    /// - Throws: errors of the sources (66, 74, 77) and of the folder for ported copies (73, 74, 77).
     static func run(_ arguments: ParsedArguments, console: Console) throws {
         let port = try PolicyPort(path: arguments.operands[0], mappings: arguments.all("mapping"))
         let output = arguments[option: "apply"]

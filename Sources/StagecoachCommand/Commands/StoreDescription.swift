@@ -20,8 +20,6 @@ struct StoreDescription: Encodable {
     /// The known facts about the version that wrote the store.
     struct Version: Encodable {
         let bundle: String
-        /// The model to read the store with; nil if no version was found.
-        private(set) var model: ManagedObjectModel?
         /// All versions that match; empty if none does.
         let versions: [String]
         /// The evidence for the match: `hashes`, `cachedModel` or `schema`; nil if no version was found.
@@ -32,15 +30,6 @@ struct StoreDescription: Encodable {
         var configurations: [String] = []
         /// The entities without a version hash in the store's metadata.
         var withoutHashes: [String] = []
-
-        private enum CodingKeys: String, CodingKey {
-            case bundle
-            case versions
-            case evidence
-            case problem
-            case configurations
-            case withoutHashes
-        }
     }
 
     let kind = "store"
@@ -70,13 +59,13 @@ struct StoreDescription: Encodable {
     /// - Parameters:
     ///   - bundle: the versions of a model, to find those that wrote the store.
     ///   - repairs: true to count objects as if missing parts were empty or nil.
-    /// - Throws: the errors of ``SourceStore`` (65, 66, 74, 75, 77).
     /// - Complexity: O(rows) time, O(entities) memory and a small page cache.
     init(path: String, bundle argument: String? = nil, repairs: Bool = false) throws(MigrationError) {
         let store = try ModelArgument.open(path)
         let metadata = store.metadata
+        var model: ManagedObjectModel?
         if let argument {
-            version = try Version.find(store: path, argument: argument)
+            (version, model) = try Version.find(store: path, argument: argument)
             version?.withoutHashes = metadata.versionHashes.filter(\.value.isEmpty).keys.sorted()
         }
         self.path = path
@@ -91,12 +80,13 @@ struct StoreDescription: Encodable {
         applicationKeys = metadata.applicationValues.map(\.key)
         hasCachedModel = try store.cachedModelContent() != nil
         // Without a readable cached model, the other facts of the store are still worth printing.
-        var model = version?.model
         do { model = try store.cachedModel() ?? model } catch  where error.category != .io {}
         if let whole = model { model = whole.fitting(storeHashes: metadata.versionHashes) ?? whole }
         configurations = version?.configurations ?? model?.restrictedConfigurations ?? []
         let connection = try Connection.openSource(path: store.path, vfs: .standard)
-        let names = try StoreTables.names(connection)
+        let tables = try connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        var names: [String] = []
+        while try tables.step() { names += [tables.text(0)].compactMap(\.self) }
         features = StoreFeatures.list(model: model, tables: names)
         let nameByNumber = Dictionary(
             store.primaryKeys.map { ($0.number, $0.name) }, uniquingKeysWith: { first, _ in first })
@@ -169,21 +159,21 @@ struct StoreDescription: Encodable {
             guard tables.contains(table) else { continue }
             // One scan without a sort, for any number of rows.
             let sums = members.map { "sum(Z_ENT = \(entities[$0].number))" }
-            for (position, part) in sums.chunked(by: 500) {
+            for first in stride(from: 0, to: sums.count, by: 500) {
+                let part = first..<min(first + 500, sums.count)
                 let statement = try connection.prepare(
-                    "SELECT \(part.joined(separator: ", ")) FROM \(StoreTables.quoted(table))")
+                    "SELECT \(sums[part].joined(separator: ", ")) FROM \(SQLName.quoted(table))")
                 guard try statement.step() else { continue }
-                for offset in part.indices {
-                    entities[members[position + offset]].objects = Int(statement.integer(Int32(offset)))
-                }
+                for place in part { entities[members[place]].objects = Int(statement.integer(Int32(place - first))) }
             }
         }
     }
 }
 
 extension StoreDescription.Version {
-    /// - Throws: errors of reading the store and the bundle. A failed match is not an error.
-    fileprivate static func find(store: String, argument: String) throws(MigrationError) -> Self {
+    fileprivate static func find(
+        store: String, argument: String
+    ) throws(MigrationError) -> (Self, ManagedObjectModel?) {
         guard let folder = ModelLocator.bundle(of: argument) else {
             throw MigrationError(
                 "model.noBundle", .configuration, "The model is not a folder of versions",
@@ -191,40 +181,18 @@ extension StoreDescription.Version {
         }
         do throws(MigrationError) {
             let found = try StoreVersion.find(store: store, bundle: folder, namesAll: true)
-            return Self(
-                bundle: folder, model: found.model, versions: found.names, evidence: found.evidence,
-                problem: found.names.isEmpty
-                    ? "the store's cached model is that of no version there, and no version has its hashes" : nil,
-                configurations: found.configurations)
+            let problem =
+                found.names.isEmpty
+                ? "the store's cached model is that of no version there, and no version has its hashes" : nil
+            return (
+                Self(
+                    bundle: folder, versions: found.names, evidence: found.evidence, problem: problem,
+                    configurations: found.configurations), found.model
+            )
         } catch {
             guard error.code == "model.unknownVersion" else { throw error }
-            return Self(bundle: folder, versions: [], evidence: nil, problem: error.message)
+            return (Self(bundle: folder, versions: [], evidence: nil, problem: error.message), nil)
         }
-    }
-}
-
-extension Array {
-    /// Returns slices of at most the given size, each with the index of its first element.
-    fileprivate func chunked(by size: Int) -> [(position: Int, part: [Element])] {
-        stride(from: 0, to: count, by: size).map { ($0, Array(self[$0..<Swift.min($0 + size, count)])) }
-    }
-}
-
-/// The tables of a store.
-enum StoreTables {
-    /// - Complexity: O(tables).
-    static func names(_ connection: Connection) throws(MigrationError) -> [String] {
-        let statement = try connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-        var names: [String] = []
-        while try statement.step() {
-            if let name = statement.text(0) { names.append(name) }
-        }
-        return names
-    }
-
-    /// Returns a name as an SQL identifier.
-    static func quoted(_ name: String) -> String {
-        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 }
 

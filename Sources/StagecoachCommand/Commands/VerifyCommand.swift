@@ -14,9 +14,6 @@ struct VerifyCommand {
     }
 
     /// Reads both stores and prints the differences.
-    ///
-    /// - Throws: errors of the inputs and of reading; `verify.differences` (65) if the destination differs from the result of
-    ///   the migration.
     func run() throws {
         let (inputs, report) = try work.run(
             preparing: { _, _ in }, outcome: "not all was compared",

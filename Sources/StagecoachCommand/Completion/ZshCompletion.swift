@@ -46,7 +46,8 @@ enum ZshCompletion {
 
     private static func arguments(of option: OptionSpecification) -> [String] {
         let many = option.isRepeatable ? "*" : ""
-        let help = "[\(bracketed(option.shortHelp))]"
+        // Inside brackets these characters have a meaning.
+        let help = "[\(option.shortHelp.escaped(["[": "\\[", "]": "\\]", ":": "\\:", "\\": "\\\\"]))]"
         var value = ""
         if let word = CompletionWord(option) { value = ":\(option.valueName ?? ""):\(action(word))" }
         let sign = value.isEmpty ? "" : "="
@@ -64,16 +65,6 @@ enum ZshCompletion {
         case .folders: "_files -/"
         case .nothing: " "
         }
-    }
-
-    /// Returns a description with the characters escaped that have a meaning inside brackets.
-    private static func bracketed(_ text: String) -> String {
-        var result = ""
-        for character in text {
-            if "[]:\\".contains(character) { result.append("\\") }
-            result.append(character)
-        }
-        return result
     }
 
     /// Returns a word in single quotes.

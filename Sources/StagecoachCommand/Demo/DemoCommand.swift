@@ -21,8 +21,6 @@ struct DemoCommand {
     }
 
     /// Runs the demonstration. Its folder is removed at the end, unless the user keeps it.
-    ///
-    /// - Throws: `demo.folder` (73), `demo.memory` (70) if the limit was exceeded, and the errors of a migration.
     func run() throws {
         let cancellation = CancellationFlag()
         try console.interruption.during(cancellation) {
@@ -115,8 +113,6 @@ struct DemoFolder {
     private let isOurs: Bool
 
     /// Makes a temporary folder, or uses the folder to keep, which must be new or empty.
-    ///
-    /// - Throws: `demo.folder` (73).
     init(kept: String?, environment: [String: String]) throws(MigrationError) {
         guard let kept else {
             let base = environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"

@@ -15,8 +15,6 @@ struct DemoSample {
     }
 
     /// Returns an object in one line, `Entity p<key>  name value, …`: the named attributes and to-one relationships.
-    ///
-    /// - Throws: `store.…`.
     func line(_ entityName: String, key: Int64, _ properties: [String]) throws(MigrationError) -> String {
         guard let entity = layout.schema.model.entity(named: entityName) else { return "" }
         var shown: [(name: String, column: Int, type: AttributeType?)] = []

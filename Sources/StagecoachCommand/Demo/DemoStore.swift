@@ -22,7 +22,6 @@ struct DemoStore {
 
     /// Makes a store of the older model version.
     ///
-    /// - Throws: the cancellation's error; the errors of ``DestinationStore`` (73, 74, 77).
     /// - Complexity: O(objects) time; memory is a page cache of 1 MB and one batch.
     static func create(at path: String, model: ManagedObjectModel, cancellation: CancellationFlag) throws {
         let demo = try DemoStore(path: path, model: model, cancellation: cancellation)

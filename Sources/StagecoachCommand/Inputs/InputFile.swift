@@ -10,7 +10,6 @@ enum InputFile {
     /// Returns the bytes of a regular file.
     ///
     /// - Parameter what: the kind of file in errors, such as `mapping model`.
-    /// - Throws: `input.notFound`, `input.notAFile` (66), `input.permission` (77), `input.io` (74), `input.tooLarge` (78).
     static func read(_ path: String, what: String) throws(MigrationError) -> [UInt8] {
         func error(
             _ code: MigrationError.Code, _ category: MigrationError.Category, _ message: String
@@ -34,7 +33,6 @@ enum InputFile {
 
     /// Returns the SHA-256 of a file as hexadecimal digits.
     ///
-    /// - Throws: `input.notFound` (66), `input.permission` (77), `input.io` (74).
     /// - Complexity: O(bytes) of time, 64 KiB of memory.
     static func digest(_ path: String, what: String) throws(MigrationError) -> String {
         let descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
@@ -51,8 +49,6 @@ enum InputFile {
     }
 
     /// Returns the first bytes of a regular file, at most the given number; nil if the file is missing or not readable.
-    ///
-    /// - Throws: `input.io` (74) if the file cannot be examined.
     static func beginning(of path: String, count: Int) throws(MigrationError) -> [UInt8]? {
         do throws(FileBytes.Failure) {
             guard let status = try FileBytes.status(path), status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -66,7 +62,6 @@ enum InputFile {
     /// Tells whether a file or folder exists at a path.
     ///
     /// - Parameter what: the kind of file in errors.
-    /// - Throws: `input.permission` (77), `input.io` (74) if the path cannot be examined.
     static func exists(_ path: String, _ what: String) throws(MigrationError) -> Bool {
         do throws(FileBytes.Failure) { return try FileBytes.status(path) != nil } catch {
             throw failure(error.number, path, what)
@@ -80,8 +75,6 @@ enum InputFile {
     }
 
     /// Tells whether a file begins with SQLite's header.
-    ///
-    /// - Throws: `input.io` (74).
     static func isDatabase(_ path: String) throws(MigrationError) -> Bool {
         try beginning(of: path, count: 16) == Array("SQLite format 3\0".utf8)
     }

@@ -19,8 +19,6 @@ struct MigrationInputs {
     private let chainPlan: ChainPlan?
 
     /// Reads store, models and mapping models, in this order.
-    ///
-    /// - Throws: errors of 65, 66, 74, 75, 77 and 78 naming the input.
     init(_ request: MigrationRequest) throws(MigrationError) {
         self.request = request
         // The store is checked first: an error about a model would distract if there is no store.

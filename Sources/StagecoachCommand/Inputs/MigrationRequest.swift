@@ -31,8 +31,6 @@ struct MigrationRequest {
     }
 
     /// Reads the request for one store of a batch. The values of its entry replace options.
-    ///
-    /// - Throws: as ``init(_:)``; `missingOption` if neither names the model.
     init(_ arguments: ParsedArguments, _ entry: BatchEntry) throws(UsageError) {
         // The batch's own `--report` option is for the report of all stores.
         try self.init(arguments, entry, reports: entry.report.map { [$0] } ?? [])

@@ -24,8 +24,6 @@ extension MappingModel {
 /// Finds the models of a migration: those named by `--from` and `--to`, and the store's own if `--from` is omitted.
 enum ModelArgument {
     /// Reads the model of an argument: a model on disk, or the cached model of a store.
-    ///
-    /// - Throws: the errors of ``ModelLocator`` and ``SourceStore``; `model.noCache` (78).
     static func load(_ argument: String) throws(MigrationError) -> NamedModel {
         guard try InputFile.isDatabase(argument) else {
             let loaded = try ModelLocator.load(argument)
@@ -59,7 +57,6 @@ enum ModelArgument {
     ///   - store: the store's path.
     ///   - bundle: the `--to` argument. Its versions are tried if the store has no usable cached model.
     ///   - namesAll: true to try them in any case.
-    /// - Throws: the errors of opening the store; `model.unknownVersion` (78) asking for `--from`.
     /// - Complexity: O(model); O(versions of the bundle) if the store has no cached model.
     static func ofStore(_ store: String, bundle: String, namesAll: Bool = false) throws(MigrationError) -> StoreVersion
     {
@@ -70,8 +67,6 @@ enum ModelArgument {
     }
 
     /// Reads a version named by `--via`: a version of the `--to` bundle, or a model.
-    ///
-    /// - Throws: the errors of ``ModelLocator``.
     static func stop(_ argument: String, bundle: String?) throws(MigrationError) -> ModelVersion {
         if let bundle, !argument.contains("/"), ModelLocator.bundle(of: argument) == nil {
             return ModelVersion(name: argument, model: try ModelLocator.load("\(bundle):\(argument)").model)

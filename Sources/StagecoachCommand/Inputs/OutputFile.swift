@@ -4,8 +4,6 @@ import Foundation
 /// A new file for a result. It never replaces an existing file.
 enum OutputFile {
     /// Refuses a path where no new file can be made. Makes nothing.
-    ///
-    /// - Throws: `output.exists`, `output.folder` (73), `output.permission` (77).
     static func check(_ path: String) throws(MigrationError) {
         if try status(path) != nil { throw exists(path) }
         let folder = PathIdentity.folder(of: path)
@@ -25,8 +23,6 @@ enum OutputFile {
     }
 
     /// Makes the file with its content and syncs it. On failure no file is left.
-    ///
-    /// - Throws: `output.exists`, `output.create` (73), `output.permission` (77), `output.io` (74).
     static func create(_ path: String, _ content: String) throws(MigrationError) {
         let descriptor = SystemCall.uninterrupted { open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644) }
         guard descriptor >= 0 else { throw creationFailure(errno, path) }
@@ -40,8 +36,6 @@ enum OutputFile {
     }
 
     /// Writes a text to a new file, or to standard output if no path is given.
-    ///
-    /// - Throws: as ``create(_:_:)``.
     static func deliver(_ content: String, to path: String?, _ console: Console) throws(MigrationError) {
         if let path { try create(path, content) } else { console.output.write(content) }
     }

@@ -6,7 +6,6 @@ enum OutputFolder {
     /// Makes the folder with its files, synced. It gets its name once it is complete. If that fails, nothing is left.
     ///
     /// - Parameter files: paths in the folder and contents.
-    /// - Throws: `output.exists`, `output.folder`, `output.create` (73), `output.permission` (77), `output.io` (74).
     static func create(_ path: String, _ files: [(path: String, content: String)]) throws(MigrationError) {
         let path = PathIdentity.withoutSlash(path)
         try OutputFile.check(path)

@@ -20,8 +20,6 @@ enum PolicyLibrary {
     ///
     /// - Parameter sharesSwift: true if this program can load such libraries at all.
     /// - Returns: the digest of its file: 64 hexadecimal digits.
-    /// - Throws: `policies.notFound` (66), `policies.permission`, `input.permission` (77), `input.io` (74),
-    ///   `policies.staticProgram`, `policies.unloadable`, `policies.noSymbol` (78).
     @discardableResult
     static func load(_ path: String, sharesSwift: Bool = PolicyLibrary.sharesSwift) throws(MigrationError) -> String {
         try requireReadable(path)
@@ -48,8 +46,6 @@ enum PolicyLibrary {
     }
 
     /// Refuses a library that is not there or may not be read.
-    ///
-    /// - Throws: `policies.notFound` (66), `policies.permission`, `input.permission` (77), `input.io` (74).
     static func requireReadable(_ path: String) throws(MigrationError) {
         guard try InputFile.exists(path, "library of policies") else {
             throw MigrationError(

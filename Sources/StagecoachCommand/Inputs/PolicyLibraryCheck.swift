@@ -34,9 +34,6 @@ struct PolicyLibraryCheck: Encodable {
     }
 
     /// Examines a library, and loads it where that can succeed.
-    ///
-    /// - Throws: the errors of a file that is not there or cannot be read (66, 74, 77), `policies.unloadable` (78) for a file
-    ///   that is no shared library.
     init(_ path: String) throws(MigrationError) {
         try PolicyLibrary.requireReadable(path)
         let content = Data(try InputFile.read(path, what: "library of policies"))

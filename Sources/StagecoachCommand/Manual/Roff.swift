@@ -36,19 +36,15 @@ struct Roff {
 
     /// Returns text with every character escaped so that it prints literally.
     private static func escaped(_ text: String) -> String {
-        var result = ""
-        for character in text {
-            switch character {
-            case "\\": result += "\\e"
-            case "-": result += "\\-"
-            case "\"": result += "\\(dq"
-            case "'": result += "\\(aq"
-            case "`": result += "\\(ga"
-            case "^": result += "\\(ha"
-            case "~": result += "\\(ti"
-            default: result.append(character)
-            }
-        }
-        return result
+        text.escaped([
+            "\\": "\\e", "-": "\\-", "\"": "\\(dq", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti",
+        ])
+    }
+}
+
+extension String {
+    /// Returns the text with some characters replaced.
+    func escaped(_ escapes: [Character: String]) -> String {
+        reduce(into: "") { $0 += escapes[$1] ?? String($1) }
     }
 }

@@ -12,8 +12,6 @@ struct CalledFunction: Encodable, Equatable {
     let property: String
 
     /// Reads the calls in mapping models, in any form and without their models.
-    ///
-    /// - Throws: the errors of reading a mapping model (66, 74, 77, 78); `expression.syntax` (78).
     static func calls(in files: [String]) throws(MigrationError) -> [CalledFunction] {
         var found: [CalledFunction] = []
         for file in files {

@@ -21,8 +21,6 @@ struct PolicyPort: Encodable {
     /// Reads and examines all Swift and Objective-C sources below a folder, or one source.
     ///
     /// - Parameter mappings: the files of mapping models whose expressions call functions of the policies.
-    /// - Throws: `port.notFound` (66), `input.…` for a file that cannot be read; `port.noSources` (66); the errors of reading a
-    ///   mapping model.
     /// - Complexity: O(bytes) time and memory.
     init(path: String, mappings: [String] = []) throws(MigrationError) {
         calledFunctions = try CalledFunction.calls(in: mappings)
@@ -56,8 +54,6 @@ struct PolicyPort: Encodable {
 
     /// Writes ported copies, skeletons of Objective-C policies, `Stubs.swift` and `RegisterPolicies.swift` into a new or empty
     /// folder. A copy that would have the name of one of these files is refused.
-    ///
-    /// - Throws: `output.…` (73, 74, 77).
     func write(to folder: String) throws(MigrationError) {
         for source in sources {
             try PolicySourceFiles.write(source.ported, to: folder + "/" + source.file)

@@ -14,8 +14,6 @@ enum PolicySourceFiles {
 
     /// Returns the Swift and Objective-C sources below a folder, by name, or one file. Folders whose names begin with a dot are
     /// skipped.
-    ///
-    /// - Throws: `port.notFound`, `port.noSources` (66).
     static func find(_ path: String) throws(MigrationError) -> [Source] {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
@@ -46,8 +44,6 @@ enum PolicySourceFiles {
     }
 
     /// Makes a folder, and refuses one that is neither new nor empty.
-    ///
-    /// - Throws: `output.exists`, `output.create` (73).
     static func makeFolder(_ path: String) throws(MigrationError) {
         if let present = try? FileManager.default.contentsOfDirectory(atPath: path), !present.isEmpty {
             throw MigrationError(
@@ -58,8 +54,6 @@ enum PolicySourceFiles {
     }
 
     /// Writes a new file, with its missing parent folders.
-    ///
-    /// - Throws: `output.…` (73, 74, 77).
     static func write(_ content: String, to path: String) throws(MigrationError) {
         try createFolder((path as NSString).deletingLastPathComponent)
         try OutputFile.create(path, content)

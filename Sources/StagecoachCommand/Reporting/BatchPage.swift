@@ -32,8 +32,6 @@ struct BatchPage {
     }
 
     /// Refuses paths where no report can be made, before the work. Makes nothing.
-    ///
-    /// - Throws: as ``ReportFile/check(_:replacing:)``.
     static func check(_ paths: [String]) throws(MigrationError) {
         for path in paths { try ReportFile.check(path, replacing: mark(ReportFormat(path: path) ?? .json)) }
     }
@@ -41,7 +39,6 @@ struct BatchPage {
     /// Writes the reports, each in the format of its ending.
     ///
     /// - Parameter permissions: the permissions of the files, less those of the process's umask.
-    /// - Throws: as ``ReportFile/write(_:_:replacing:)``.
     func write(_ paths: [String], permissions: FilePermissions) throws {
         for path in paths {
             let format = ReportFormat(path: path) ?? .json
@@ -101,9 +98,8 @@ struct BatchPage {
                 ])
             stores("Not done", "failures", results.filter { $0.status == .failed || $0.status == .postponed }, &body)
             if !summary.missing.isEmpty {
-                body.element("h2", "Without a result")
                 body.table(
-                    id: "missing", header: [("source", false)],
+                    "Without a result", id: "missing", header: [("source", false)],
                     rows: summary.missing.prefix(Self.listed).map { [$0] })
             }
             stores("Done", "done", results.filter { $0.status == .done || $0.status == .skipped }, &body)
@@ -113,7 +109,6 @@ struct BatchPage {
 
     private func stores(_ title: String, _ id: String, _ stores: [BatchResult], _ body: inout Markup) {
         guard !stores.isEmpty else { return }
-        body.element("h2", title)
         let isDone = id == "done"
         var header: [(name: String, isNumber: Bool)] = [("source", false), ("destination", false)]
         header +=
@@ -133,7 +128,7 @@ struct BatchPage {
             }
             rows.append(row)
         }
-        body.table(id: id, header: header, rows: rows)
+        body.table(title, id: id, header: header, rows: rows)
         if stores.count > Self.listed {
             body.remark("And \(Figures.count(stores.count - Self.listed)) more.")
         }

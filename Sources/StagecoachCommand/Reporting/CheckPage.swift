@@ -67,24 +67,24 @@ final class CheckPage {
             if let repairs = outline.report.repairs {
                 body.element("h2", "Missing in the store")
                 body.element("div", ["class": "card", "id": "repairs"]) { card in
-                    card.element("ul") { list in for repair in repairs { list.element("li", repair.sentence) } }
+                    card.list(repairs.map(\.sentence))
                 }
             }
             rules("Broken rules", "violations", outline.report.violations, &body)
             rules("Warnings: broken in the source already", "warnings", outline.report.warnings, &body)
             if let left = outline.report.leftBehind {
-                body.element("h2", LossWording.title(left))
-                body.table(id: "left-behind", header: LossWording.header, rows: LossWording.cells(left))
+                body.table(
+                    LossWording.title(left), id: "left-behind", header: LossWording.header,
+                    rows: LossWording.cells(left))
             }
             let notes = CheckWording.notes(outline.report)
             if !notes.isEmpty {
                 body.element("h2", "Notes")
-                body.element("ul", ["id": "notes"]) { list in for note in notes { list.element("li", note) } }
+                body.list(notes, ["id": "notes"])
             }
             guard !outline.report.danglingReferences.isEmpty else { return }
-            body.element("h2", "References to rows that do not exist, which become nil")
             body.table(
-                id: "dangling",
+                "References to rows that do not exist, which become nil", id: "dangling",
                 header: [("entity", false), ("property", false), ("objects", true), ("first", false)],
                 rows: outline.report.danglingReferences.map {
                     [$0.entity, $0.property, Figures.count($0.count), $0.samples.joined(separator: ", ")]
@@ -94,9 +94,8 @@ final class CheckPage {
 
     private func rules(_ title: String, _ id: String, _ lines: [CheckReport.Line], _ body: inout Markup) {
         guard !lines.isEmpty else { return }
-        body.element("h2", title)
         body.table(
-            id: id,
+            title, id: id,
             header: [("entity", false), ("property", false), ("rule", false), ("objects", true), ("first", false)],
             rows: lines.map { line in
                 [

@@ -39,9 +39,7 @@ struct CourseSection {
     static func lines(_ spans: [StageSpan], isChain: Bool) -> [Line] {
         var lines: [Line] = []
         for span in spans {
-            let prefix = isChain ? "\(span.step): " : ""
-            let subject = span.subject.isEmpty ? "" : span.subject
-            let name = prefix.isEmpty ? subject : prefix + subject
+            let name = (isChain ? "\(span.step): " : "") + span.subject
             if let place = lines.firstIndex(where: { $0.stage == span.stage && $0.subject == name }) {
                 lines[place].stretches.append((span.begin, span.end))
             } else {
@@ -94,13 +92,17 @@ struct CourseSection {
                 }
                 stages.element("div", ["class": "stage"]) { row in
                     row.element("span", "")
-                    row.element("div", ["class": "axis"]) { axis in
-                        axis.element("span", "0 s")
-                        axis.element("span", Figures.duration(end))
-                    }
+                    Self.axis(end, &row)
                     row.element("span", "")
                 }
             }
+        }
+    }
+
+    private static func axis(_ end: Double, _ box: inout Markup) {
+        box.element("div", ["class": "axis"]) { axis in
+            axis.element("span", "0 s")
+            axis.element("span", Figures.duration(end))
         }
     }
 
@@ -116,10 +118,7 @@ struct CourseSection {
                     header.element("span", ["class": "soft"], words)
                 }
                 plot.write(&card, label: "\(title): \(words)")
-                card.element("div", ["class": "axis"]) { axis in
-                    axis.element("span", "0 s")
-                    axis.element("span", Figures.duration(end))
-                }
+                Self.axis(end, &card)
             }
         }
         let limit = account.memoryLimit
@@ -177,7 +176,8 @@ struct SeriesPlot {
     func write(_ card: inout Markup, label: String) {
         guard top > 0, top.isFinite else { return }
         func place(_ value: Double, _ size: Double) -> String {
-            Self.number(min(1, max(0, value.isFinite ? value : 0)) * size)
+            // Attributes do not allow thousands separators.
+            Figures.decimal(min(1, max(0, value.isFinite ? value : 0)) * size, places: 1).replacing(",", with: "")
         }
         var line: [String] = []
         var last: String?
@@ -225,11 +225,5 @@ struct SeriesPlot {
                     mark.name)
             }
         }
-    }
-
-    /// Returns a number without thousands separators, which attributes do not allow.
-    private static func number(_ value: Double) -> String {
-        let text = Figures.decimal(value, places: 1)
-        return String(text.filter { $0 != "," })
     }
 }

@@ -68,11 +68,12 @@ struct Markup {
 
 // The elements that several pages have.
 extension Markup {
-    /// Adds a table that scrolls inside its box.
+    /// Adds a table that scrolls inside its box, below a title.
     mutating func table(
-        id: String, header: [(name: String, isNumber: Bool)], rows: [[String]],
+        _ title: String, level: String = "h2", id: String, header: [(name: String, isNumber: Bool)], rows: [[String]],
         footer: [String]? = nil
     ) {
+        element(level, title)
         func row(_ cells: [String], _ rows: inout Markup) {
             rows.element("tr") { row in
                 for (index, cell) in cells.enumerated() {
@@ -106,6 +107,11 @@ extension Markup {
                 }
             }
         }
+    }
+
+    /// Adds a list of sentences, if there are any.
+    mutating func list(_ sentences: [String], _ attributes: KeyValuePairs<String, String> = [:]) {
+        element("ul", attributes) { list in for sentence in sentences { list.element("li", sentence) } }
     }
 
     /// Adds a paragraph in a soft colour.

@@ -6,49 +6,21 @@ import Stagecoach
 /// It is as wide as one box and the connections beside it, and as high as its lines need, so one entity mapping is as readable
 /// as forty.
 struct PlanPicture {
-    /// The ways in which the links of a relationship are made.
-    enum Sign: CaseIterable {
+    /// The ways in which the links of a relationship are made. The inverse of a drawn one has none, and neither has one that
+    /// nothing sets.
+    enum Sign: String, CaseIterable {
         case row
         case table
         case join
         case logged
 
-        /// Makes the sign of a relationship; nil if nothing is drawn, because the inverse is drawn or nothing sets it.
-        init?(_ line: MigrationPlan.Relationship) {
-            switch line.resolution {
-            case .row: self = .row
-            case .table: self = .table
-            case .join: self = .join
-            case .logged: self = .logged
-            case .untouched, .inverse: return nil
-            }
-        }
-
-        /// The sign as shown in the legend.
-        var picture: String {
+        /// The sign as shown in the legend, its meaning, and the style of its line.
+        var look: (picture: String, meaning: String, style: String) {
             switch self {
-            case .row: "──"
-            case .table: "– –"
-            case .join: "══"
-            case .logged: "····"
-            }
-        }
-
-        var meaning: String {
-            switch self {
-            case .row: "looked up row by row"
-            case .table: "resolved over the whole table"
-            case .join: "links in a join table"
-            case .logged: "logged by the stages, merged at the load"
-            }
-        }
-
-        var style: String {
-            switch self {
-            case .row: "stroke-width:1.6"
-            case .table: "stroke-width:1.6;stroke-dasharray:6 4"
-            case .join: "stroke-width:3.4"
-            case .logged: "stroke-width:1.6;stroke-dasharray:2 3"
+            case .row: ("──", "looked up row by row", "stroke-width:1.6")
+            case .table: ("– –", "resolved over the whole table", "stroke-width:1.6;stroke-dasharray:6 4")
+            case .join: ("══", "links in a join table", "stroke-width:3.4")
+            case .logged: ("····", "logged by the stages, merged at the load", "stroke-width:1.6;stroke-dasharray:2 3")
             }
         }
     }
@@ -126,11 +98,7 @@ struct PlanPicture {
                 var words = Figures.count(step.sourceRows, "row")
                 if let keys = tables[step.rootEntity]?.keys { words += ", keys \(keys.rawValue)" }
                 var lines = [Line(text: step.rootEntity, right: words, hint: step.rootEntity, isTitle: true)]
-                if step.afterKey != nil || step.throughKey != nil {
-                    let range = [step.afterKey.map { "above \($0)" }, step.throughKey.map { "up to \($0)" }]
-                    let text = "Z_PK " + range.compactMap { $0 }.joined(separator: " ")
-                    lines.append(Line(text: text, hint: text, isSoft: true))
-                }
+                if let text = PlanWording.range(step) { lines.append(Line(text: text, hint: text, isSoft: true)) }
                 for name in step.entityMappings {
                     guard let mapping = mappings[name] else { continue }
                     let isObjects = mapping.path == .objects
@@ -168,7 +136,7 @@ struct PlanPicture {
     ) -> [Line] {
         var lines: [Line] = []
         for line in model.relationships where line.rootEntity == root {
-            guard let sign = Sign(line) else { continue }
+            guard let sign = Sign(rawValue: line.resolution.rawValue) else { continue }
             let own = "\(line.entity).\(line.name)"
             if sign == .join || sign == .logged, let inverse = line.inverse, inverse != own, drawn.contains(inverse) {
                 continue
@@ -179,7 +147,7 @@ struct PlanPicture {
                     text: "\(line.entity == root ? "" : line.entity + ".")\(line.name)",
                     right: "\(line.isToMany ? "⇉" : "→") \(line.destinationEntity)"
                         + (line.isDeferred ? ", deferred" : ""),
-                    hint: "\(own) to \(line.destinationEntity): \(sign.meaning)"
+                    hint: "\(own) to \(line.destinationEntity): \(sign.look.meaning)"
                         + (line.isDeferred ? ", in a later pass than its sides" : ""), isSoft: true,
                     target: line.destinationRootEntity, sign: sign, isDeferred: line.isDeferred))
         }
@@ -285,19 +253,15 @@ struct PlanPicture {
         let rightWidth = min(Self.textWidth(line.right, size: 12), line.isTitle ? room * 6 / 10 : room / 2)
         let leftRoom = room - rightWidth - 10
         if let sign = line.sign {
-            svg.empty(
-                "line",
-                [
-                    "x1": "\(Self.boxLeft + 12)", "x2": "\(Self.boxLeft + 40)", "y1": "\(line.middle)",
-                    "y2": "\(line.middle)", "style": "stroke:\(Self.color(line.isDeferred));\(sign.style)",
-                ])
-            if sign == .join {
-                // A double line is a wide line with the background drawn over its middle.
+            // A double line is a wide line with the background drawn over its middle.
+            for style in ["stroke:\(Self.color(line.isDeferred));\(sign.look.style)"]
+                + (sign == .join ? ["stroke:var(--card);stroke-width:1.2"] : [])
+            {
                 svg.empty(
                     "line",
                     [
                         "x1": "\(Self.boxLeft + 12)", "x2": "\(Self.boxLeft + 40)", "y1": "\(line.middle)",
-                        "y2": "\(line.middle)", "style": "stroke:var(--card);stroke-width:1.2",
+                        "y2": "\(line.middle)", "style": style,
                     ])
             }
         }

@@ -28,8 +28,9 @@ struct PlanSection {
     }
 
     private func legend(_ models: [MigrationPlan.Model], _ body: inout Markup) {
-        let used = Set(models.flatMap(\.relationships).compactMap(PlanPicture.Sign.init))
-        let words = PlanPicture.Sign.allCases.filter(used.contains).map { "\($0.picture) \($0.meaning)" }
+        let used = Set(models.flatMap(\.relationships).map(\.resolution.rawValue))
+        let words = PlanPicture.Sign.allCases.filter { used.contains($0.rawValue) }
+            .map { "\($0.look.picture) \($0.look.meaning)" }
         var text = "A box is a table of the destination in its pass, with the entity mappings that fill it and the "
         text += "relationships that it carries; an arrow leads to the table that a relationship refers to."
         if !words.isEmpty { text += " " + words.joined(separator: ", ") + "." }

@@ -14,7 +14,6 @@ enum ReportFile {
     /// Refuses a path where no report can be made. Makes nothing.
     ///
     /// - Parameter mark: the mark in the first bytes of a file that may be replaced.
-    /// - Throws: as ``OutputFile/check(_:)``.
     static func check(_ path: String, replacing mark: String = unfinishedMark) throws(MigrationError) {
         if has(mark, path) { return }
         try OutputFile.check(path)
@@ -38,7 +37,6 @@ enum ReportFile {
     /// - Parameters:
     ///   - permissions: the permissions of the file, less those of the process's umask.
     ///   - mark: the mark in the first bytes of a file that may be replaced.
-    /// - Throws: as ``OutputFile/create(_:_:)``.
     static func write(
         _ path: String, _ content: String, permissions: FilePermissions = .own, replacing mark: String = unfinishedMark
     ) throws(MigrationError) {

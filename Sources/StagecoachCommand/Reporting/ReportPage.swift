@@ -141,9 +141,9 @@ struct ReportPage {
             }
         }
         guard let steps = report.steps, !steps.isEmpty else { return }
-        body.element("h2", "Versions")
         body.table(
-            id: "versions", header: [("way", false), ("mapping", false), ("objects", true), ("time", true)],
+            "Versions", id: "versions",
+            header: [("way", false), ("mapping", false), ("objects", true), ("time", true)],
             rows: steps.map { step in
                 [
                     Versions.text(step), step.mappings.joined(separator: "; "),
@@ -158,12 +158,11 @@ struct ReportPage {
             let number = index == 0 ? "" : "-\(index + 1)"
             let lines = MappingCount.lines(step.counts)
             let sum = MappingCount.sum(lines)
-            body.element("h2", "Entity mappings" + suffix)
             func cells(_ line: MappingCount) -> [String] {
                 [line.read, line.migrated, line.filtered, line.dropped, line.rejected, line.removed].map(Figures.count)
             }
             body.table(
-                id: "counts" + number,
+                "Entity mappings" + suffix, id: "counts" + number,
                 header: [
                     ("entity mapping", false), ("from", false), ("read", true), ("= migrated", true),
                     ("+ filtered", true), (dropped(step.counts), true), ("+ rejected", true), ("+ removed", true),
@@ -181,15 +180,15 @@ struct ReportPage {
                     + "Made are objects of the destination\(made).")
             let left = leftOut(step.counts)
             if !left.isEmpty {
-                body.element("h3", "Source objects that no entity mapping migrates")
                 body.table(
-                    id: "left" + number, header: [("entity", false), ("objects", true), ("why", false)],
+                    "Source objects that no entity mapping migrates", level: "h3", id: "left" + number,
+                    header: [("entity", false), ("objects", true), ("why", false)],
                     rows: left)
             }
-            body.element("h3", "Objects by destination entity")
             let objects = SummaryWording.objects(step.counts)
             body.table(
-                id: "objects" + number, header: [("entity", false), ("objects", true)],
+                "Objects by destination entity", level: "h3", id: "objects" + number,
+                header: [("entity", false), ("objects", true)],
                 rows: objects.map { [$0.entity, Figures.count($0.count)] },
                 footer: ["in all", Figures.count(objects.reduce(0) { $0 + $1.count })])
         }
@@ -222,8 +221,9 @@ struct ReportPage {
     private func leftBehind(_ body: inout Markup) {
         guard let left = account.report?.leftBehind, !left.lines.isEmpty else { return }
         let rows = LossWording.cells(left)
-        body.element("h2", LossWording.title(left))
-        body.table(id: "left-behind", header: LossWording.header, rows: Array(rows.prefix(Self.listedLosses)))
+        body.table(
+            LossWording.title(left), id: "left-behind", header: LossWording.header,
+            rows: Array(rows.prefix(Self.listedLosses)))
         if rows.count > Self.listedLosses {
             body.remark("And \(Figures.count(rows.count - Self.listedLosses)) more.")
         }
@@ -234,16 +234,14 @@ struct ReportPage {
 
     private func rejects(_ body: inout Markup) {
         guard let rejects = account.report?.rejects, rejects.objects > 0 else { return }
-        body.element("h2", "Rejected objects")
         body.table(
-            id: "rejects-by-rule", header: [("broken rule", false), ("objects", true)],
+            "Rejected objects", id: "rejects-by-rule", header: [("broken rule", false), ("objects", true)],
             rows: rejects.byRule.sorted { $0.key < $1.key }.map { [$0.key, Figures.count($0.value)] },
             footer: ["in all", Figures.count(rejects.objects)])
         let shown = rejects.sample.prefix(Self.listedRejects)
         if !shown.isEmpty {
-            body.element("h3", "The first by entity and key")
             body.table(
-                id: "rejects",
+                "The first by entity and key", level: "h3", id: "rejects",
                 header: [
                     ("source object", false), ("not made", false), ("property", false), ("rule", false),
                     ("value", false), ("entity mapping", false),
@@ -269,12 +267,9 @@ struct ReportPage {
         guard !warned.isEmpty || !report.notes.isEmpty else { return }
         body.element("h2", "Warnings")
         body.element("div", ["class": "card", "id": "warnings"]) { card in
-            card.element("ul") { list in
-                for note in report.notes { list.element("li", note) }
-                for (name, count) in warned {
-                    list.element("li", "\(name), broken by \(Figures.count(count, "value")) of the source already")
-                }
-            }
+            card.list(
+                report.notes
+                    + warned.map { "\($0), broken by \(Figures.count($1, "value")) of the source already" })
         }
     }
 

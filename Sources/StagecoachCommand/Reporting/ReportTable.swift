@@ -37,7 +37,7 @@ enum ReportTable {
     /// Returns a value, quoted if necessary.
     static func field(_ text: String) -> String {
         guard text.utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else { return text }
-        return "\"" + text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        return "\"\(text.replacing("\"", with: "\"\""))\""
     }
 }
 
@@ -80,15 +80,8 @@ struct MappingCount: Equatable {
     /// Returns the sum of lines.
     static func sum(_ lines: [MappingCount]) -> MappingCount {
         var whole = MappingCount(name: "in all")
-        for line in lines {
-            whole.read += line.read
-            whole.migrated += line.migrated
-            whole.filtered += line.filtered
-            whole.dropped += line.dropped
-            whole.rejected += line.rejected
-            whole.removed += line.removed
-            whole.made += line.made
-            whole.madeByPolicy += line.madeByPolicy
+        for field in [\Self.read, \.migrated, \.filtered, \.dropped, \.rejected, \.removed, \.made, \.madeByPolicy] {
+            whole[keyPath: field] = lines.reduce(0) { $0 + $1[keyPath: field] }
         }
         return whole
     }

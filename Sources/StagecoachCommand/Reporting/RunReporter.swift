@@ -36,8 +36,6 @@ final class RunReporter {
     var isEmpty: Bool { request.reports.isEmpty }
 
     /// Refuses impossible files before the work. Makes nothing.
-    ///
-    /// - Throws: `output.exists`, `output.folder` (73), `output.permission` (77).
     func check() throws(MigrationError) {
         for path in request.reports { try ReportFile.check(path) }
     }
@@ -49,8 +47,6 @@ final class RunReporter {
     }
 
     /// Writes the reports of a run that succeeded.
-    ///
-    /// - Throws: the errors of ``ReportFile/write(_:_:)``, with the remark that the migration itself succeeded.
     func write(_ result: MigrationResult) throws {
         guard !isEmpty else { return }
         var account = account(result.report.isDryRun ? .dryRun : .migrated)

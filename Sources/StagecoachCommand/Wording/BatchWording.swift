@@ -63,19 +63,12 @@ enum BatchWording {
         ])
         rows.append(["peak memory of a process", Figures.size(summary.peakMemory)])
         var lines = TextTable(rows: rows).lines(indent: 2)
-        if !summary.failures.isEmpty {
-            lines += ["", "Not done"]
-            let shown = summary.failures.prefix(20)
-            lines += shown.map { "  \($0.exitCode)  \(reason($0))" }
-            if summary.failures.count > shown.count {
-                lines.append("  and \(Figures.count(summary.failures.count - shown.count)) more")
-            }
+        func list(_ title: String, _ stores: [String]) {
+            lines += stores.prefix(20).map(\.self).titled(title, indent: 2)
+            if stores.count > 20 { lines.append("  and \(Figures.count(stores.count - 20)) more") }
         }
-        if !summary.missing.isEmpty {
-            lines += ["", "Without a result"]
-            lines += summary.missing.prefix(20).map { "  \($0)" }
-            if summary.missing.count > 20 { lines.append("  and \(Figures.count(summary.missing.count - 20)) more") }
-        }
+        list("Not done", summary.failures.map { "\($0.exitCode)  \(reason($0))" })
+        list("Without a result", summary.missing)
         lines += ["", "Results: \(results.joined(separator: ", "))"]
         return lines.printableText
     }

@@ -38,13 +38,7 @@ enum ChainWording {
                 "",
                 "Migration \(index + 1) of \(chain.runs.count), \(versions), of what the one before is expected to make",
             ]
-            lines += PlanWording.losses(run.plan)
-            for (number, model) in run.plan.models.enumerated() {
-                if run.plan.models.count > 1 {
-                    lines += ["", "Mapping model \(number + 1) of \(run.plan.models.count)"]
-                }
-                lines += PlanWording.text(model)
-            }
+            lines += PlanWording.work(run.plan)
         }
         return lines
     }

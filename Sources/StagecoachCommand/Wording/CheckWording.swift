@@ -13,19 +13,16 @@ enum CheckWording {
             ]
         ).lines(indent: 2)
         if let version = outline.checkedVersion { lines.append("  looked at as far as version \(version)") }
-        if let repairs = report.repairs { lines += ["", "Missing in the store"] + repairs.map { "  \($0.sentence)" } }
+        lines += (report.repairs ?? []).map(\.sentence).titled("Missing in the store", indent: 2)
         lines += section("Broken rules", report.violations)
         lines += section("Warnings: broken in the source already", report.warnings)
-        if !report.danglingReferences.isEmpty {
-            lines += ["", "References to rows that do not exist, which become nil"]
-            let rows = report.danglingReferences.map { line in
-                [line.entity, line.property, Figures.count(line.count), line.samples.joined(separator: ", ")]
-            }
-            lines += TextTable(rows: rows, alignments: [.left, .left, .right]).lines(indent: 2)
+        let dangling = report.danglingReferences.map { line in
+            [line.entity, line.property, Figures.count(line.count), line.samples.joined(separator: ", ")]
         }
-        let notes = notes(report)
-        if !notes.isEmpty { lines += ["", "Notes"] + notes.map { "  " + $0 } }
-        if let left = report.leftBehind { lines += ["", LossWording.title(left)] + LossWording.lines(left) }
+        lines += TextTable(rows: dangling, alignments: [.left, .left, .right]).lines(indent: 2)
+            .titled("References to rows that do not exist, which become nil")
+        lines += notes(report).titled("Notes", indent: 2)
+        lines += LossWording.section(report.leftBehind)
         lines += ["", sentence(outline)]
         return lines.printableText
     }
@@ -46,8 +43,8 @@ enum CheckWording {
                 line.samples.map(sample).joined(separator: ", "),
             ]
         }
-        return ["", title]
-            + TextTable(rows: [header] + rows, alignments: [.left, .left, .left, .right]).lines(indent: 2)
+        return TextTable(rows: [header] + rows, alignments: [.left, .left, .left, .right]).lines(indent: 2)
+            .titled(title)
     }
 
     private static func sample(_ sample: CheckReport.Sample) -> String {

@@ -18,7 +18,7 @@ enum FidelityWording {
             ["names without evidence", names(fidelity.names.withoutEvidence)],
         ]
         var lines = ["Store \(outline.path)"] + TextTable(rows: facts).lines(indent: 2)
-        if !fidelity.notes.isEmpty { lines += ["", "Notes"] + fidelity.notes.map { "  " + $0 } }
+        lines += fidelity.notes.titled("Notes", indent: 2)
         if fidelity.isEqual {
             lines += ["", "The store is what Core Data makes for the model"]
         } else {

@@ -34,15 +34,12 @@ enum InspectWording {
                 $0.maximumKey.map { Figures.count($0) } ?? "",
             ]
         }
-        lines += ["", "Entities"]
         lines += TextTable(
             rows: [["", "Z_ENT", "parent", "objects", "Z_MAX"]] + rows,
             alignments: [.left, .right, .left, .right, .right]
-        ).lines(indent: 2)
-        if !store.damages.isEmpty {
-            lines += ["", "Missing in the store (--repair reads it as empty or nil)"] + store.damages.map { "  " + $0 }
-        }
-        if !store.features.isEmpty { lines += ["", "Features"] + store.features.map { "  " + $0 } }
+        ).lines(indent: 2).titled("Entities")
+        lines += store.damages.titled("Missing in the store (--repair reads it as empty or nil)", indent: 2)
+        lines += store.features.titled("Features", indent: 2)
         return lines.printableText
     }
 
@@ -103,21 +100,25 @@ enum InspectWording {
 
     /// Returns a mapping model for people.
     static func text(_ outline: MappingOutline, path: String) -> String {
+        func said(_ facts: KeyValuePairs<String, String?>) -> [String] {
+            facts.compactMap { name, value in value.map { "  \(name)  \($0)" } }
+        }
         var lines = ["Mapping model \(path)"]
-        if let version = outline.formatVersion { lines.append("  format version  \(version)") }
-        if let from = outline.from, let to = outline.to { lines.append("  versions  \(from) → \(to)") }
-        if let rules = outline.rulesOfTheSource { lines.append("  rules of the source  \(rules)") }
-        if let source = outline.sourceModelPath { lines.append("  source model  \(source)") }
-        if let destination = outline.destinationModelPath { lines.append("  destination model  \(destination)") }
-        lines.append("  entity mappings  \(Figures.count(outline.entityMappings.count))")
+        lines += said([
+            "format version": outline.formatVersion.map { "\($0)" },
+            "versions": outline.from.flatMap { from in outline.to.map { "\(from) → \($0)" } },
+            "rules of the source": outline.rulesOfTheSource.map { "\($0)" }, "source model": outline.sourceModelPath,
+            "destination model": outline.destinationModelPath,
+            "entity mappings": Figures.count(outline.entityMappings.count),
+        ])
         for mapping in outline.entityMappings {
             let ends = "\(mapping.sourceEntity ?? "-") → \(mapping.destinationEntity ?? "-")"
             lines += ["", [mapping.name, ends, mapping.mappingType].compactMap { $0 }.joined(separator: "  ")]
-            if let hash = mapping.sourceEntityVersionHash { lines.append("  source version hash  \(hash)") }
-            if let hash = mapping.destinationEntityVersionHash { lines.append("  destination version hash  \(hash)") }
-            if let filter = mapping.sourceFilter { lines.append("  source filter  \(filter)") }
-            if let expression = mapping.sourceExpression { lines.append("  source expression  \(expression)") }
-            if let policy = mapping.migrationPolicy { lines.append("  migration policy  \(policy)") }
+            lines += said([
+                "source version hash": mapping.sourceEntityVersionHash,
+                "destination version hash": mapping.destinationEntityVersionHash, "source filter": mapping.sourceFilter,
+                "source expression": mapping.sourceExpression, "migration policy": mapping.migrationPolicy,
+            ])
             let rows = (mapping.attributes + mapping.relationships).map {
                 [$0.name, $0.isAutomatic ? "automatic" : $0.expression ?? "no expression"]
             }

@@ -12,9 +12,13 @@ enum LossWording {
             : "Left behind, \(left.amounts)" + (left.isAllowed ? ", as --on-loss allow lets it" : "")
     }
 
-    /// Returns the list for people: a line for each loss, and below it the remedy.
-    static func lines(_ left: LeftBehind?, indent: Int = 2) -> [String] {
-        guard let left, !left.lines.isEmpty else { return [] }
+    /// Returns the title and the list for people: a line for each loss, and below it the remedy.
+    static func section(_ left: LeftBehind?, indent: Int = 0) -> [String] {
+        guard let left else { return [] }
+        return lines(left, indent: indent + 2).titled(String(repeating: " ", count: indent) + title(left))
+    }
+
+    private static func lines(_ left: LeftBehind, indent: Int) -> [String] {
         let space = String(repeating: " ", count: indent)
         // Values that may still be read come last.
         let lines = left.lost + left.lines.filter { !$0.isLost }

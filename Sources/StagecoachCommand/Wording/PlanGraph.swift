@@ -41,11 +41,7 @@ enum PlanGraph {
                     )
                     words.append(step.entityMappings.joined(separator: ", "))
                 }
-                if step.afterKey != nil || step.throughKey != nil {
-                    let first = step.afterKey.map { "above \($0)" }
-                    let last = step.throughKey.map { "up to \($0)" }
-                    words.append("Z_PK " + [first, last].compactMap { $0 }.joined(separator: " "))
-                }
+                if let range = PlanWording.range(step) { words.append(range) }
                 let color = step.entityMappings.contains(where: withObjects.contains) ? "#fdebc8" : "white"
                 lines.append(
                     "    \(quoted(node)) [label=\(quoted(words.joined(separator: "\n"))), fillcolor=\(quoted(color))];")

@@ -16,31 +16,28 @@ enum PlanWording {
             ]
         ).lines(indent: 2)
         lines += outline.notes.map { "  \($0)" }
-        if let repairs = plan.repairs {
-            lines += ["", "  Missing in the store"] + repairs.map { "    \($0.sentence)" }
-        }
-        if let layout = plan.layout { lines += ["", "  Layout"] + layout.map { "    \($0)" } }
+        lines += (plan.repairs ?? []).map(\.sentence).titled("  Missing in the store", indent: 4)
+        lines += (plan.layout ?? []).titled("  Layout", indent: 4)
         if let chain = outline.chain {
             lines += ChainWording.way(chain)
             if chain.runs.count > 1 { lines += ["", "Migration 1 of \(chain.runs.count)"] }
         }
-        lines += losses(plan)
-        for (number, model) in plan.models.enumerated() {
-            if plan.models.count > 1 { lines += ["", "Mapping model \(number + 1) of \(plan.models.count)"] }
-            lines += text(model)
-        }
+        lines += work(plan)
         if let chain = outline.chain { lines += ChainWording.later(chain) }
         return lines.printableText
     }
 
-    /// Returns the losses.
-    static func losses(_ plan: MigrationPlan) -> [String] {
-        guard let left = plan.leftBehind else { return [] }
-        return ["", "  " + LossWording.title(left)] + LossWording.lines(left, indent: 4)
+    /// Returns the losses, and the part of each mapping model.
+    static func work(_ plan: MigrationPlan) -> [String] {
+        var lines = LossWording.section(plan.leftBehind, indent: 2)
+        for (number, model) in plan.models.enumerated() {
+            if plan.models.count > 1 { lines += ["", "Mapping model \(number + 1) of \(plan.models.count)"] }
+            lines += text(model)
+        }
+        return lines
     }
 
-    /// Returns the part of one mapping model.
-    static func text(_ model: MigrationPlan.Model) -> [String] {
+    private static func text(_ model: MigrationPlan.Model) -> [String] {
         var lines: [String] = []
         if model.isStaged {
             lines.append("  Policy path, because")
@@ -52,12 +49,8 @@ enum PlanWording {
         for mapping in model.entityMappings {
             if let obstacle = mapping.obstacle { lines.append("    \(mapping.name): \(obstacle)") }
         }
-        if let unmapped = model.unmapped {
-            lines += ["", "  Left unmapped"] + unmapped.map { "    \($0.sentence)" }
-        }
-        if let unevaluated = model.unevaluated {
-            lines += ["", "  Not evaluated"] + unevaluated.map { "    \($0)" }
-        }
+        lines += (model.unmapped ?? []).map(\.sentence).titled("  Left unmapped", indent: 4)
+        lines += (model.unevaluated ?? []).titled("  Not evaluated", indent: 4)
         lines += ["", "  Entity mappings"]
         lines += TextTable(
             rows: model.entityMappings.map { mapping in
@@ -68,16 +61,14 @@ enum PlanWording {
                 ]
             }, alignments: [.left, .left, .left, .right]
         ).lines(indent: 4)
-        let related = model.relationships.filter { $0.resolution != .untouched }
-        if !related.isEmpty { lines += ["", "  Relationships"] }
         lines += TextTable(
-            rows: related.map { line in
+            rows: model.relationships.filter { $0.resolution != .untouched }.map { line in
                 [
                     "\(line.entity).\(line.name)", "\(line.isToMany ? "⇉" : "→") \(line.destinationEntity)",
                     words(for: line),
                 ]
             }
-        ).lines(indent: 4)
+        ).lines(indent: 4).titled("  Relationships")
         let keys = Dictionary(model.tables.map { ($0.rootEntity, $0) }, uniquingKeysWith: { first, _ in first })
         for (index, pass) in model.passes.enumerated() {
             lines += [
@@ -93,7 +84,9 @@ enum PlanWording {
                         "keys "
                             + (table.map { [$0.keys.rawValue, $0.reason].compactMap { $0 }.joined(separator: ": ") }
                                 ?? ""),
-                        step.entityMappings.joined(separator: ", ") + range(step) + (step.closes ? "" : ", stays open"),
+                        ([step.entityMappings.joined(separator: ", "), range(step) { Figures.count(Int($0)) }]
+                            .compactMap(\.self)
+                            + (step.closes ? [] : ["stays open"])).joined(separator: ", "),
                     ]
                 }, alignments: [.left, .right]
             ).lines(indent: 4)
@@ -121,13 +114,11 @@ enum PlanWording {
         }
     }
 
-    private static func range(_ step: MigrationPlan.Step) -> String {
-        switch (step.afterKey, step.throughKey) {
-        case (nil, nil): ""
-        case (nil, let last?): ", Z_PK up to \(Figures.count(Int(last)))"
-        case (let first?, nil): ", Z_PK above \(Figures.count(Int(first)))"
-        case (let first?, let last?): ", Z_PK above \(Figures.count(Int(first))) up to \(Figures.count(Int(last)))"
-        }
+    /// Returns the keys of a step's source rows: `Z_PK above 1 up to 9`; nil for all.
+    static func range(_ step: MigrationPlan.Step, _ text: (Int64) -> String = { "\($0)" }) -> String? {
+        let ends = [step.afterKey.map { "above " + text($0) }, step.throughKey.map { "up to " + text($0) }]
+        let words = ends.compactMap(\.self)
+        return words.isEmpty ? nil : "Z_PK " + words.joined(separator: " ")
     }
 }
 

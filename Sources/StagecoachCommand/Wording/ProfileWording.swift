@@ -6,9 +6,8 @@ enum ProfileWording {
     static func lines(_ report: MigrationReport) -> [String] {
         let steps = report.steps ?? []
         guard steps.count > 1 else { return table(report.profile ?? []) }
-        return steps.flatMap { step -> [String] in
-            let lines = table(step.report.profile ?? [])
-            return lines.isEmpty ? [] : ["", Versions.text(step.sourceVersion, step.destinationVersion)] + lines
+        return steps.flatMap { step in
+            table(step.report.profile ?? []).titled(Versions.text(step.sourceVersion, step.destinationVersion))
         }
     }
 

@@ -9,20 +9,18 @@ enum SummaryWording {
             report.isDryRun ? "Dry run, nothing published:" : report.isAppended ? "Appended" : "Migrated"
         var lines = ["\(verb) \(report.source) → \(report.destination)"]
         lines += facts(result)
-        lines += section("Objects by destination entity", entities(report.counts))
+        lines += entities(report.counts).titled("Objects by destination entity")
         let steps = report.steps ?? []
-        lines += section("Versions", ChainWording.done(steps))
+        lines += ChainWording.done(steps).titled("Versions")
         for (title, counts) in steps.count > 1 ? steps.map(named) : [("", report.counts)] {
-            lines += section("Entity mappings" + title, mappings(counts))
-            lines += section("Left out" + title, leftOut(counts))
+            lines += mappings(counts).titled("Entity mappings" + title)
+            lines += leftOut(counts).titled("Left out" + title)
         }
-        if let left = report.leftBehind { lines += section(LossWording.title(left), LossWording.lines(left)) }
+        lines += LossWording.section(report.leftBehind)
         if let rejects = report.rejects, rejects.objects > 0 {
-            lines += section("Rejected, the first by entity and key", sample(rejects))
+            lines += sample(rejects).titled("Rejected, the first by entity and key")
         }
-        if !report.notes.isEmpty {
-            lines += ["", "Notes"] + report.notes.map { "  " + $0 }
-        }
+        lines += report.notes.titled("Notes", indent: 2)
         return lines.printableText
     }
 
@@ -47,10 +45,6 @@ enum SummaryWording {
             ["destination", Figures.size(report.destinationBytes)],
         ]
         return TextTable(rows: result.names.facts + rows).lines(indent: 2)
-    }
-
-    private static func section(_ title: String, _ lines: [String]) -> [String] {
-        lines.isEmpty ? [] : ["", title] + lines
     }
 
     /// Returns the destination objects by entity: as the run counted them, else as its mappings made them.

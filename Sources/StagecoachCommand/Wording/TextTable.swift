@@ -33,6 +33,11 @@ struct TextTable {
 extension [String] {
     /// The lines as a text whose names cannot control a terminal.
     var printableText: String { map(\.printable).joined(separator: "\n") + "\n" }
+
+    /// Returns the lines below an empty line and a title; none if there are none.
+    func titled(_ title: String, indent: Int = 0) -> [String] {
+        isEmpty ? [] : ["", title] + map { String(repeating: " ", count: indent) + $0 }
+    }
 }
 
 extension String {

@@ -7,16 +7,10 @@ enum VerifyWording {
         var lines = ["\(report.source) → \(report.destination)", ""]
         for mapping in report.mappings where mapping.destinationEntity != nil {
             let ends = "\(mapping.sourceEntity ?? "–") → \(mapping.destinationEntity ?? "–")"
-            var counts: [String] = []
-            if let expected = mapping.expected {
-                counts.append("\(mapping.found) of \(expected) objects")
-            } else {
-                counts.append("not recomputed")
-            }
+            var counts = [mapping.expected.map { "\(mapping.found) of \($0) objects" } ?? "not recomputed"]
             if mapping.filtered > 0 { counts.append("\(mapping.filtered) filtered") }
             if mapping.rejected > 0 { counts.append("\(mapping.rejected) rejected") }
-            let differing = mapping.properties.filter { $0.differing > 0 }
-            for property in differing {
+            for property in mapping.properties where property.differing > 0 {
                 counts.append(
                     "\(property.name) differs in \(property.differing) (\(property.expectedChecksum), found \(property.foundChecksum))"
                 )
@@ -29,12 +23,9 @@ enum VerifyWording {
                 "  \(relationship.entity).\(relationship.name)\(inverse)  \(relationship.foundLinks) of \(relationship.expectedLinks) links"
                     + (relationship.differing > 0 ? ", \(relationship.differing) differ" : ""))
         }
-        if !report.differences.isEmpty {
-            lines += ["", "Differences:"]
-            lines += report.differences.map { "  \(line($0))" }
-            if report.differenceCount > report.differences.count {
-                lines.append("  and \(report.differenceCount - report.differences.count) more")
-            }
+        lines += report.differences.map(line).titled("Differences:", indent: 2)
+        if !report.differences.isEmpty, report.differenceCount > report.differences.count {
+            lines.append("  and \(report.differenceCount - report.differences.count) more")
         }
         lines += section(
             "Not recomputed, checked against the model's rules only:", report.notRecomputed.filter { !$0.isRerun })
@@ -42,16 +33,13 @@ enum VerifyWording {
             "Not recomputed, compared with what the policies made when they ran again:",
             report.notRecomputed.filter(\.isRerun))
         lines += comparedSection(report)
-        if !report.notes.isEmpty {
-            lines += ["", "Notes:"]
-            lines += report.notes.map { "  \($0)" }
-        }
+        lines += report.notes.titled("Notes:", indent: 2)
         lines += ["", report.isEqual ? agreement(report) : "\(verdict(report)). \(compared(report))"]
         return lines.printableText
     }
 
     private static func section(_ title: String, _ lines: [VerificationReport.NotRecomputed]) -> [String] {
-        lines.isEmpty ? [] : ["", title] + lines.map { "  \($0.subject): \($0.reason)" }
+        lines.map { "\($0.subject): \($0.reason)" }.titled(title, indent: 2)
     }
 
     /// Returns each entity's objects by the way of comparison, if not all were recomputed.
@@ -69,8 +57,7 @@ enum VerifyWording {
             ]
         }
         let header = ["entity", "objects", "entity mappings", "why"]
-        return ["", "Compared"]
-            + TextTable(rows: [header] + rows).lines(indent: 2)
+        return TextTable(rows: [header] + rows).lines(indent: 2).titled("Compared")
     }
 
     /// Returns the last line if nothing differs. It claims no more than was compared.

@@ -194,6 +194,30 @@ struct PolicyStateTests {
         }
     }
 
+    @Test("A plan names the obstacle of a later mapping model at that model's entity mapping")
+    func obstacleOfLaterModel() throws {
+        var entity = EntityDefinition(name: "Thing")
+        entity.attributes = [AttributeDefinition(name: "name", type: .string)]
+        var definition = ModelDefinition()
+        definition.entities = [entity]
+        let model = try ManagedObjectModel(definition)
+        let folder = try TemporaryFolder()
+        try ReferenceStore.make(model) { $0.insert("Thing", 1, ["name": .text("thing")]) }
+            .write(path: folder.file("old.sqlite"))
+        let mappings = try [0, 1].map { _ in try MappingModel.inferred(from: model, to: model) }
+        mappings[1].entityMappings[0].entityMigrationPolicyClassName = "Policy"
+        let manager = MigrationManager(sourceModel: model, destinationModel: model)
+        manager.policies = PolicyRegistry()
+        manager.policies.register("Policy") { Stateful() }
+        let plan = try Migration(
+            from: folder.file("old.sqlite"), model: model, mappings: mappings, to: folder.file("new.sqlite"),
+            model: model, manager: manager
+        ).plan()
+        #expect(plan.models.map(\.entityMappings.count) == [1, 1])
+        #expect(plan.models[0].entityMappings[0].obstacle == nil)
+        #expect(plan.models[1].entityMappings[0].obstacle?.contains("ResumablePolicy") == true)
+    }
+
     @Test("Values in userInfo survive if the run that called the policies ended in the load")
     func goingOnInLoad() throws {
         // The number of states that the stages take depends on the disk; those of the load come after them.
