@@ -52,8 +52,6 @@ package final class DatabaseFileWriter {
     /// Makes a loader for a table whose tree is empty.
     ///
     /// - Parameters:
-    ///   - root: the table's root page.
-    ///   - affinities: the affinities of the columns that have slots in a batch.
     ///   - isKeyed: true if the table's first column is its integer primary key, which has no slot.
     package func table(root: UInt32, affinities: [ColumnAffinity], isKeyed: Bool) -> TableLoader {
         TableLoader(

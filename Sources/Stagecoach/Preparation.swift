@@ -236,10 +236,10 @@ struct Preparation {
         for index in models.indices {
             let turn = planned.turns[index]
             let resume = ResumeNote(
-                Array(planned.mappings[..<turn.mappings.count]), turn.policies, migration.manager,
+                Array(turn.mappings[turn.earlier...]), turn.policies, migration.manager,
                 isStaged: models[index].isStaged, appends: appends, of: planned.turns.count)
             models[index].resume = resume.sentence
-            for (number, obstacle) in resume.obstacles where models[index].entityMappings.indices.contains(number) {
+            for (number, obstacle) in resume.obstacles {
                 models[index].entityMappings[number].obstacle = obstacle
             }
             let unmapped = try UnmappedValues(

@@ -8,10 +8,6 @@ import SpillStorage
 /// from what the checkpoint holds. So a restore only has to cut the file off.
 extension DatabaseFileWriter {
     /// Writes the buffered pages to the file, then the writer's state.
-    ///
-    /// - Parameters:
-    ///   - tables: the loaders of open tables.
-    ///   - indexes: the loaders of open indexes.
     package func save(
         tables: [TableLoader], indexes: [IndexLoader], to state: inout StateWriter
     ) throws(MigrationError) {

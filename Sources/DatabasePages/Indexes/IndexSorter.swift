@@ -54,8 +54,6 @@ package final class IndexSorter {
     /// Makes an empty sorter.
     ///
     /// - Parameters:
-    ///   - terms: the index's columns, 1 to ``mostTerms``.
-    ///   - memory: the allowance in bytes.
     ///   - space: memory shared with sorters that run before or after this one; nil: memory of its own.
     package init(
         terms: [IndexTerm], isUnique: Bool, directory: WorkDirectory, memory: Int, space: SortSpace? = nil
@@ -95,7 +93,6 @@ package final class IndexSorter {
     /// Adds the entries of a batch's rows.
     ///
     /// - Parameters:
-    ///   - first: the first row to take.
     ///   - firstID: the id of the batch's first row if rows are numbered; nil: the batch's keys.
     package func append(_ batch: borrowing RowBatch, from first: Int = 0, firstID: Int64?) throws(MigrationError) {
         precondition(first >= 0 && first <= batch.count)
@@ -148,7 +145,6 @@ package final class IndexSorter {
     ///
     /// - Parameters:
     ///   - fields: the fields of the index's columns in the table's records.
-    ///   - most: the most rows to read.
     ///   - spilled: called when ``spilledRows`` has grown; receives the key of the last of these rows.
     /// - Returns: the number of rows whose entries were added; fewer than `most` at the end, and before a row that must be read
     ///   in another way.

@@ -18,7 +18,6 @@ struct PayloadWriter {
     /// - Parameters:
     ///   - place: room for the local bytes.
     ///   - local: the number of payload bytes that stay in the cell.
-    ///   - total: the number of payload bytes.
     init(output: PageOutput, map: PointerMap, place: UnsafeMutableRawPointer, local: Int, total: Int) {
         self.output = output
         self.map = map

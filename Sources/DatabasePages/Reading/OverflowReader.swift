@@ -31,7 +31,6 @@ final class OverflowReader {
     /// - Parameters:
     ///   - local: the payload's bytes in the cell of a page, which must stay valid.
     ///   - next: the payload's first overflow page.
-    ///   - total: the number of payload bytes.
     func begin(_ local: UnsafeRawBufferPointer, next: UInt32, total: Int, page: UInt32) {
         if let start = local.baseAddress { bytes = start }
         room = local.count

@@ -24,8 +24,6 @@ package final class PageFile {
     /// Opens the pages of a database.
     ///
     /// - Parameters:
-    ///   - path: the main file's path, for messages.
-    ///   - descriptor: the main file, opened for reading.
     ///   - direct: the main file, opened for direct I/O; for files that are read once and are not in the page cache.
     ///   - frames: the frames of the `-wal`; nil if the database has none.
     ///   - pageCount: the number of pages that SQLite sees.

@@ -55,7 +55,6 @@ package final class PairScan {
     /// Makes a scan.
     ///
     /// - Parameters:
-    ///   - root: the index's root page.
     ///   - slots: the slots for the two columns' values.
     ///   - columns: 1 or 2; if 1, the second slot is not set.
     ///   - readsAll: true to read entries with NULL too; the keys of the rows are then those of the table's rows.

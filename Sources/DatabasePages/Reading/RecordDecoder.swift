@@ -74,7 +74,6 @@ final class RecordDecoder {
     ///
     /// - Parameters:
     ///   - record: the whole record; seven bytes behind it must be readable too.
-    ///   - page: the page of the record, for errors.
     @inline(__always)
     func decode(
         _ record: UnsafeRawPointer, _ count: Int, key: Int64, page: UInt32, into batch: inout RowBatch
@@ -105,7 +104,6 @@ final class RecordDecoder {
     /// Only pointers and numbers here: this loop is the cost of a row.
     ///
     /// - Parameters:
-    ///   - header: the serial types.
     ///   - end: the record's end; seven bytes behind it must be readable too.
     ///   - plan: for each field, as ``plan``.
     ///   - pages: the lent pages, in which texts and blobs stay; nil: they go to the arena.

@@ -62,7 +62,6 @@ struct EntryFields {
     ///
     /// - Parameters:
     ///   - bytes: the page; seven bytes behind it must be readable too.
-    ///   - total: the number of cells of the page.
     ///   - last: all keys must be greater than this one; set to the key of the last entry.
     ///   - most: the greatest key to accept.
     /// - Returns: the first cell that was not read.

@@ -24,7 +24,6 @@ package final class TableScan {
 
     /// Makes a scan.
     ///
-    /// - Parameter root: the table's root page.
     /// - Precondition: the request's fields and slots fit the batches to fill.
     package init(file: PageFile, root: UInt32, request: ScanRequest) {
         self.file = file

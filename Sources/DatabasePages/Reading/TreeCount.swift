@@ -4,7 +4,6 @@ import Diagnostics
 package enum TreeCount {
     /// The number of rows of a table.
     ///
-    /// - Parameter root: the table's root page.
     /// - Complexity: O(pages of the tree); 64 KiB of leaves and a page for each level.
     package static func rows(ofTable root: UInt32, in file: PageFile) throws(MigrationError) -> Int64 {
         try count(root, .tableInterior, .tableLeaf, in: file)
@@ -12,7 +11,6 @@ package enum TreeCount {
 
     /// The number of entries of an index, including those in interior pages.
     ///
-    /// - Parameter root: the index's root page.
     /// - Complexity: like ``rows(ofTable:in:)``.
     package static func entries(ofIndex root: UInt32, in file: PageFile) throws(MigrationError) -> Int64 {
         try count(root, .indexInterior, .indexLeaf, in: file)

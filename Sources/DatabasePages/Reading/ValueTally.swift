@@ -150,7 +150,6 @@ extension TableScan {
     /// Counts some of the rows that no scan has passed yet, without reading their values.
     ///
     /// - Precondition: the scan has a tally, begins behind the tally's ``ValueTally/reached``, and is used for nothing else.
-    /// - Parameter most: the most rows to count.
     /// - Returns: true if there may be more.
     /// - Complexity: O(pages of the rows).
     package func countRest(upTo most: Int) throws(MigrationError) -> Bool {

@@ -46,7 +46,6 @@ final class RecordEncoder {
     /// Makes an encoder for a table.
     ///
     /// - Parameters:
-    ///   - affinities: the affinities of the columns that have a slot.
     ///   - isKeyed: true if a key column that is the row's id comes before them.
     init(affinities: [ColumnAffinity], isKeyed: Bool) {
         count = affinities.count

@@ -21,8 +21,6 @@ final class IndexTree {
     var levels: [Level] = []
 
     /// Makes an empty tree.
-    ///
-    /// - Parameter root: the index's root page, empty.
     init(root: UInt32, output: PageOutput, map: PointerMap) {
         self.root = root
         self.output = output

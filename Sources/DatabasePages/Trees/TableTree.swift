@@ -25,8 +25,6 @@ final class TableTree {
     @exclusivity(unchecked) var lastKey: Int64?
 
     /// Makes an empty tree.
-    ///
-    /// - Parameter root: the table's root page, empty.
     init(root: UInt32, output: PageOutput, map: PointerMap) {
         self.root = root
         self.output = output
@@ -36,8 +34,6 @@ final class TableTree {
     /// Appends a row's cell.
     ///
     /// - Parameters:
-    ///   - key: greater than all keys before.
-    ///   - payload: the size of the record in bytes.
     ///   - fitting: writes the whole record into memory, if it fits the leaf.
     ///   - spanning: writes the record through a writer otherwise.
     /// - Throws: `store.keyOrder` if the key is not greater than the last one.
@@ -71,9 +67,7 @@ final class TableTree {
     /// Appends a row's cell whose record stays in the leaf.
     ///
     /// - Parameters:
-    ///   - key: greater than all keys before.
     ///   - payload: the size of the record in bytes, at most what a leaf takes.
-    ///   - body: writes the record.
     /// - Throws: `store.keyOrder` if the key is not greater than the last one.
     @inline(__always)
     func append(key: Int64, local payload: Int, body: (UnsafeMutableRawPointer) -> Void) throws(MigrationError) {

@@ -55,7 +55,6 @@ package final class AssociationTable {
     /// Makes an empty table. It makes no file until the allowance is used up.
     ///
     /// - Parameters:
-    ///   - name: the prefix of its files' names.
     ///   - memory: the allowance in bytes for sets of keys and for sorting; 64 KiB are used at least.
     ///   - logs: the memory shared with other tables, for pairs that fit no set of keys.
     package init(directory: WorkDirectory, name: String, memory: Int, logs: RecordMemory) {
@@ -102,9 +101,6 @@ package final class AssociationTable {
 
     /// The sources of the pairs, if each has one destination and the destinations' keys are the first one + rank.
     ///
-    /// - Parameters:
-    ///   - entity: the entity of all sources.
-    ///   - destinationEntity: the entity of all destinations.
     /// - Returns: the sources' keys and the key of the first destination; nil if the pairs have another form, or if there are
     ///   none. No pair may be added afterwards.
     package func rankedSources(
@@ -201,11 +197,6 @@ package final class AssociationTable {
 
     /// Adds a pair for each of some sources; their destinations have consecutive keys.
     ///
-    /// - Parameters:
-    ///   - sources: the sources' keys, ascending.
-    ///   - entity: the entity of the sources.
-    ///   - first: the key of the first destination.
-    ///   - destinationEntity: the entity of the destinations.
     /// - Complexity: O(sources) if the pairs keep the form base + rank, else as ``add(source:destination:)`` for each.
     package func add(
         sources: UnsafeBufferPointer<Int64>, of entity: UInt32, destinations first: Int64, of destinationEntity: UInt32

@@ -67,7 +67,6 @@ final class BlockFile {
     /// Creates a file and writes its header.
     ///
     /// - Parameters:
-    ///   - named: the prefix of the file's name.
     ///   - scratch: space for one stored block, shared with other files that the same thread uses.
     init(directory: WorkDirectory, named name: String, kind: BlockKind, scratch: RawBuffer) throws(MigrationError) {
         file = try SpillFile(directory: directory, named: name)
@@ -135,11 +134,6 @@ final class BlockFile {
     }
 
     /// Reads a block.
-    ///
-    /// - Parameters:
-    ///   - offset: the offset that ``append(_:)`` returned.
-    ///   - next: the offset of the next block, or ``end``.
-    ///   - target: receives the raw bytes; its content is replaced.
     func read(at offset: Int, next: Int, into target: RawBuffer) throws(MigrationError) {
         try checkHeader()
         guard offset >= 0, next <= end, offset < next, next - offset > Self.blockHeaderBytes else {

@@ -30,7 +30,6 @@ final class BlockIndex {
     ///
     /// - Parameters:
     ///   - words: the number of words of a block's first record to keep.
-    ///   - makeFile: creates a file for pages.
     init(words: Int, makeFile: @escaping () throws(MigrationError) -> BlockFile) {
         self.words = words
         width = words + 1
@@ -60,8 +59,6 @@ final class BlockIndex {
     private var paged: Int { (pages?.count ?? 0) * Self.pageEntries }
 
     /// Adds a block after the last one.
-    ///
-    /// - Parameter first: the first words of the block.
     func append(offset: Int, first: UnsafePointer<UInt64>) throws(MigrationError) {
         for word in 0..<words { tail.append(first[word]) }
         tail.append(UInt64(truncatingIfNeeded: offset))
@@ -116,7 +113,6 @@ final class BlockIndex {
     ///
     /// - Parameters:
     ///   - levels: the most levels of pages to accept; eight hold more blocks than a disk has.
-    ///   - open: opens a file that the state names.
     func restore(
         from state: inout StateReader, levels: Int = 8,
         _ open: (inout StateReader) throws(MigrationError) -> BlockFile

@@ -22,7 +22,6 @@ package final class EntrySorter {
     /// Makes an empty sorter. It makes no file until the allowance is used up.
     ///
     /// - Parameters:
-    ///   - name: the prefix of its files' names.
     ///   - memory: the allowance in bytes; 64 KiB are used at least.
     package init(directory: WorkDirectory, name: String, order: any EntryOrder, memory: Int) {
         self.directory = directory

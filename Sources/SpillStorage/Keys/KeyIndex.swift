@@ -82,7 +82,6 @@ package final class KeyIndex {
     /// Makes an empty set. It makes no file until the allowance is used up.
     ///
     /// - Parameters:
-    ///   - name: the prefix of its file's name.
     ///   - memory: the allowance in bytes for chunks in memory.
     package init(directory: WorkDirectory, name: String, memory: Int) {
         precondition(memory >= 0)

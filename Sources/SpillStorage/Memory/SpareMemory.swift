@@ -12,8 +12,6 @@ package final class SpareMemory: Sendable {
     private let left = Mutex<UInt?>(nil)
 
     /// Makes an empty store.
-    ///
-    /// - Parameter byteCount: the size of a piece.
     package init(byteCount: Int) {
         precondition(byteCount > 0)
         self.byteCount = byteCount

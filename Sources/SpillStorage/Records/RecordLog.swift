@@ -40,11 +40,8 @@ package final class RecordLog {
     /// Makes an empty log. It makes no file until the memory is used up.
     ///
     /// - Parameters:
-    ///   - name: the prefix of its files' names.
-    ///   - width: the number of words in a record, 1 to 8.
     ///   - indexWords: the number of words of each block's first record that are held in memory. Lookups by a longer prefix are
     ///     slower if these words are equal.
-    ///   - memory: the memory shared with other logs.
     ///   - runsOfLevel: the number of runs merged at a time, 2 or more. A larger number writes records less often, but a cursor
     ///     then holds more blocks, one for each run.
     package init(

@@ -53,8 +53,6 @@ package final class RecordSorter {
     /// Makes an empty sorter. It makes no file until the allowance is used up.
     ///
     /// - Parameters:
-    ///   - name: the prefix of its files' names.
-    ///   - width: the number of words in a record, 1 to 8.
     ///   - memory: the allowance in bytes; 64 KiB are used at least.
     ///   - space: memory shared with sorters that run before or after this one; nil: memory of its own.
     ///   - ascendingBits: numbers of the records' last bits that may ascend as they are appended, which saves sorting by them;

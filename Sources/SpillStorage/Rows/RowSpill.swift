@@ -37,11 +37,6 @@ package final class RowSpill {
     package private(set) var patchMerges = 0
 
     /// Makes an empty spill. It makes its file with the first row.
-    ///
-    /// - Parameters:
-    ///   - name: the prefix of its files' names.
-    ///   - slots: the number of cells in a row.
-    ///   - memory: the memory shared with other spills.
     package init(directory: WorkDirectory, name: String, slots: Int, memory: RowMemory) {
         precondition(slots >= 0)
         self.directory = directory
@@ -109,7 +104,6 @@ package final class RowSpill {
     /// A patch of a key without a row, or of a deleted row, has no effect.
     ///
     /// - Parameters:
-    ///   - key: the key of the row to change.
     ///   - row: the index in the batch of the row that is the patch; its own key does not matter.
     /// - Throws: `spill.rowTooLarge` (65), `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func patch(key: Int64, row: Int, of batch: borrowing RowBatch) throws(MigrationError) {

@@ -6,10 +6,10 @@ struct ResumeNote {
     private(set) var obstacles: [Int: String] = [:]
 
     /// - Parameters:
-    ///   - mappings: the mappings of this and all previous mapping models.
+    ///   - own: the mappings of the mapping model, without those of previous ones.
     ///   - count: the number of mapping models.
     init(
-        _ mappings: [PlannedMapping], _ policies: Policies, _ manager: MigrationManager, isStaged: Bool,
+        _ own: [PlannedMapping], _ policies: Policies, _ manager: MigrationManager, isStaged: Bool,
         appends: Bool, of count: Int
     ) {
         let inside = "A killed run resumes inside the entity that it was at"
@@ -17,7 +17,6 @@ struct ResumeNote {
             sentence = inside
             return
         }
-        let own = mappings.filter { !$0.belongsToPreviousModel }
         for (number, mapping) in own.enumerated() {
             if let policy = policies[mapping], let name = policies.statefulName(mapping, policy) {
                 obstacles[number] = "the policy \(name) holds a state, and does not conform to ResumablePolicy"

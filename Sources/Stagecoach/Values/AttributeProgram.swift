@@ -47,6 +47,14 @@ final class AttributeProgram {
         case fillNull(ColumnValue, at: Int)
         /// An expression of the wrong type, in a mapping that was expected to have no source objects.
         case refuse(MigrationError, attribute: String)
+
+        /// The source slot and the column of a value whose marker changes; nil for other steps.
+        var marked: (from: Int, to: Int)? {
+            switch self {
+            case .addMarker(let from, let to), .stripMarker(let from, let to, _): (from, to)
+            case .value, .compute, .fillNull, .refuse: nil
+            }
+        }
     }
 
     private let mapping: PlannedMapping
@@ -105,12 +113,7 @@ final class AttributeProgram {
             }
         }
         moves = ColumnCopies(copies.map { ($0.from, $0.to) })
-        handlesFiles = steps.contains {
-            switch $0 {
-            case .addMarker, .stripMarker: true
-            case .value, .compute, .fillNull, .refuse: false
-            }
-        }
+        handlesFiles = steps.contains { $0.marked != nil }
         fillsRowsTogether = steps.allSatisfy {
             switch $0 {
             case .value, .fillNull: true
@@ -138,12 +141,7 @@ final class AttributeProgram {
         for copy in copies where !touched.contains(copy.to) {
             if found.updateValue((copy.to, copy.order), forKey: copy.from) != nil { twice.insert(copy.from) }
         }
-        for step in steps {
-            switch step {
-            case .addMarker(let slot, _), .stripMarker(let slot, _, _): twice.insert(slot)
-            case .value, .compute, .fillNull, .refuse: break
-            }
-        }
+        twice.formUnion(steps.compactMap(\.marked?.from))
         return found.filter { !twice.contains($0.key) }
     }
 
@@ -156,10 +154,7 @@ final class AttributeProgram {
 
     /// The columns that hold values as the source has them, of any kind.
     var copiedColumns: Set<Int> {
-        var columns = Set(copies.map(\.to))
-        for case .addMarker(_, let column) in steps { columns.insert(column) }
-        for case .stripMarker(_, let column, _) in steps { columns.insert(column) }
-        return columns
+        Set(copies.map(\.to)).union(steps.compactMap(\.marked?.to))
     }
 
     /// Copies the values of each run of slots in one move. All slots of a run must be copied, to consecutive columns.
@@ -173,9 +168,7 @@ final class AttributeProgram {
 
     /// Returns the slot from which a column is filled with a changed marker. Returns nil if there is none.
     private func markedSlot(for column: Int) -> Int? {
-        for case .addMarker(let slot, column) in steps { return slot }
-        for case .stripMarker(let slot, column, _) in steps { return slot }
-        return nil
+        steps.lazy.compactMap(\.marked).first { $0.to == column }?.from
     }
 
     private func compile(

@@ -137,23 +137,19 @@ final class ProgressDisplay: Sendable {
     }
 
     private func show() {
-        if style == .events {
+        switch style {
+        case .none: break
+        case .events:
             tellResumed()
             if isDue { write(.progress) }
-            return
-        }
-        let figures = figures()
-        switch style {
-        case .none, .events: break
-        case .redrawn: console.messages.redraw(figures.line(width: console.lineWidth))
-        case .lines: console.messages.write("stagecoach: \(figures.plainLine)\n")
+        case .redrawn: console.messages.redraw(figures().line(width: console.lineWidth))
+        case .lines: console.messages.write("stagecoach: \(figures().plainLine)\n")
         }
     }
 
     private func figures() -> ProgressFigures {
         let snapshot = counter.snapshot
-        let passed = start.duration(to: .now).components
-        let elapsed = Double(passed.seconds) + Double(passed.attoseconds) / 1e18
+        let elapsed = start.duration(to: .now) / .seconds(1)
         let resumed = counter.resumedAt
         let (rate, doneBefore) = state.withLock { state -> (Double, Double) in
             if state.doneBefore == nil, snapshot.fraction > 0 {
