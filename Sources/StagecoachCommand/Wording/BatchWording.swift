@@ -64,7 +64,7 @@ enum BatchWording {
         rows.append(["peak memory of a process", Figures.size(summary.peakMemory)])
         var lines = TextTable(rows: rows).lines(indent: 2)
         func list(_ title: String, _ stores: [String]) {
-            lines += stores.prefix(20).map(\.self).titled(title, indent: 2)
+            lines += Array(stores.prefix(20)).titled(title, indent: 2)
             if stores.count > 20 { lines.append("  and \(Figures.count(stores.count - 20)) more") }
         }
         list("Not done", summary.failures.map { "\($0.exitCode)  \(reason($0))" })

@@ -79,14 +79,14 @@ enum PlanWording {
             lines += TextTable(
                 rows: pass.steps.filter { !$0.entityMappings.isEmpty }.map { step in
                     let table = keys[step.rootEntity]
+                    let range = range(step) { Figures.count(Int($0)) }
+                    let words = [step.entityMappings.joined(separator: ", "), range, step.closes ? nil : "stays open"]
                     return [
                         step.rootEntity, Figures.count(step.sourceRows, "row"),
                         "keys "
                             + (table.map { [$0.keys.rawValue, $0.reason].compactMap { $0 }.joined(separator: ": ") }
                                 ?? ""),
-                        ([step.entityMappings.joined(separator: ", "), range(step) { Figures.count(Int($0)) }]
-                            .compactMap(\.self)
-                            + (step.closes ? [] : ["stays open"])).joined(separator: ", "),
+                        words.compactMap(\.self).joined(separator: ", "),
                     ]
                 }, alignments: [.left, .right]
             ).lines(indent: 4)
