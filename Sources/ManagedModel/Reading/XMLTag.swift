@@ -19,10 +19,15 @@ package protocol XMLTagHandler: AnyObject {
 }
 
 /// A place in a text file: line and column, from 1.
-package struct TextPosition: Equatable {
-    package let line: Int
+package struct TextPosition: Hashable, Sendable {
+    package var line: Int
     /// The column in characters (Unicode scalars).
-    package let column: Int
+    package var column: Int
 
-    static let start = TextPosition(line: 1, column: 1)
+    package init(line: Int, column: Int) {
+        self.line = line
+        self.column = column
+    }
+
+    package static let start = TextPosition(line: 1, column: 1)
 }

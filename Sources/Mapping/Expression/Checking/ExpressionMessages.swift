@@ -58,6 +58,13 @@ enum ExpressionMessages {
         ].contains(selector)
     }
 
+    /// Tells whether values of some type respond to a message.
+    static func isMessage(_ selector: String) -> Bool {
+        ["valueForKey:", "valueForKeyPath:", "UUIDString", "objectForKey:", "allValues"].contains(selector)
+            || isCollectionMessage(selector) || addresses.contains(selector)
+            || [texts, numbers, dates].contains { $0[selector] != nil }
+    }
+
     private static let texts = table([
         (["length", "intValue", "integerValue", "longLongValue"], [], .value(.integer)),
         (["caseInsensitiveCompare:", "compare:"], [.text], .value(.integer)),
