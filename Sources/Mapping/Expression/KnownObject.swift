@@ -174,7 +174,7 @@ enum KnownObject: String, Sendable, CaseIterable {
 
 extension ManagedObjectModel {
     /// The version identifiers, as Core Data gives them.
-    fileprivate var identifiers: NSSet { NSSet(array: versionIdentifiers) }
+    fileprivate var identifiers: NSSet { NSSet(array: definition.versionIdentifiers) }
 }
 
 /// The identity of an object, as expressions read it.
