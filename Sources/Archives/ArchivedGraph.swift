@@ -135,21 +135,10 @@ private struct GraphCopy {
         guard depth < 16 else { throw .archive("archive.limit", "A field of the archive is nested too deeply") }
         switch field {
         case .uid: return .uid(UInt64(try place(of: object.archive.value(of: field), outside)))
-        case .array(let members):
-            var copies: [PropertyListValue] = []
-            for member in members { copies.append(try copied(member, of: object, outside, depth: depth + 1)) }
-            return .array(copies)
-        case .set(let members):
-            var copies: [PropertyListValue] = []
-            for member in members { copies.append(try copied(member, of: object, outside, depth: depth + 1)) }
-            return .set(copies)
-        case .dictionary(let entries):
-            var copies: [String: PropertyListValue] = [:]
-            for (key, member) in entries.sorted(by: { $0.key < $1.key }) {
-                copies[key] = try copied(member, of: object, outside, depth: depth + 1)
+        default:
+            return try field.mapMembers { member throws(MigrationError) in
+                try copied(member, of: object, outside, depth: depth + 1)
             }
-            return .dictionary(copies)
-        default: return field
         }
     }
 }
@@ -182,10 +171,7 @@ extension KeyedArchiveBuilder {
     private static func placed(_ value: PropertyListValue, _ places: [Reference]) -> PropertyListValue {
         switch value {
         case .uid(let place): places.indices.contains(Int(clamping: place)) ? places[Int(place)].field : .uid(0)
-        case .array(let members): .array(members.map { placed($0, places) })
-        case .set(let members): .set(members.map { placed($0, places) })
-        case .dictionary(let entries): .dictionary(entries.mapValues { placed($0, places) })
-        default: value
+        default: value.mapMembers { placed($0, places) }
         }
     }
 }

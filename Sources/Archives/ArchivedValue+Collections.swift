@@ -8,9 +8,8 @@ extension ArchivedValue {
     /// - Complexity: O(members).
     package func elements() throws(MigrationError) -> [ArchivedValue]? {
         switch self {
-        case .null: return nil
-        case .plain(.array(let members)), .plain(.set(let members)): return try Self.plainMembers(members)
-        case .plain: return nil
+        case .plain(.array(let members)), .plain(.set(let members)): return try members.map(Self.plainMember)
+        case .null, .plain: return nil
         case .object(let object):
             guard object.isKind(of: "NSArray") || object.isKind(of: "NSSet") || object.isKind(of: "NSOrderedSet")
             else { return nil }
@@ -37,17 +36,10 @@ extension ArchivedValue {
         return zip(keys, values).map { ($0, $1) }
     }
 
-    /// The members of a plain array. There is no archive in which references could be followed.
-    private static func plainMembers(_ members: [PropertyListValue]) throws(MigrationError) -> [ArchivedValue] {
-        var values: [ArchivedValue] = []
-        values.reserveCapacity(members.count)
-        for member in members {
-            if case .uid = member {
-                throw .archive("archive.type", "A plain array of the archive holds references")
-            }
-            values.append(member == .null ? .null : .plain(member))
-        }
-        return values
+    /// The member of a plain array. There is no archive in which references could be followed.
+    private static func plainMember(_ member: PropertyListValue) throws(MigrationError) -> ArchivedValue {
+        if case .uid = member { throw .archive("archive.type", "A plain array of the archive holds references") }
+        return member == .null ? .null : .plain(member)
     }
 }
 
@@ -58,10 +50,7 @@ extension ArchivedObject {
         guard case .array(let references) = field else {
             throw damaged("a collection whose \(key) is a \(field.kindName)")
         }
-        var values: [ArchivedValue] = []
-        values.reserveCapacity(references.count)
-        for reference in references { values.append(try archive.value(of: reference)) }
-        return values
+        return try references.map { reference throws(MigrationError) in try archive.value(of: reference) }
     }
 
     /// The entries of an NSKnownKeysDictionary1: `values[i]` belongs to `searchMapping.keys[i]`; a slot with the `emptyToken`
@@ -71,12 +60,8 @@ extension ArchivedObject {
             let values = try elements("values"), keys.count == values.count
         else { throw damaged("a dictionary of known keys whose keys and values do not pair up") }
         let token = try value("emptyToken")
-        var entries: [(key: ArchivedValue, value: ArchivedValue)] = []
-        entries.reserveCapacity(keys.count)
-        for (key, value) in zip(keys, values) {
-            if case .plain(let plain) = value, case .plain(let empty) = token, plain == empty { continue }
-            entries.append((key, value))
-        }
-        return entries
+        return zip(keys, values).filter { _, value in
+            if case .plain(let plain) = value, case .plain(let empty) = token { plain != empty } else { true }
+        }.map { ($0, $1) }
     }
 }

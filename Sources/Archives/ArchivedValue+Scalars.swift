@@ -21,9 +21,8 @@ extension ArchivedValue {
     /// A plain string, NSString or NSMutableString.
     package func string() throws(MigrationError) -> String? {
         switch self {
-        case .null: return nil
         case .plain(.string(let text)): return text
-        case .plain: return nil
+        case .null, .plain: return nil
         case .object(let object):
             guard object.isKind(of: "NSString") else { return nil }
             if case .plain(.string(let text)) = try object.value("NS.string") { return text }
@@ -94,9 +93,8 @@ extension ArchivedValue {
     /// Plain data, NSData or NSMutableData.
     package func data() throws(MigrationError) -> [UInt8]? {
         switch self {
-        case .null: return nil
         case .plain(.data(let bytes)): return bytes
-        case .plain: return nil
+        case .null, .plain: return nil
         case .object(let object):
             guard object.isKind(of: "NSData") else { return nil }
             for key in ["NS.data", "NS.bytes"] {
@@ -109,9 +107,8 @@ extension ArchivedValue {
     /// A date in seconds since 2001-01-01 00:00:00 UTC.
     package func date() throws(MigrationError) -> Double? {
         switch self {
-        case .null: return nil
         case .plain(.date(let seconds)): return seconds
-        case .plain: return nil
+        case .null, .plain: return nil
         case .object(let object):
             guard object.isKind(of: "NSDate") else { return nil }
             guard let seconds = try object.real("NS.time") else { throw object.damaged("a date without time") }

@@ -33,17 +33,9 @@ package struct KeyedArchiveBuilder {
         }
     }
 
-    /// The identity of a plain value: equal ones are stored once.
-    private enum PlainKey: Hashable {
-        case boolean(Bool)
-        case integer(Int64)
-        case real(UInt64)
-        /// UTF-8, so that canonically equal strings stay apart.
-        case string([UInt8])
-    }
-
     private var objects: [PropertyListValue?] = [.string("$null")]
-    private var plain: [PlainKey: Reference] = [:]
+    /// The places of plain values by their encoded bytes: equal ones are stored once.
+    private var plain: [[UInt8]: Reference] = [:]
     private var classes: [ClassName: Reference] = [:]
 
     package init() {}
@@ -88,7 +80,8 @@ package struct KeyedArchiveBuilder {
         return Reference(uid: objects.count - 1)
     }
 
-    private mutating func plain(_ key: PlainKey, _ value: PropertyListValue) -> Reference {
+    private mutating func shared(_ value: PropertyListValue) -> Reference {
+        let key = BinaryPropertyListWriter.leaf(value)
         if let reference = plain[key] { return reference }
         let reference = append(value)
         plain[key] = reference
@@ -102,7 +95,7 @@ package struct KeyedArchiveBuilder {
         guard text != "$null" else {
             return object(ClassName("NSMutableString", "NSString"), ["NS.string": .string(text)])
         }
-        return plain(.string(Array(text.utf8)), .string(text))
+        return shared(.string(text))
     }
 
     /// Adds a string; returns the archive's nil for nil.
@@ -110,20 +103,18 @@ package struct KeyedArchiveBuilder {
         if let text { string(text) } else { .null }
     }
 
-    package mutating func boolean(_ flag: Bool) -> Reference { plain(.boolean(flag), .boolean(flag)) }
+    package mutating func boolean(_ flag: Bool) -> Reference { shared(.boolean(flag)) }
 
-    package mutating func integer(_ number: Int64) -> Reference { plain(.integer(number), .integer(number)) }
+    package mutating func integer(_ number: Int64) -> Reference { shared(.integer(number)) }
 
-    package mutating func real(_ number: Double) -> Reference { plain(.real(number.bitPattern), .real(number)) }
+    package mutating func real(_ number: Double) -> Reference { shared(.real(number)) }
 
     /// A value without a class.
     package mutating func plain(_ value: PropertyListValue) -> Reference {
         switch value {
         case .null: .null
-        case .boolean(let flag): boolean(flag)
-        case .integer(let number): integer(number)
-        case .real(let number): real(number)
         case .string(let text): string(text)
+        case .boolean, .integer, .real: shared(value)
         default: append(value)
         }
     }
@@ -196,18 +187,13 @@ package struct KeyedArchiveBuilder {
     /// - Throws: `archive.unfilled` if a reserved place was never filled, `archive.limit`.
     /// - Complexity: O(objects).
     package mutating func encode(root: Reference) throws(MigrationError) -> [UInt8] {
-        var filled: [PropertyListValue] = []
-        filled.reserveCapacity(objects.count)
-        for (uid, object) in objects.enumerated() {
-            guard let object else {
-                throw MigrationError("archive.unfilled", .internal, "Object \(uid) of the archive was never written")
-            }
-            filled.append(object)
+        if let uid = objects.firstIndex(of: nil) {
+            throw MigrationError("archive.unfilled", .internal, "Object \(uid) of the archive was never written")
         }
         return try BinaryPropertyList.encode(
             .dictionary([
                 "$version": .integer(100_000), "$archiver": .string("NSKeyedArchiver"),
-                "$top": .dictionary(["root": root.field]), "$objects": .array(filled),
+                "$top": .dictionary(["root": root.field]), "$objects": .array(objects.compactMap(\.self)),
             ]))
     }
 }

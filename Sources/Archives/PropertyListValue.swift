@@ -35,4 +35,19 @@ package indirect enum PropertyListValue: Sendable, Equatable {
         case .dictionary: "dictionary"
         }
     }
+
+    /// Returns a container with each of its members replaced, those of a dictionary by ascending key; any other value itself.
+    func mapMembers<Failure>(
+        _ transform: (PropertyListValue) throws(Failure) -> PropertyListValue
+    ) throws(Failure) -> PropertyListValue {
+        switch self {
+        case .array(let members): return .array(try members.map(transform))
+        case .set(let members): return .set(try members.map(transform))
+        case .dictionary(let entries):
+            var replaced: [String: PropertyListValue] = [:]
+            for (key, member) in entries.sorted(by: { $0.key < $1.key }) { replaced[key] = try transform(member) }
+            return .dictionary(replaced)
+        default: return self
+        }
+    }
 }

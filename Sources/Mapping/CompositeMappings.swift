@@ -56,28 +56,20 @@ extension ExpressionNode {
     }
 }
 
-extension EntityMapping {
-    /// Replaces mappings of composite attributes that were made in code with mappings of their elements.
-    func expandComposites(source: ManagedObjectModel, destination: ManagedObjectModel) {
-        guard let mappings = attributeMappings, !destination.definition.composites.isEmpty,
-            let target = destinationEntityName.flatMap(destination.entity(named:))
-        else { return }
-        let byName = Dictionary(mappings.map { ($0.name ?? "", $0) }, uniquingKeysWith: { first, _ in first })
-        let elements = target.elements(ofListed: Set(byName.keys))
-        let isWhole = byName.keys.contains { target.composite(named: $0) != nil }
-        guard isWhole else { return }
-        let origin = sourceEntityName.flatMap(source.entity(named:))
-        attributeMappings =
-            mappings.filter { target.composite(named: $0.name ?? "") == nil }
-            + elements.compactMap { attribute, composite in
-                guard let whole = byName[composite] else { return nil }
+extension [PropertyMapping] {
+    /// Returns the list with mappings of whole composite attributes replaced by mappings of their elements.
+    func expandingComposites(source: EntityDescription?, destination: EntityDescription) -> [PropertyMapping] {
+        let elements = destination.elements(ofListed: Set(compactMap(\.name)))
+        return flatMap { whole -> [PropertyMapping] in
+            guard destination.composite(named: whole.name ?? "") != nil else { return [whole] }
+            return elements.filter { $0.composite == whole.name }.map { attribute, composite in
                 let mapping = PropertyMapping(
                     name: attribute,
-                    valueExpression: whole.valueExpression?.element(attribute, of: composite, source: origin))
-                mapping.userInfo = whole.userInfo
-                mapping.line = whole.line
-                mapping.column = whole.column
+                    valueExpression: whole.valueExpression?.element(attribute, of: composite, source: source))
+                (mapping.userInfo, mapping.place) = (whole.userInfo, whole.place)
+                (mapping.openValue, mapping.unmapped) = (whole.openValue, whole.unmapped)
                 return mapping
             }
+        }
     }
 }

@@ -4,27 +4,15 @@ import ManagedModel
 extension EntityMappingType {
     /// Makes the type for its name in JSON.
     init?(jsonName: String) {
-        switch jsonName {
-        case "add": self = .addEntityMappingType
-        case "remove": self = .removeEntityMappingType
-        case "copy": self = .copyEntityMappingType
-        case "transform": self = .transformEntityMappingType
-        case "custom": self = .customEntityMappingType
-        default: return nil
-        }
+        guard let code = Self.names.firstIndex(of: jsonName) else { return nil }
+        self.init(rawValue: UInt(code))
     }
 
+    /// The names by code.
+    private static let names = [nil, "custom", "add", "remove", "copy", "transform"]
+
     /// The name of the type in JSON; nil for the undefined type.
-    package var jsonName: String? {
-        switch self {
-        case .undefinedEntityMappingType: nil
-        case .addEntityMappingType: "add"
-        case .removeEntityMappingType: "remove"
-        case .copyEntityMappingType: "copy"
-        case .transformEntityMappingType: "transform"
-        case .customEntityMappingType: "custom"
-        }
-    }
+    package var jsonName: String? { Self.names[Int(rawValue)] }
 }
 
 extension EntityMapping {
@@ -86,6 +74,27 @@ extension EntityMapping {
         }
     }
 
+    /// The attribute mappings, then the relationship mappings.
+    package var propertyMappings: [PropertyMapping] { (attributeMappings ?? []) + (relationshipMappings ?? []) }
+
+    /// The name of a mapping whose file gives it none.
+    var defaultName: String { [sourceEntityName, destinationEntityName].compactMap { $0 }.joined(separator: "To") }
+
+    /// Returns the context of a part of the mapping, at the mapping's own place if the part has none.
+    package func context(
+        _ part: TextPosition?, _ path: String?, entity: String? = nil, property: String? = nil,
+        expression: String? = nil
+    ) -> MigrationError.Context {
+        .init(
+            path: path, part ?? place, entity: entity, property: property, entityMapping: name,
+            expression: expression)
+    }
+
+    /// Returns the place of the source expression in its file.
+    package func sourceExpressionContext(_ path: String?) -> MigrationError.Context {
+        context(sourceExpressionPlace, path, entity: sourceEntityName)
+    }
+
     /// True if its property mappings are evaluated for each of its source objects, because no policy can prevent it.
     package var isSurelyEvaluated: Bool { !hasPolicy && sourceEntityName != nil }
 
@@ -123,4 +132,16 @@ extension EntityMapping {
 
 extension ExpressionNode {
     fileprivate var isFalse: Bool { self == .constant(.boolean(false)) || self == .constant(.integer(0)) }
+}
+
+extension MigrationError.Context {
+    /// Makes the context of a place in a file.
+    package init(
+        path: String?, _ place: TextPosition?, entity: String? = nil, objectID: String? = nil, property: String? = nil,
+        entityMapping: String? = nil, expression: String? = nil
+    ) {
+        self.init(
+            path: path, line: place?.line, column: place?.column, entity: entity, objectID: objectID,
+            property: property, entityMapping: entityMapping, expression: expression)
+    }
 }

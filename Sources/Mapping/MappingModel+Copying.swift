@@ -39,16 +39,13 @@ extension EntityMapping: NSCopying {
         copy.relationshipMappings = relationshipMappings?.map { $0.copied() }
         copy.sourceExpression = sourceExpression
         copy.sourceFilter = sourceFilter
-        copy.sourceFilterLine = sourceFilterLine
-        copy.sourceFilterColumn = sourceFilterColumn
-        copy.sourceExpressionLine = sourceExpressionLine
-        copy.sourceExpressionColumn = sourceExpressionColumn
+        copy.sourceFilterPlace = sourceFilterPlace
+        copy.sourceExpressionPlace = sourceExpressionPlace
         copy.entityMigrationPolicyClassName = entityMigrationPolicyClassName
         copy.userInfo = userInfo
         copy.statesVersionHashes = statesVersionHashes
         copy.convertedFrom = convertedFrom
-        copy.line = line
-        copy.column = column
+        copy.place = place
         return copy
     }
 }
@@ -67,8 +64,7 @@ extension PropertyMapping: NSCopying {
         copy.carriedValue = carriedValue
         copy.unmapped = unmapped
         copy.refusal = refusal
-        copy.line = line
-        copy.column = column
+        copy.place = place
         return copy
     }
 }

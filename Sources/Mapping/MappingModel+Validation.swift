@@ -27,7 +27,14 @@ extension MappingModel {
         misfits: MisfittingExpressions = .refused
     ) throws(MigrationError) {
         let mappings = entityMappings ?? []
-        for mapping in mappings { mapping.expandComposites(source: source, destination: destination) }
+        for mapping in mappings {
+            guard let target = mapping.destinationEntityName.flatMap(destination.entity(named:)),
+                let attributes = mapping.attributeMappings,
+                attributes.contains(where: { target.composite(named: $0.name ?? "") != nil })
+            else { continue }
+            mapping.attributeMappings = attributes.expandingComposites(
+                source: mapping.sourceEntityName.flatMap(source.entity(named:)), destination: target)
+        }
         var names: Set<String> = []
         for mapping in mappings {
             guard let name = mapping.name, !name.isEmpty else {
@@ -39,29 +46,17 @@ extension MappingModel {
                     remedy: "Give each entity mapping a name of its own")
             }
             if let problem = mapping.typeProblem { throw mapping.failure("mapping.type", problem, path) }
-            for (entity, model, side) in [
-                (mapping.sourceEntityName, source, "source"),
-                (mapping.destinationEntityName, destination, "destination"),
-            ] {
-                guard let entity, model.entity(named: entity) == nil else { continue }
-                throw mapping.failure(
-                    "mapping.unknownEntity", "The \(side) model has no entity \(entity)", path, entity: entity)
-            }
+            try mapping.checkEntities(source, destination, path, remedy: nil)
         }
         let known = ExpressionNames(mappings: names.union(earlier), source: source)
         for mapping in mappings {
             try mapping.validateProperties(destination, known, path)
-            if let node = mapping.usedSourceExpression?.node {
-                if let problem = known.firstProblem(in: .expression(node)) {
-                    var context = mapping.sourceExpressionPlace(path)
-                    context.expression = mapping.sourceExpression?.format
-                    throw MigrationError(problem.code, .configuration, problem.message, context: context)
-                }
+            if let expression = mapping.usedSourceExpression {
+                try known.check(.expression(expression.node), expression.format, mapping.sourceExpressionContext(path))
             }
-            if let node = mapping.sourceFilter?.node, let problem = known.firstProblem(in: .predicate(node)) {
-                var context = mapping.filterPlace(path)
-                context.expression = mapping.sourceFilter?.format
-                throw MigrationError(problem.code, .configuration, problem.message, context: context)
+            if let filter = mapping.sourceFilter {
+                try known.check(
+                    .predicate(filter.node), filter.format, mapping.context(mapping.sourceFilterPlace, path))
             }
         }
         try checkExpressions(source: source, destination: destination, misfits: misfits)
@@ -99,8 +94,7 @@ extension MappingModel {
     ) throws(MigrationError) -> [(mapping: EntityMapping, property: String, reason: String)] {
         var left: [(mapping: EntityMapping, property: String, reason: String)] = []
         for mapping in entityMappings ?? [] where mapping.isSurelyEvaluated {
-            let properties = (mapping.attributeMappings ?? []) + (mapping.relationshipMappings ?? [])
-            for property in properties {
+            for property in mapping.propertyMappings {
                 guard let refusal = property.refusal else { continue }
                 if hasRows(mapping) { throw refusal }
                 left.append((mapping, property.name ?? "", refusal.message))
@@ -113,13 +107,11 @@ extension MappingModel {
 extension EntityMapping {
     fileprivate func failure(
         _ code: MigrationError.Code, _ message: String, _ path: String?, remedy: String? = nil, entity: String? = nil,
-        property: PropertyMapping? = nil, expression: String? = nil
+        property: PropertyMapping? = nil
     ) -> MigrationError {
         MigrationError(
             code, .configuration, message, remedy: remedy,
-            context: .init(
-                path: path, line: property?.line ?? line, column: property?.column ?? column, entity: entity,
-                property: property?.name, entityMapping: name, expression: expression))
+            context: context(property?.place, path, entity: entity, property: property?.name))
     }
 
     fileprivate func validateProperties(
@@ -139,16 +131,13 @@ extension EntityMapping {
                     throw failure(
                         problem.code, problem.message, path, entity: destinationEntityName, property: property)
                 }
-                if let node = property.valueExpression?.node {
-                    try validateNames(.expression(node), known, path, property: property)
+                if let expression = property.valueExpression {
+                    try known.check(
+                        .expression(expression.node), expression.format,
+                        context(property.place, path, property: property.name))
                 }
             }
         }
-    }
-
-    func filterPlace(_ path: String?) -> MigrationError.Context {
-        MigrationError.Context(
-            path: path, line: sourceFilterLine ?? line, column: sourceFilterColumn ?? column, entityMapping: name)
     }
 
     /// Compiles the expressions for the row path. Expressions that only objects can evaluate pass; the plan decides on them.
@@ -165,7 +154,7 @@ extension EntityMapping {
             }
         }
         if let sourceFilter, !hasPolicy {
-            let context = filterPlace(path)
+            let context = context(sourceFilterPlace, path)
             try check(context) { () throws(MigrationError) in
                 _ = try PredicateProgram(compiling: sourceFilter, resolver: &resolver, context: context)
             }
@@ -175,9 +164,7 @@ extension EntityMapping {
             guard let expression = mapping.valueExpression,
                 let attribute = target.attribute(named: mapping.name ?? ""), attribute.isStored
             else { continue }
-            let context = MigrationError.Context(
-                path: path, line: mapping.line ?? line, column: mapping.column ?? column,
-                entity: destinationEntityName, property: mapping.name, entityMapping: name)
+            let context = context(mapping.place, path, entity: destinationEntityName, property: mapping.name)
             do throws(MigrationError) {
                 try check(context) { () throws(MigrationError) in
                     _ = try ExpressionProgram(
@@ -188,14 +175,6 @@ extension EntityMapping {
                 mapping.refusal = mapping.refusal ?? error
             }
         }
-    }
-
-    fileprivate func validateNames(
-        _ node: SyntaxNode, _ known: ExpressionNames, _ path: String?, property: PropertyMapping?
-    ) throws(MigrationError) {
-        guard let problem = known.firstProblem(in: node) else { return }
-        throw failure(
-            problem.code, problem.message, path, property: property, expression: property?.valueExpression?.format)
     }
 }
 
@@ -211,19 +190,16 @@ private struct ExpressionNames {
         relationships = Set(source.definition.entities.flatMap { $0.relationships.map(\.name) })
     }
 
-    /// Returns the first call, in reading order, that looks up an unknown name. Computed names are checked at run time.
-    func firstProblem(in node: SyntaxNode) -> (code: MigrationError.Code, message: String)? {
-        var pending = [node]
-        while let next = pending.popLast() {
-            if case .expression(.function(_, let selector, let arguments)) = next,
-                case .constant(.string(let name))? = arguments.first,
+    /// Refuses the first call, in reading order, that looks up an unknown name. Computed names are checked at run time.
+    func check(_ node: SyntaxNode, _ text: String, _ place: MigrationError.Context) throws(MigrationError) {
+        for case .expression(.function(_, let selector, let arguments)) in node.descendants {
+            guard case .constant(.string(let name))? = arguments.first,
                 let problem = problem(selector: selector, name: name)
-            {
-                return problem
-            }
-            pending.append(contentsOf: next.children.reversed())
+            else { continue }
+            var context = place
+            context.expression = text
+            throw MigrationError(problem.code, .configuration, problem.message, context: context)
         }
-        return nil
     }
 
     private func problem(selector: String, name: String) -> (code: MigrationError.Code, message: String)? {

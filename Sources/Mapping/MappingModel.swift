@@ -99,11 +99,9 @@ public final class EntityMapping: NSObject {
     /// The predicate on source objects; if nil, all pass.
     package var sourceFilter: SourcePredicate?
     /// The place of the filter in its file.
-    package var sourceFilterLine: Int?
-    package var sourceFilterColumn: Int?
+    package var sourceFilterPlace: TextPosition?
     /// The place of the source expression in its file.
-    package var sourceExpressionLine: Int?
-    package var sourceExpressionColumn: Int?
+    package var sourceExpressionPlace: TextPosition?
     /// The policy class, `Module.Class` or `Class`; nil or empty for none.
     public var entityMigrationPolicyClassName: String?
     // Computed: as in Core Data, an assignment to a member of it may read it (`userInfo?["n"] = userInfo?["n"] …`).
@@ -119,8 +117,7 @@ public final class EntityMapping: NSObject {
     /// form leaves out. Nil if no part is open.
     package var convertedFrom: MappingForm?
     /// The place of the mapping in its file.
-    package var line: Int?
-    package var column: Int?
+    package var place: TextPosition?
 
     public override init() { mappingType = .undefinedEntityMappingType }
 
@@ -184,8 +181,7 @@ public final class PropertyMapping: NSObject {
     /// evaluated. Set when the mapping model is validated.
     package var refusal: MigrationError?
     /// The place of the expression in its file.
-    package var line: Int?
-    package var column: Int?
+    package var place: TextPosition?
 
     /// The number of changes to any mapping's expressions in this process. Holders of compiled programs compare it.
     package static var changes: Int { counter.load(ordering: .relaxed) }

@@ -145,7 +145,7 @@ struct XcodeMappingTests {
             json: Array(compiled.replacingOccurrences(of: "\"xcmappingmodel\"", with: "\"cdm\"").utf8), path: "x.json",
             source: old, destination: new)
         #expect(stated.differences(from: model) == [])
-        #expect(account.line != nil)
+        #expect(account.place != nil)
         #expect(account.sourceEntityVersionHash?.count == 32)
         let again = try MappingModel.reading(
             json: Array(try model.json().utf8), path: "x.json", source: try models().source,

@@ -29,20 +29,6 @@ struct ForeignObjects {
     /// The number of objects beyond ``most``.
     private(set) var furtherCount = 0
 
-    /// The endings of the names of tables in which virtual tables keep their content.
-    private static let shadows = [
-        "_node", "_rowid", "_parent", "_content", "_segments", "_segdir", "_docsize", "_stat", "_data", "_idx",
-        "_config",
-    ]
-
-    /// Tells whether a table is one in which a virtual table keeps its content.
-    static func isShadow(_ table: String, of virtualTables: Set<String>) -> Bool {
-        let name = table.uppercased()
-        return shadows.contains { end in
-            name.hasSuffix(end.uppercased()) && virtualTables.contains(String(name.dropLast(end.count)))
-        }
-    }
-
     /// - Parameter known: names of indexes and triggers of the store's model, in upper case.
     fileprivate init(
         _ connection: Connection, known: Set<String>, tables: Set<String>
@@ -54,11 +40,10 @@ struct ForeignObjects {
             guard let name = statement.text(1), let subject = statement.text(2), let sql = statement.text(3),
                 let kind = Self.kind(statement.text(0), sql)
             else { continue }
-            let isBookkeeping =
-                CoreDataTables.isMirroring(subject) || CoreDataTables.isMirroring(name)
-                || CoreDataTables.isBookkeeping(subject) || known.contains(name.uppercased())
-                || Self.isShadow(subject, of: virtualTables)
-            if isBookkeeping || kind == .virtualTable && tables.contains(name.uppercased()) { continue }
+            let isKnown =
+                CoreDataTables.isOwn(subject, virtual: virtualTables) || CoreDataTables.isMirroring(name)
+                || known.contains(name.uppercased())
+            if isKnown || kind == .virtualTable && tables.contains(name.uppercased()) { continue }
             guard objects.count < Self.most else {
                 furtherCount += 1
                 continue
@@ -81,11 +66,9 @@ struct ForeignObjects {
 extension Connection {
     /// Names of a file's virtual tables, in upper case.
     func virtualTables() throws(MigrationError) -> Set<String> {
-        let statement = try prepare(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%'")
-        var names: Set<String> = []
-        while try statement.step() { if let name = statement.text(0) { names.insert(name.uppercased()) } }
-        return names
+        Set(
+            try texts("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%'")
+                .map { $0.uppercased() })
     }
 }
 

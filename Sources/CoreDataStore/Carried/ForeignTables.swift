@@ -26,6 +26,21 @@ enum CoreDataTables {
         let name = name.uppercased()
         return history.contains(name) || name.hasPrefix("SQLITE_")
     }
+
+    /// Tells whether a table is one of Core Data's or SQLite's own, or one in which a virtual table keeps its content.
+    ///
+    /// - Parameter virtualTables: the names of virtual tables, in upper case.
+    static func isOwn(_ table: String, virtual virtualTables: Set<String>) -> Bool {
+        let name = table.uppercased()
+        return isMirroring(name) || isBookkeeping(name)
+            || shadows.contains { name.hasSuffix($0) && virtualTables.contains(String(name.dropLast($0.count))) }
+    }
+
+    /// The endings of the names of tables in which virtual tables keep their content.
+    private static let shadows = [
+        "_NODE", "_ROWID", "_PARENT", "_CONTENT", "_SEGMENTS", "_SEGDIR", "_DOCSIZE", "_STAT", "_DATA", "_IDX",
+        "_CONFIG",
+    ]
 }
 
 extension SourceStore {
@@ -33,11 +48,8 @@ extension SourceStore {
     ///
     /// - Throws: `store.damaged`, `store.io`.
     package func mirroringTables() throws(MigrationError) -> Int {
-        try blamingData { () throws(MigrationError) in
-            Int(
-                try connection.integer(
-                    "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND upper(name) GLOB 'ANSCK*'") ?? 0)
-        }
+        Int(
+            try integer("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND upper(name) GLOB 'ANSCK*'") ?? 0)
     }
 
     /// Returns the tables that belong neither to the model nor to Core Data's own bookkeeping, history and mirroring. Virtual
@@ -52,15 +64,10 @@ extension SourceStore {
         return try blamingData { () throws(MigrationError) in
             var found = ForeignTables()
             let virtual = try connection.virtualTables()
-            let statement = try connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-            while try statement.step() {
-                guard let name = statement.text(0) else { continue }
-                if known.contains(name.uppercased()) || CoreDataTables.isBookkeeping(name)
-                    || virtual.contains(name.uppercased()) || ForeignObjects.isShadow(name, of: virtual)
-                    || CoreDataTables.isMirroring(name)
-                {
-                    continue
-                }
+            for name in try connection.texts("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+            where !known.contains(name.uppercased()) && !virtual.contains(name.uppercased())
+                && !CoreDataTables.isOwn(name, virtual: virtual)
+            {
                 if found.names.count < ForeignTables.most {
                     found.names.append(name)
                     found.rows.append(try? connection.integer("SELECT count(*) FROM \(SQLName.quoted(name))"))

@@ -108,14 +108,13 @@ final class ScratchSchema {
                 "SELECT l.\"unique\", l.partial FROM pragma_index_list(\(SQLName.literal(object.subject))) AS l "
                     + "WHERE l.name = \(SQLName.literal(object.name))")
             guard try list.step(), list.integer(0) == 1 else { return nil }
-            let terms = try self.connection.prepare(
-                "SELECT name, coll FROM pragma_index_xinfo(\(SQLName.literal(object.name))) WHERE key ORDER BY seqno")
-            var columns: [String] = []
-            while try terms.step() {
-                guard let name = terms.text(0) else {
+            let columns = try self.connection.rows(
+                "SELECT name, coll FROM pragma_index_xinfo(\(SQLName.literal(object.name))) WHERE key ORDER BY seqno"
+            ) { term throws(MigrationError) -> String? in
+                guard let name = term.text(0) else {
                     throw MigrationError("store.sqlite", .data, "an expression that has to be unique")
                 }
-                columns.append("\(SQLName.quoted(name)) COLLATE \(SQLName.quoted(terms.text(1) ?? "BINARY"))")
+                return "\(SQLName.quoted(name)) COLLATE \(SQLName.quoted(term.text(1) ?? "BINARY"))"
             }
             var condition = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
             if list.integer(1) == 1, let place = object.sql.ranges(of: /\)\s*WHERE\s/.ignoresCase()).last {
@@ -201,13 +200,10 @@ final class ScratchSchema {
         case "DELETE": return "DELETE FROM \(subject)"
         case "UPDATE":
             let columns = try sqlite { () throws(MigrationError) in
-                let list = try self.connection.prepare(
-                    "SELECT name FROM pragma_table_info(\(SQLName.literal(object.subject)))")
-                var columns: [String] = []
-                while try list.step() { columns.append(SQLName.quoted(list.text(0) ?? "")) }
-                return columns
+                try self.connection.texts("SELECT name FROM pragma_table_info(\(SQLName.literal(object.subject)))")
             }
-            return "UPDATE \(subject) SET \(columns.map { "\($0) = \($0)" }.joined(separator: ", "))"
+            let cells = columns.map(SQLName.quoted).map { "\($0) = \($0)" }
+            return "UPDATE \(subject) SET \(cells.joined(separator: ", "))"
         default: throw CarriedRefusal(reason: "its text is not understood")
         }
     }
@@ -234,9 +230,7 @@ extension SourceStore {
     /// Returns nil if they do not show it.
     func rows(ofVirtualTable name: String) throws(MigrationError) -> Int64? {
         for end in ["_rowid", "_docsize", "_content"] where try connection.hasTable(name + end) {
-            return try blamingData { () throws(MigrationError) in
-                try connection.integer("SELECT count(*) FROM \(SQLName.quoted(name + end))")
-            }
+            return try integer("SELECT count(*) FROM \(SQLName.quoted(name + end))")
         }
         return nil
     }

@@ -26,11 +26,7 @@ struct StoredObjects {
             guard let name = statement.text(1), let sql = statement.text(2), let table = statement.text(3) else {
                 continue
             }
-            if CoreDataTables.isMirroring(table) || CoreDataTables.isBookkeeping(table)
-                || CoreDataTables.isBookkeeping(name) || ForeignObjects.isShadow(table, of: virtual)
-            {
-                continue
-            }
+            if CoreDataTables.isOwn(table, virtual: virtual) || CoreDataTables.isBookkeeping(name) { continue }
             count += 1
             guard count <= Self.most else {
                 isTruncated = true
@@ -51,7 +47,15 @@ struct SchemaComparison {
     private(set) var differences: [StoreFidelity.Difference] = []
     private(set) var notes: [String] = []
 
-    init(of stored: StoredObjects, with form: FrameworkForm) {
+    /// Returns the comparison with fewer differences: with the form of a framework version or today's form, which a migrated
+    /// store has with the framework version of its source.
+    static func best(of stored: StoredObjects, version: Int64, schema: StoreSchema) -> SchemaComparison {
+        let own = SchemaComparison(of: stored, with: FrameworkForm(version: version, schema: schema))
+        let new = SchemaComparison(of: stored, with: FrameworkForm(version: .max, schema: schema))
+        return new.differences.count < own.differences.count ? new : own
+    }
+
+    private init(of stored: StoredObjects, with form: FrameworkForm) {
         var tables = form.tables
         var indexes = form.indexes
         var joins = Set(form.schema.joinTables.map(\.name))

@@ -115,30 +115,20 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
         let schema = witness?.schema ?? StoreSchema(model: model)
         notes = schema.notes
         let objects = try StoredObjects(store.connection)
-        // A migrated store has today's form with the framework version of its source.
         let version = store.metadata.frameworkVersion ?? 0
-        let forms = [
-            FrameworkForm(version: version, schema: schema), FrameworkForm(version: .max, schema: schema),
-        ].map { SchemaComparison(of: objects, with: $0) }
-        let best = forms.min { $0.differences.count < $1.differences.count }
-        if let best {
-            equal = best.equal
-            for difference in best.differences {
-                if let found = difference.found, witness?.carried[difference.name] == found {
-                    equal.count(difference.subject)
-                } else if difference.found == nil, witness?.treeTriggers.contains(difference.name) ?? false {
-                    continue
-                } else {
-                    add(difference)
-                }
+        let best = SchemaComparison.best(of: objects, version: version, schema: schema)
+        equal = best.equal
+        for difference in best.differences {
+            if let found = difference.found, witness?.carried[difference.name] == found {
+                equal.count(difference.subject)
+            } else if difference.found != nil || !(witness?.treeTriggers.contains(difference.name) ?? false) {
+                add(difference)
             }
-            for (name, sql) in (witness?.carried ?? [:]).sorted(by: { $0.key < $1.key })
-            where objects.all[name] == nil {
-                add(Difference(subject: Self.subject(of: sql), name: name, expected: sql, found: nil))
-            }
-            notes += best.notes
         }
-        notes += witness?.disagreements ?? []
+        for (name, sql) in (witness?.carried ?? [:]).sorted(by: { $0.key < $1.key }) where objects.all[name] == nil {
+            add(Difference(subject: Self.subject(of: sql), name: name, expected: sql, found: nil))
+        }
+        notes += best.notes + (witness?.disagreements ?? [])
         for name in schema.tables.map(\.name) + schema.joinTables.map(\.name) {
             if schema.sourceNames.contains(name) {
                 names.asInSource.append(name)
@@ -182,8 +172,7 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
             ("page_size", "4096"), ("auto_vacuum", "2"), ("encoding", "UTF-8"), ("user_version", "0"),
             ("application_id", "0"),
         ] {
-            let statement = try store.connection.prepare("PRAGMA \(name)")
-            compare(.file, name, expected, try statement.step() ? statement.text(0) : nil)
+            compare(.file, name, expected, try store.connection.text("PRAGMA \(name)"))
         }
         for table in ["Z_METADATA", "Z_MODELCACHE"] {
             guard try store.connection.hasTable(table) else { continue }
@@ -285,10 +274,8 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
             schema.entityNumbers[$0]
         }
         let known = concrete.isEmpty ? "0" : "Z_ENT IN (\(concrete.map(String.init).joined(separator: ", ")))"
-        let statement = try store.blamingData { () throws(MigrationError) in
-            try store.connection.prepare(
-                "SELECT count(*), total(\(known)), max(Z_PK), min(Z_PK) FROM \(SQLName.quoted(table.name))")
-        }
+        let statement = try store.query(
+            "SELECT count(*), total(\(known)), max(Z_PK), min(Z_PK) FROM \(SQLName.quoted(table.name))")
         guard try statement.step() else { return 0 }
         let strays = statement.integer(0) - Int64(statement.double(1))
         if strays > 0 {
@@ -356,11 +343,10 @@ extension SourceStore {
             if let own, counterparts.isEqual(own, index) { same.insert(table.name) }
         }
         let objects = try blamingData { () throws(MigrationError) in try StoredObjects(connection) }
-        let comparison = [metadata.frameworkVersion ?? 0, .max].map { version in
-            SchemaComparison(of: objects, with: FrameworkForm(version: version, schema: layout.schema))
-        }.min { $0.differences.count < $1.differences.count }
+        let comparison = SchemaComparison.best(
+            of: objects, version: metadata.frameworkVersion ?? 0, schema: layout.schema)
         var lines: [String] = []
-        for difference in comparison?.differences ?? [] {
+        for difference in comparison.differences {
             // An object that only the source has is beside its model.
             guard let expected = difference.expected,
                 let words = SQLTokens(expected)?.words, !words.isDisjoint(with: Set(same.map { $0.uppercased() }))

@@ -29,10 +29,7 @@ final class HugeColumn: HugeValueSource {
         kind.bind(key, at: 1)
         guard try kind.step(), let name = kind.text(0), name == "text" || name == "blob" else { return nil }
         kind.reset()
-        if name == "text" {
-            let encoding = try store.connection.prepare("PRAGMA encoding")
-            guard try encoding.step(), encoding.text(0) == "UTF-8" else { return nil }
-        }
+        guard name == "blob" || store.isUTF8 else { return nil }
         let blob = try open(key)
         defer { sqlite3_blob_close(blob) }
         return HugeValue(source: self, key: key, count: Int(sqlite3_blob_bytes(blob)), isText: name == "text")

@@ -25,9 +25,7 @@ extension SourceStore {
         guard !found.isEmpty else { return false }
         var rest = RowBatch(slots: batch.slots, rowCapacity: 1, byteTarget: batch.byteTarget)
         guard try statementReader(slim, in: layout).next(into: &rest), rest.key(0) == key else {
-            throw MigrationError(
-                "store.damaged", .data, "A row of \(layout.tables[table].name) is not found again",
-                remedy: "Run PRAGMA integrity_check on a copy", context: context(table, key, layout))
+            throw damaged("A row of \(layout.tables[table].name) is not found again", context(table, key, layout))
         }
         let row = batch.appendRow(key: key)
         for slot in 0..<batch.slots { batch.copy(rest[0, slot], from: rest, row: row, slot: slot) }

@@ -18,9 +18,9 @@ extension SourceStore {
         return try blamingData { () throws(MigrationError) in
             let pages = try openPages()
             guard let file = pages.file, try pages.areIntegers(columns, table, connection) else { return nil }
-            let page = try connection.integer(
-                "SELECT rootpage FROM sqlite_master WHERE type = 'index' AND name = \(SQLName.literal(index))")
-            guard let page, let root = UInt32(exactly: page), try PairScan.isIndex(file, root: root) else { return nil }
+            guard let root = try connection.root(of: "index", index), try PairScan.isIndex(file, root: root) else {
+                return nil
+            }
             let scan = PairScan(
                 file: file, root: root, table: table, slots: (0, 1), columns: columns.count, readsAll: true)
             return IndexReader(store: self, scan: scan)

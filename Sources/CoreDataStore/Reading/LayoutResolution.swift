@@ -43,26 +43,20 @@ extension SourceStore {
     /// Returns all tables with their columns.
     private func fileTables() throws(MigrationError) -> [FileTable] {
         try blamingData { () throws(MigrationError) in
-            let names = try connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rowid")
-            var tables: [FileTable] = []
-            while try names.step() {
-                guard let name = names.text(0), name.hasPrefix("Z") || name.hasPrefix("z") else { continue }
+            let names = try connection.texts("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rowid")
+            return try names.filter { $0.hasPrefix("Z") || $0.hasPrefix("z") }.map { name throws(MigrationError) in
                 let info = try connection.prepare("PRAGMA main.table_info(\(name.quoted))")
                 var table = FileTable(name: name, columns: [:], isKeyed: false)
-                var keyCount = 0
-                var isKeyed = false
+                var keys: [Bool] = []
                 while try info.step() {
                     guard let column = info.text(1) else { continue }
                     table.columns[column.uppercased()] = column
-                    if info.integer(5) > 0 {
-                        keyCount += 1
-                        isKeyed = column.uppercased() == "Z_PK" && info.text(2)?.uppercased() == "INTEGER"
-                    }
+                    guard info.integer(5) > 0 else { continue }
+                    keys.append(column.uppercased() == "Z_PK" && info.text(2)?.uppercased() == "INTEGER")
                 }
-                table.isKeyed = isKeyed && keyCount == 1
-                tables.append(table)
+                table.isKeyed = keys == [true]
+                return table
             }
-            return tables
         }
     }
 }
@@ -87,34 +81,21 @@ struct FileTable {
 
 /// The search for a schema's tables and columns in a file.
 struct LayoutResolution {
-    private let schema: StoreSchema
-    private let primaryKeys: [PrimaryKeyRow]
-    private let files: [FileTable]
-    private let path: String
-    private let byName: [String: Int]
+    let schema: StoreSchema
+    let primaryKeys: [PrimaryKeyRow]
+    let files: [FileTable]
+    let path: String
     /// True if the metadata say that the model wrote the store. A missing part is then damage.
-    private let isKnown: Bool
+    let isKnown: Bool
     /// True if the file has Z_PRIMARYKEY.
-    private let hasNumbers: Bool
+    let hasNumbers: Bool
+    fileprivate lazy var byName = Dictionary(
+        files.enumerated().map { ($1.name.uppercased(), $0) }, uniquingKeysWith: { first, _ in first })
     /// The indices of file tables that are already assigned.
-    private var claimed: Set<Int> = []
-    private var damages: [StoreDamage] = []
+    fileprivate var claimed: Set<Int> = []
+    fileprivate var damages: [StoreDamage] = []
     /// The first missing part.
-    private var mismatch: MigrationError?
-
-    init(
-        schema: StoreSchema, primaryKeys: [PrimaryKeyRow], files: [FileTable], path: String, isKnown: Bool,
-        hasNumbers: Bool
-    ) {
-        self.isKnown = isKnown
-        self.hasNumbers = hasNumbers
-        self.schema = schema
-        self.primaryKeys = primaryKeys
-        self.files = files
-        self.path = path
-        byName = Dictionary(
-            files.enumerated().map { ($1.name.uppercased(), $0) }, uniquingKeysWith: { first, _ in first })
-    }
+    fileprivate var mismatch: MigrationError?
 
     mutating func resolve() throws(MigrationError) -> ResolvedLayout {
         let numbers = try entityNumbers()
@@ -123,15 +104,11 @@ struct LayoutResolution {
         }
         var tables: [SourceTable] = []
         for table in schema.tables { tables.append(try resolve(table, numbers)) }
-        var joins: [SourceJoinTable?] = []
         // Tables with their own names come first, so that the search among the rest cannot take one of them.
-        for join in schema.joinTables { joins.append(exact(join)) }
-        var complete: [SourceJoinTable] = []
-        for (join, found) in zip(schema.joinTables, joins) {
-            complete.append(found ?? search(join) ?? missing(join))
-        }
+        let named = schema.joinTables.map { exact($0) }
+        let joins = zip(schema.joinTables, named).map { join, found in found ?? search(join) ?? missing(join) }
         let layout = StoreLayout(
-            schema: schema, tables: tables, joinTables: complete, fileNumbers: numbers,
+            schema: schema, tables: tables, joinTables: joins, fileNumbers: numbers,
             entityByFileNumber: Dictionary(
                 numbers.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first }))
         return ResolvedLayout(layout: layout, damages: damages, mismatch: mismatch)
@@ -179,27 +156,17 @@ struct LayoutResolution {
     /// name of another entity of the model: a migration in place keeps the old name of a renamed entity (SampleModel_V2:
     /// ExpensiveSportCar).
     private func entityNumbers() throws(MigrationError) -> [Int] {
-        var numberByName: [String: Int] = [:]
-        var nameByNumber: [Int: String] = [:]
-        for row in primaryKeys {
-            numberByName[row.name] = numberByName[row.name] ?? row.number
-            nameByNumber[row.number] = row.name
-        }
-        let entities = schema.model.entities
-        let known = Set(entities.map(\.definition.name))
-        var numbers: [Int] = []
-        for entity in entities {
-            if let number = numberByName[entity.definition.name] {
-                numbers.append(number)
-                continue
-            }
+        let numberByName = Dictionary(primaryKeys.map { ($0.name, $0.number) }, uniquingKeysWith: { first, _ in first })
+        let nameByNumber = Dictionary(primaryKeys.map { ($0.number, $0.name) }, uniquingKeysWith: { _, last in last })
+        let known = Set(schema.model.entities.map(\.definition.name))
+        return try schema.model.entities.map { entity throws(MigrationError) in
+            if let number = numberByName[entity.definition.name] { return number }
             let computed = schema.entityNumbers[entity.index]
             if let name = nameByNumber[computed], known.contains(name) {
                 throw irreparable("Z_PRIMARYKEY has no row for the entity", entity: entity.index)
             }
-            numbers.append(computed)
+            return computed
         }
-        return numbers
     }
 
     // MARK: Entity tables
@@ -229,14 +196,13 @@ struct LayoutResolution {
             let others = file.columns.keys.filter {
                 !predicted.contains($0) && LayoutResolution.withoutNumber($0) == pattern
             }
-            let place = LayoutResolution.property(of: column.role)
             guard let pattern, !pattern.isEmpty, others.count == 1, let only = others.first,
                 let actual = file.columns[only]
             else {
                 let message = "the table \(file.name) has no column \(column.name)"
                 if column.role == .entity { throw irreparable(message, entity: table.root) }
                 note(
-                    .column, file.name, column.name, place ?? .init(entity: table.root, name: ""),
+                    .column, file.name, column.name, column.role.reference ?? .init(entity: table.root, name: ""),
                     numbers: rowNumbers(of: column.role, in: table, numbers), "The" + message.dropFirst(3))
                 columns.append(column.name)
                 continue
@@ -256,15 +222,6 @@ struct LayoutResolution {
         }
     }
 
-    private static func property(of role: ColumnRole) -> PropertyReference? {
-        switch role {
-        case .entity, .lock: nil
-        case .attribute(let reference), .toOne(let reference), .toOneEntity(let reference), .order(let reference),
-            .hiddenOwner(let reference), .hiddenOrder(let reference):
-            reference
-        }
-    }
-
     /// Returns an upper-cased name with its entity number replaced by `#`: `Z_FOK_#NAME`, `Z_#NAME`, `Z#_NAME`, `Z#NAME`. Nil
     /// if it has none.
     static func withoutNumber(_ name: String) -> String? {
@@ -280,7 +237,7 @@ struct LayoutResolution {
     // MARK: Join tables
 
     private mutating func exact(_ join: JoinTable) -> SourceJoinTable? {
-        for name in [join.name] + (join.alternativeName.map { [$0] } ?? []) {
+        for name in join.names {
             guard let index = byName[name.uppercased()], !claimed.contains(index),
                 let found = match(join, files[index], { $0 })
             else { continue }
@@ -292,17 +249,14 @@ struct LayoutResolution {
 
     /// Finds a join table by its columns: first by their exact names, then with any entity numbers.
     private mutating func search(_ join: JoinTable) -> SourceJoinTable? {
-        let names = Set(
-            ([join.name] + (join.alternativeName.map { [$0] } ?? [])).map {
-                LayoutResolution.withoutNumber($0.uppercased()) ?? $0.uppercased()
-            })
+        let numberless: (String) -> String = { LayoutResolution.withoutNumber($0) ?? $0 }
+        let names = Set(join.names.map { numberless($0.uppercased()) })
         let free = files.indices.filter { !claimed.contains($0) && !files[$0].isKeyed }
         let alike = free.filter {
             names.contains(LayoutResolution.withoutNumber(files[$0].name.uppercased()) ?? "")
         }
-        let numberless: (String) -> String = { LayoutResolution.withoutNumber($0) ?? $0 }
         let tries: [([Int], (String) -> String)] = [
-            (free, { $0 }), (alike, numberless), (free, numberless), (alike, { LayoutResolution.bare($0) }),
+            (free, { $0 }), (alike, numberless), (free, numberless), (alike, LayoutResolution.bare),
         ]
         for (candidates, normal) in tries {
             let found = candidates.compactMap { index in match(join, files[index], normal).map { (index, $0) } }
@@ -316,10 +270,11 @@ struct LayoutResolution {
 
     /// Returns a join table that the file lacks, or whose columns it lacks.
     private mutating func missing(_ join: JoinTable) -> SourceJoinTable {
-        let names = [join.name] + (join.alternativeName.map { [$0] } ?? [])
         let message = "The store has no join table \(join.name)"
         let place = join.sides[0].relationship
-        let index = names.compactMap { byName[$0.uppercased()] }.first { !claimed.contains($0) && !files[$0].isKeyed }
+        let index = join.names.compactMap { byName[$0.uppercased()] }.first {
+            !claimed.contains($0) && !files[$0].isKeyed
+        }
         guard let index else {
             note(.joinTable, join.name, nil, place, message)
             return SourceJoinTable(
@@ -363,15 +318,10 @@ struct LayoutResolution {
             guard let candidates = found[normal(name.uppercased())], candidates.count == 1 else { return nil }
             return candidates[0]
         }
-        var sides: [SourceJoinSide] = []
-        for side in join.sides {
-            guard let column = actual(side.column) else { return nil }
-            var order: String?
-            if let wanted = side.orderColumn {
-                guard let place = actual(wanted) else { return nil }
-                order = place
-            }
-            sides.append(SourceJoinSide(column: column, orderColumn: order))
+        let sides = join.sides.compactMap { side -> SourceJoinSide? in
+            let order = side.orderColumn.map(actual)
+            guard let column = actual(side.column), order != .some(nil) else { return nil }
+            return SourceJoinSide(column: column, orderColumn: order ?? nil)
         }
         guard sides.count == 2, sides[0].column != sides[1].column else { return nil }
         return SourceJoinTable(name: file.name, sides: sides)

@@ -28,7 +28,7 @@ extension SourceStore {
             "SELECT \((keys + orders).joined(separator: ", ")) FROM \(join.name.quoted) "
             + (after.map { "WHERE (\(keys[side]), \(keys[1 - side])) > (\($0.first), \($0.second)) " } ?? "")
             + "ORDER BY \(keys[side]), \(keys[1 - side])"
-        let statement = try blamingData { () throws(MigrationError) in try connection.prepare(sql) }
+        let statement = try query(sql)
         return LinkReader(store: self, statement: statement, side: side, table: join.name)
     }
 }
@@ -104,8 +104,6 @@ package final class LinkReader: RowReader {
 
     private func damaged(_ steps: inout RowSteps, _ what: String) -> MigrationError {
         steps.abandon()
-        return MigrationError(
-            "store.damaged", .data, "The join table \(table) \(what)",
-            remedy: "Run PRAGMA integrity_check on a copy", context: .init(path: steps.store.path))
+        return steps.store.damaged("The join table \(table) \(what)")
     }
 }

@@ -24,13 +24,10 @@ extension SourceStore {
 
     /// Tells whether a table has an index that begins with a column.
     func hasIndex(_ table: String, on column: String) throws(MigrationError) -> Bool {
-        let list = try connection.prepare("PRAGMA index_list(\(table.quoted))")
-        while try list.step() {
-            guard let name = list.text(1) else { continue }
-            let info = try connection.prepare("PRAGMA index_info(\(name.quoted))")
-            if try info.step(), info.text(2)?.uppercased() == column.uppercased() { return true }
-        }
-        return false
+        try connection.texts(
+            "SELECT i.name FROM pragma_index_list(\(SQLName.literal(table))) AS l, pragma_index_info(l.name) AS i "
+                + "WHERE i.seqno = 0"
+        ).contains { $0.uppercased() == column.uppercased() }
     }
 }
 

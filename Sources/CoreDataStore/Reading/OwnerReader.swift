@@ -45,7 +45,7 @@ extension SourceStore {
         let sql =
             "SELECT \(columns.joined(separator: ", ")) FROM \(table.quoted) WHERE \(owner.quoted) IS NOT NULL "
             + "ORDER BY \(sorted.joined(separator: ", "))"
-        let statement = try blamingData { () throws(MigrationError) in try connection.prepare(sql) }
+        let statement = try query(sql)
         return OwnerReader(store: self, statement: statement, table: table)
     }
 }
@@ -81,9 +81,7 @@ package final class OwnerReader: RowReader {
             let owner = sqlite3_column_int64(handle, 0)
             if let lastOwner, owner < lastOwner {
                 steps.abandon()
-                throw MigrationError(
-                    "store.damaged", .data, "The table \(table) is not in the order of its index",
-                    remedy: "Run PRAGMA integrity_check on a copy", context: .init(path: steps.store.path))
+                throw steps.store.damaged("The table \(table) is not in the order of its index")
             }
             lastOwner = owner
             owners.append(owner)

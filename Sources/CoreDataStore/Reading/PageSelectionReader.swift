@@ -159,8 +159,7 @@ final class PageSelectionReader: RowReader {
         do throws(MigrationError) {
             try scan.fill(&batch)
         } catch {
-            let root = layout.schema.tables[selection.table].root
-            throw error.inside(.init(entity: layout.schema.model.entity(at: root).definition.name))
+            throw error.inside(.init(entity: layout.schema.entityName(of: layout.schema.tables[selection.table])))
         }
         return !batch.isEmpty
     }

@@ -30,7 +30,7 @@ struct SelectionQuery {
                 "The entity mapping follows \(joins.count) different relationships of one entity; 63 are possible",
                 remedy: "Split the entity mapping",
                 context: .init(
-                    entity: layout.schema.model.entity(at: layout.schema.tables[table].root).definition.name))
+                    entity: layout.schema.entityName(of: layout.schema.tables[table])))
         }
     }
 

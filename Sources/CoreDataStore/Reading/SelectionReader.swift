@@ -41,7 +41,7 @@ extension SourceStore {
             conditions.append("+t.\(column) IN (\(numbers))")
         }
         let sql = query.sql(where: conditions, ordered: true)
-        let statement = try blamingData { () throws(MigrationError) in try connection.prepare(sql) }
+        let statement = try self.query(sql)
         if let after = selection.afterKey { statement.bind(after, at: 1) }
         if let through = selection.throughKey { statement.bind(through, at: 2) }
         return statement
@@ -90,10 +90,9 @@ final class SelectionReader: RowReader {
             // A damaged tree may return keys again or out of order, endlessly.
             if let lastKey, key <= lastKey {
                 isFinished = true
-                throw MigrationError(
-                    "store.damaged", .data, "The rows of \(layout.tables[selection.table].name) are not in key order",
-                    remedy: "Run PRAGMA integrity_check on a copy", context: store.context(selection.table, key, layout)
-                )
+                throw store.damaged(
+                    "The rows of \(layout.tables[selection.table].name) are not in key order",
+                    store.context(selection.table, key, layout))
             }
             lastKey = key
             let cells = batch.appendRowToFill(key: key)
@@ -133,14 +132,14 @@ final class SelectionReader: RowReader {
             return store.tooLarge(table: selection.table, after: lastKey, columns: selection.columns, layout: layout)
         }
         return store.failure(code, reading: layout.tables[selection.table].name)
-            .inside(.init(entity: layout.schema.model.entity(at: layout.schema.tables[selection.table].root).name))
+            .inside(.init(entity: layout.schema.entityName(of: layout.schema.tables[selection.table])))
     }
 }
 
 extension SourceStore {
     /// Returns the error context of a row.
     func context(_ table: Int, _ key: Int64, _ layout: StoreLayout) -> MigrationError.Context {
-        let entity = layout.schema.model.entity(at: layout.schema.tables[table].root).definition.name
+        let entity = layout.schema.entityName(of: layout.schema.tables[table])
         var context = MigrationError.Context(path: path, entity: entity, objectID: "\(entity)/p\(key)")
         context.sourceObjectID = context.objectID
         return context
@@ -171,7 +170,7 @@ extension SourceStore {
                 remedy: "Give the command a higher --memory-limit",
                 context: .init(
                     path: path,
-                    entity: layout.schema.model.entity(at: layout.schema.tables[table].root).definition.name))
+                    entity: layout.schema.entityName(of: layout.schema.tables[table])))
         }
         return tooLarge(table: table, key: best.key, column: best.column, bytes: best.bytes, layout: layout)
     }

@@ -53,12 +53,9 @@ final class SourcePages {
         }
         let pageSize = Int(try connection.integer("PRAGMA page_size") ?? 0)
         let pageCount = try connection.integer("PRAGMA page_count") ?? 0
-        let mode = try connection.prepare("PRAGMA journal_mode")
-        guard try mode.step() else { return refused("its journal is unknown") }
-        let isLogged = mode.text(0) == "wal"
-        mode.reset()
+        guard let mode = try connection.text("PRAGMA journal_mode") else { return refused("its journal is unknown") }
         var frames: CommittedFrames?
-        if isLogged {
+        if mode == "wal" {
             guard !isShared(path + "-shm") else { return refused("another process has it open") }
             guard let log = descriptor(connection, SQLITE_FCNTL_JOURNAL_POINTER) else {
                 return refused("its -wal is not open")
@@ -117,9 +114,7 @@ final class SourcePages {
     private func describe(_ name: String, _ connection: Connection) throws(MigrationError) -> TableOrReason {
         guard let file else { return .reason("the file is not read by its pages") }
         let literal = SQLName.literal(name)
-        let page = try connection.integer(
-            "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = \(literal) COLLATE NOCASE")
-        guard let page, let root = UInt32(exactly: page), try TableScan.isTable(file, root: root) else {
+        guard let root = try connection.root(of: "table", name), try TableScan.isTable(file, root: root) else {
             return .reason("it is a view, a virtual table or one without row ids")
         }
         // An index for the primary key shows that the key is not the rowid.
@@ -157,13 +152,11 @@ final class SourcePages {
 
     /// Tells whether columns of a table are declared as integers.
     func areIntegers(_ columns: [String], _ table: String, _ connection: Connection) throws(MigrationError) -> Bool {
-        var integers: Set<String> = []
-        let types = try connection.prepare("SELECT name, type FROM pragma_table_info(\(SQLName.literal(table)))")
-        while try types.step() {
-            guard let name = types.text(0)?.lowercased() else { continue }
-            if ColumnAffinity(declaredType: types.text(1) ?? "") == .integer { integers.insert(name) }
+        let integers = try connection.rows("SELECT name, type FROM pragma_table_info(\(SQLName.literal(table)))") {
+            row in
+            ColumnAffinity(declaredType: row.text(1) ?? "") == .integer ? row.text(0)?.lowercased() : nil
         }
-        return integers.isSuperset(of: columns.map { $0.lowercased() })
+        return Set(integers).isSuperset(of: columns.map { $0.lowercased() })
     }
 
     /// Returns the root page of an index over exactly the given columns of integers, ascending and in this order.
@@ -173,10 +166,7 @@ final class SourcePages {
         guard let file, try areIntegers(columns, table, connection) else { return nil }
         let wanted = columns.map { $0.lowercased() }
         let literal = SQLName.literal(table)
-        var names: [String] = []
-        let list = try connection.prepare("SELECT name FROM pragma_index_list(\(literal)) WHERE partial = 0")
-        while try list.step() { names.append(list.text(0) ?? "") }
-        for name in names {
+        for name in try connection.texts("SELECT name FROM pragma_index_list(\(literal)) WHERE partial = 0") {
             let terms = try connection.prepare(
                 "SELECT name, \"desc\", coll, cid FROM pragma_index_xinfo(\(SQLName.literal(name))) ORDER BY seqno")
             var found: [String] = []
@@ -191,10 +181,7 @@ final class SourcePages {
                 }
             }
             guard isPlain, hasRowID, found == wanted else { continue }
-            let page = try connection.integer(
-                "SELECT rootpage FROM sqlite_master WHERE type = 'index' AND name = \(SQLName.literal(name))")
-            guard let page, let root = UInt32(exactly: page), try PairScan.isIndex(file, root: root) else { continue }
-            return root
+            if let root = try connection.root(of: "index", name), try PairScan.isIndex(file, root: root) { return root }
         }
         return nil
     }

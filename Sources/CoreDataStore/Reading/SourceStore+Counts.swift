@@ -30,19 +30,15 @@ extension SourceStore {
 
     /// Returns the number of rows of a join table.
     package func count(joinTable: Int, in layout: StoreLayout) throws(MigrationError) -> Int64 {
-        try blamingData { () throws(MigrationError) in
-            try connection.integer("SELECT count(*) FROM \(layout.joinTables[joinTable].name.quoted)") ?? 0
-        }
+        try integer("SELECT count(*) FROM \(layout.joinTables[joinTable].name.quoted)") ?? 0
     }
 
     /// Estimates the number of rows of a join table by its highest rowid, which is exact if no rows were deleted.
     ///
     /// - Complexity: O(log rows).
     package func estimatedCount(joinTable: Int, in layout: StoreLayout) throws(MigrationError) -> Int {
-        try blamingData { () throws(MigrationError) in
-            let highest = try connection.integer("SELECT max(rowid) FROM \(layout.joinTables[joinTable].name.quoted)")
-            return Int(min(max(0, highest ?? 0), 1 << 40))
-        }
+        let highest = try integer("SELECT max(rowid) FROM \(layout.joinTables[joinTable].name.quoted)")
+        return Int(min(max(0, highest ?? 0), 1 << 40))
     }
 
     /// Returns the number of rows of an entity table by entity.
@@ -86,9 +82,7 @@ extension SourceStore {
     package func entity(ofKey key: Int64, table: Int, in layout: StoreLayout) throws(MigrationError) -> Int? {
         let source = layout.tables[table]
         let column = source.columns[EntityTable.entityColumn].quoted
-        let number = try blamingData { () throws(MigrationError) in
-            try connection.integer("SELECT \(column) FROM \(source.name.quoted) WHERE \"Z_PK\" = \(key)")
-        }
+        let number = try integer("SELECT \(column) FROM \(source.name.quoted) WHERE \"Z_PK\" = \(key)")
         return number.flatMap { layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: $0)) }
     }
 
@@ -96,9 +90,7 @@ extension SourceStore {
     ///
     /// - Complexity: O(log rows).
     package func greatestKey(table: Int, in layout: StoreLayout) throws(MigrationError) -> Int64? {
-        try blamingData { () throws(MigrationError) in
-            try connection.integer("SELECT max(\"Z_PK\") FROM \(layout.tables[table].name.quoted)")
-        }
+        try integer("SELECT max(\"Z_PK\") FROM \(layout.tables[table].name.quoted)")
     }
 }
 

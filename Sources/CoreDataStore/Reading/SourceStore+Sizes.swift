@@ -23,7 +23,7 @@ extension SourceStore {
             let query = "SELECT \(lengths.joined(separator: ", ")) FROM \(source.name.quoted) ORDER BY \"Z_PK\""
             var seen = 0
             for sql in [query + " LIMIT \(rows)", query + " DESC LIMIT \(rows)"] {
-                let statement = try blamingData { () throws(MigrationError) in try connection.prepare(sql) }
+                let statement = try self.query(sql)
                 do throws(MigrationError) {
                     while try statement.step() {
                         seen += 1

@@ -2,6 +2,7 @@ import Archives
 import CSQLite
 import DatabasePages
 import Diagnostics
+import ManagedModel
 
 /// A store opened for reading: one snapshot of the main file and `-wal`, held from the initialiser to ``close()``.
 ///
@@ -73,9 +74,7 @@ package final class SourceStore {
         pool = StatementPool(connection)
         do {
             try SourceStore.requireCoreData(connection)
-            let encoding = try connection.prepare("PRAGMA encoding")
-            isUTF8 = try encoding.step() && encoding.text(0) == "UTF-8"
-            encoding.reset()
+            isUTF8 = try connection.text("PRAGMA encoding") == "UTF-8"
             metadata = try SourceStore.readMetadata(connection)
             hasNumbers = try connection.hasTable("Z_PRIMARYKEY")
             primaryKeys = hasNumbers ? try SourceStore.readPrimaryKeys(connection) : []
@@ -122,6 +121,44 @@ package final class SourceStore {
             return content
         }
     }
+
+    /// Returns the model that Core Data has cached in the store, with the version hashes from the store's metadata; nil if
+    /// there is none (before iOS 9).
+    ///
+    /// - Throws: the errors of the reader of keyed archives and models.
+    package func cachedModel() throws(MigrationError) -> ManagedObjectModel? {
+        guard let content = try cachedModelContent() else { return nil }
+        do throws(MigrationError) {
+            let model = try ManagedObjectModel(try ModelCache.decode(content))
+            model.takeUnknownHashes(from: metadata.versionHashes)
+            return model
+        } catch {
+            throw error.inside(.init(path: path))
+        }
+    }
+
+    /// Prepares a query of the snapshot that no reader of rows serves: counts, groups, rows without a partner.
+    ///
+    /// All statements must be released before ``close()``.
+    ///
+    /// - Throws: `store.damaged` (65) if the file lacks a name in the query.
+    package func query(_ sql: String) throws(MigrationError) -> Statement {
+        try blamingData { () throws(MigrationError) in try connection.prepare(sql) }
+    }
+
+    /// Steps a query; what is wrong with it is wrong with the data.
+    package func stepping(_ statement: Statement) throws(MigrationError) -> Bool {
+        try blamingData { () throws(MigrationError) in try statement.step() }
+    }
+
+    /// Returns the first column of the first row of a query; nil if there is no row or it is NULL. What is wrong with the query
+    /// is wrong with the data.
+    func integer(_ sql: String) throws(MigrationError) -> Int64? {
+        try blamingData { () throws(MigrationError) in try connection.integer(sql) }
+    }
+
+    /// Registers the functions of texts for ``query(_:)``.
+    package func addTextFunctions() throws(MigrationError) { try connection.addTextFunctions() }
 
     /// Lets a body create temporary tables and views, which SQLite stores apart from the file.
     func writingTemporary(_ body: () throws(MigrationError) -> Void) throws(MigrationError) {
@@ -182,11 +219,10 @@ package final class SourceStore {
 
     private static func requireCoreData(_ connection: Connection) throws(MigrationError) {
         guard try !connection.hasTable("Z_METADATA") else { return }
-        let statement = try connection.prepare(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name LIMIT 1000")
-        var tables: [String] = []
-        while try statement.step() { tables.append(statement.text(0) ?? "") }
-        let found = ForeignDatabase.description(of: tables)
+        let found = ForeignDatabase.description(
+            of: try connection.texts(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name LIMIT 1000"
+            ))
         throw MigrationError(
             "store.notCoreData", .data, "The SQLite database is \(found.what)", remedy: found.remedy,
             context: .init(path: connection.path))
@@ -209,20 +245,18 @@ package final class SourceStore {
     }
 
     private static func readPrimaryKeys(_ connection: Connection) throws(MigrationError) -> [PrimaryKeyRow] {
-        let statement = try connection.prepare("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM Z_PRIMARYKEY ORDER BY Z_ENT")
-        var rows: [PrimaryKeyRow] = []
-        while try statement.step() {
-            // Core Data's numbers end at 16003. A file with more rows than this is not its store, and they would be held in
-            // memory.
-            guard rows.count < 65536 else {
-                throw MigrationError(
-                    "store.damaged", .data, "Z_PRIMARYKEY has more than 65536 rows",
-                    context: .init(path: connection.path))
-            }
-            rows.append(
-                PrimaryKeyRow(
-                    number: Int(statement.integer(0)), name: statement.text(1) ?? "",
-                    parent: Int(statement.integer(2)), maximum: statement.integer(3)))
+        let most = 65536
+        let sql = "SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM Z_PRIMARYKEY ORDER BY Z_ENT LIMIT \(most + 1)"
+        let rows = try connection.rows(sql) { row in
+            PrimaryKeyRow(
+                number: Int(row.integer(0)), name: row.text(1) ?? "", parent: Int(row.integer(2)),
+                maximum: row.integer(3))
+        }
+        // Core Data's numbers end at 16003. A file with more rows than this is not its store, and they would be held in memory.
+        guard rows.count <= most else {
+            throw MigrationError(
+                "store.damaged", .data, "Z_PRIMARYKEY has more than \(most) rows", context: .init(path: connection.path)
+            )
         }
         return rows
     }
@@ -237,6 +271,13 @@ package final class SourceStore {
         copy.code = "store.damaged"
         copy.category = .data
         return copy
+    }
+
+    /// Returns the error for rows that no intact file has.
+    func damaged(_ message: String, _ context: MigrationError.Context? = nil) -> MigrationError {
+        MigrationError(
+            "store.damaged", .data, message, remedy: "Run PRAGMA integrity_check on a copy",
+            context: context ?? .init(path: path))
     }
 
     /// Returns the error of a failed read, attributed to the data.

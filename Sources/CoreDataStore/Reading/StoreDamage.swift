@@ -122,17 +122,12 @@ extension SourceStore {
     }
 
     private func fileColumns(of table: String) throws(MigrationError) -> [String] {
-        let info = try connection.prepare("PRAGMA main.table_info(\(table.quoted))")
-        var names: [String] = []
-        while try info.step() { if let name = info.text(1) { names.append(name) } }
-        return names
+        try connection.texts("SELECT name FROM pragma_table_info(\(SQLName.literal(table)), 'main') ORDER BY cid")
     }
 
     private func affectedRows(_ damage: StoreDamage, _ layout: StoreLayout) throws(MigrationError) -> Int64 {
         func count(_ condition: String = "") throws(MigrationError) -> Int64 {
-            try blamingData { () throws(MigrationError) in
-                try connection.integer("SELECT count(*) FROM main.\(damage.table.quoted)\(condition)") ?? 0
-            }
+            try integer("SELECT count(*) FROM main.\(damage.table.quoted)\(condition)") ?? 0
         }
         switch damage.part {
         case .table: return layout.tables.first { $0.name == damage.table }?.maximumKey ?? 0
@@ -152,16 +147,15 @@ extension SourceStore {
         for (table, own) in zip(layout.schema.tables, layout.tables)
         where table.entities.count > 1 && !missing.contains(own.name) {
             let numbers = table.entities.map { String(layout.fileNumber(ofEntity: $0)) }.joined(separator: ", ")
-            let stray = try blamingData { () throws(MigrationError) in
-                try connection.integer(
+            guard
+                let stray = try integer(
                     "SELECT Z_ENT FROM main.\(own.name.quoted) WHERE Z_ENT NOT IN (\(numbers)) LIMIT 1")
-            }
-            guard let stray else { continue }
+            else { continue }
             throw MigrationError(
                 "store.incomplete", .data,
                 "The store is damaged and cannot be repaired: Z_PRIMARYKEY is missing, and rows of \(own.name) have the entity number \(stray), which the model gives to no entity of the table",
                 remedy: "Use an undamaged copy of the store",
-                context: .init(path: path, entity: layout.schema.model.entity(at: table.root).definition.name))
+                context: .init(path: path, entity: layout.schema.entityName(of: table)))
         }
     }
 }

@@ -91,6 +91,42 @@ package final class Connection {
         guard try statement.step(), !statement.isNull(0) else { return nil }
         return statement.integer(0)
     }
+
+    /// Returns the first column of the first row as text; nil if there is no row or it is NULL.
+    func text(_ sql: String) throws(MigrationError) -> String? {
+        let statement = try prepare(sql)
+        return try statement.step() ? statement.text(0) : nil
+    }
+
+    /// Returns the texts in the first column of all rows.
+    func texts(_ sql: String) throws(MigrationError) -> [String] { try rows(sql) { $0.text(0) } }
+
+    /// Returns what a function makes of the rows, without nil.
+    func rows<Value>(
+        _ sql: String, _ value: (Statement) throws(MigrationError) -> Value?
+    ) throws(MigrationError) -> [Value] {
+        let statement = try prepare(sql)
+        var values: [Value] = []
+        while try statement.step() { if let value = try value(statement) { values.append(value) } }
+        return values
+    }
+
+    /// Returns the names of the columns of an index, with empty ones for expressions.
+    func columns(ofIndex index: String) throws(MigrationError) -> [String] {
+        try texts("SELECT coalesce(name, '') FROM pragma_index_info(\(SQLName.literal(index))) ORDER BY seqno")
+    }
+
+    /// Returns the root page of a table or an index; nil if there is none.
+    func root(of type: String, _ name: String) throws(MigrationError) -> UInt32? {
+        try integer(
+            "SELECT rootpage FROM sqlite_master WHERE type = '\(type)' AND name = \(SQLName.literal(name)) COLLATE NOCASE"
+        ).flatMap { UInt32(exactly: $0) }
+    }
+
+    /// Tells whether a table has any row.
+    func hasRows(_ table: String) throws(MigrationError) -> Bool {
+        try integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") != nil
+    }
 }
 
 /// A prepared statement, finalised when released.

@@ -48,39 +48,24 @@ package struct DatabaseFile: Sendable {
                 remedy: "Name the .sqlite file inside it", context: context)
         default: throw MigrationError("store.notAFile", .noInput, "The store is not a regular file", context: context)
         }
-        let descriptor = PosixFile.openReadOnly(real)
-        guard descriptor >= 0 else { throw openError(errno, real) }
-        defer { close(descriptor) }
+        let file = try OpenFile(real)
         let size = Int64(status.st_size)
         guard size > 0 else {
             throw MigrationError(
                 "store.empty", .data, "The file is empty",
                 remedy: "Check that the copy of the store is complete", context: context)
         }
-        var header = [UInt8](repeating: 0, count: 100)
-        let got = header.withUnsafeMutableBytes { bytes in
-            bytes.baseAddress.map { PosixFile.read(descriptor, into: $0, count: 100, at: 0) } ?? -1
-        }
-        guard got >= 0 else {
-            throw MigrationError(
-                "store.io", .io, "Reading the header failed: \(String(cString: strerror(errno)))", context: context)
-        }
-        guard Array(header.prefix(16)) == magic else {
-            throw foreign(descriptor, real, size)
-        }
-        guard got == 100 else {
+        let header = try file.read(100, at: 0, "Reading the header")
+        guard header.starts(with: magic) else { throw foreign(file, real, size) }
+        guard header.count == 100 else {
             throw MigrationError("store.truncated", .data, "The file ends within its header", context: context)
         }
         return try DatabaseFile(path: real, size: size, inode: UInt64(status.st_ino), header: header)
     }
 
     /// Returns the error for a file that does not begin as a database does. It says which kind of file it is.
-    private static func foreign(_ descriptor: Int32, _ path: String, _ size: Int64) -> MigrationError {
-        var prefix = [UInt8](repeating: 0, count: ForeignFile.prefixLength)
-        let count = prefix.withUnsafeMutableBytes { bytes in
-            bytes.baseAddress.map { PosixFile.read(descriptor, into: $0, count: bytes.count, at: 0) } ?? -1
-        }
-        let found = ForeignFile.description(of: Array(prefix.prefix(max(0, count))), size: size)
+    private static func foreign(_ file: OpenFile, _ path: String, _ size: Int64) -> MigrationError {
+        let found = ForeignFile.description(of: (try? file.read(ForeignFile.prefixLength, at: 0)) ?? [], size: size)
         return MigrationError(
             "store.notADatabase", .data, "The file is not an SQLite database: it is \(found.what)",
             remedy: found.remedy, context: .init(path: path))

@@ -22,28 +22,16 @@ enum DelegatingVFS {
         vfs.szOsFile = Int32(standardFileSize)
         vfs.mxPathname = standard?.pointee.mxPathname ?? 1024
         vfs.xOpen = { _, name, file, flags, outFlags in
-            guard let standard = DelegatingVFS.standard, let open = standard.pointee.xOpen else {
-                return SQLITE_CANTOPEN
-            }
-            return open(standard, name, file, flags, outFlags)
+            DelegatingVFS.standard.flatMap { $0.pointee.xOpen?($0, name, file, flags, outFlags) } ?? SQLITE_CANTOPEN
         }
         vfs.xDelete = { _, name, sync in
-            guard let standard = DelegatingVFS.standard, let delete = standard.pointee.xDelete else {
-                return ResultCode.deleteError
-            }
-            return delete(standard, name, sync)
+            DelegatingVFS.standard.flatMap { $0.pointee.xDelete?($0, name, sync) } ?? ResultCode.deleteError
         }
         vfs.xAccess = { _, name, flags, result in
-            guard let standard = DelegatingVFS.standard, let access = standard.pointee.xAccess else {
-                return SQLITE_IOERR
-            }
-            return access(standard, name, flags, result)
+            DelegatingVFS.standard.flatMap { $0.pointee.xAccess?($0, name, flags, result) } ?? SQLITE_IOERR
         }
         vfs.xFullPathname = { _, name, count, result in
-            guard let standard = DelegatingVFS.standard, let full = standard.pointee.xFullPathname else {
-                return SQLITE_CANTOPEN
-            }
-            return full(standard, name, count, result)
+            DelegatingVFS.standard.flatMap { $0.pointee.xFullPathname?($0, name, count, result) } ?? SQLITE_CANTOPEN
         }
         // No extension is ever loaded.
         vfs.xDlOpen = { _, _ in nil }
@@ -51,28 +39,19 @@ enum DelegatingVFS {
         vfs.xDlSym = { _, _, _ in nil }
         vfs.xDlClose = { _, _ in }
         vfs.xRandomness = { _, count, bytes in
-            guard let standard = DelegatingVFS.standard, let random = standard.pointee.xRandomness else { return 0 }
-            return random(standard, count, bytes)
+            DelegatingVFS.standard.flatMap { $0.pointee.xRandomness?($0, count, bytes) } ?? 0
         }
         vfs.xSleep = { _, microseconds in
-            guard let standard = DelegatingVFS.standard, let sleep = standard.pointee.xSleep else { return 0 }
-            return sleep(standard, microseconds)
+            DelegatingVFS.standard.flatMap { $0.pointee.xSleep?($0, microseconds) } ?? 0
         }
         vfs.xCurrentTime = { _, time in
-            guard let standard = DelegatingVFS.standard, let now = standard.pointee.xCurrentTime else {
-                return SQLITE_ERROR
-            }
-            return now(standard, time)
+            DelegatingVFS.standard.flatMap { $0.pointee.xCurrentTime?($0, time) } ?? SQLITE_ERROR
         }
         vfs.xGetLastError = { _, count, message in
-            guard let standard = DelegatingVFS.standard, let last = standard.pointee.xGetLastError else { return 0 }
-            return last(standard, count, message)
+            DelegatingVFS.standard.flatMap { $0.pointee.xGetLastError?($0, count, message) } ?? 0
         }
         vfs.xCurrentTimeInt64 = { _, time in
-            guard let standard = DelegatingVFS.standard, let now = standard.pointee.xCurrentTimeInt64 else {
-                return SQLITE_ERROR
-            }
-            return now(standard, time)
+            DelegatingVFS.standard.flatMap { $0.pointee.xCurrentTimeInt64?($0, time) } ?? SQLITE_ERROR
         }
         return vfs
     }

@@ -146,11 +146,8 @@ struct SourceFile {
                     this.pointee.isLocked
                     ? this.pointee.ahead.read(descriptor, into: buffer, count: Int(count), at: offset)
                     : PosixFile.read(descriptor, into: buffer, count: Int(count), at: offset)
-                if got < 0 { return FailedCall.note(ResultCode.readError) }
             }
-            if got == Int(count) { return SQLITE_OK }
-            memset(buffer + got, 0, Int(count) - got)
-            return ResultCode.shortRead
+            return IOMethods.read(got, of: count, into: buffer)
         }
         // The promise: the source is never changed, not by a byte.
         io.xWrite = { _, _, _, _ in ResultCode.writeError }
@@ -158,10 +155,8 @@ struct SourceFile {
         io.xSync = { _, _ in SQLITE_OK }
         io.xFileSize = { file, size in
             guard let this = SourceFile.of(file), let size else { return ResultCode.statError }
-            let bytes = this.pointee.descriptor < 0 ? 0 : PosixFile.size(this.pointee.descriptor)
-            guard bytes >= 0 else { return ResultCode.statError }
-            size.pointee = bytes
-            return SQLITE_OK
+            return IOMethods.size(
+                this.pointee.descriptor < 0 ? 0 : PosixFile.size(this.pointee.descriptor), into: size)
         }
         io.xLock = { file, level in
             guard let this = SourceFile.of(file) else { return ResultCode.lockError }

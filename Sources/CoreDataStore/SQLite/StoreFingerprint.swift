@@ -76,7 +76,7 @@ package struct StoreFingerprint: Codable, Equatable, Sendable {
 }
 
 /// A file opened for reading. It is closed on release.
-private final class OpenFile {
+final class OpenFile {
     let descriptor: Int32
     private let path: String
 
@@ -89,14 +89,14 @@ private final class OpenFile {
     deinit { close(descriptor) }
 
     /// Returns up to `count` bytes at an offset; fewer at the end.
-    func read(_ count: Int, at offset: Int64) throws(MigrationError) -> [UInt8] {
+    func read(_ count: Int, at offset: Int64, _ doing: String = "Reading") throws(MigrationError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let got = bytes.withUnsafeMutableBytes { space in
             space.baseAddress.map { PosixFile.read(descriptor, into: $0, count: count, at: offset) } ?? -1
         }
         guard got >= 0 else {
             throw MigrationError(
-                "store.io", .io, "Reading failed: \(String(cString: strerror(errno)))", context: .init(path: path))
+                "store.io", .io, "\(doing) failed: \(String(cString: strerror(errno)))", context: .init(path: path))
         }
         bytes.removeLast(count - got)
         return bytes

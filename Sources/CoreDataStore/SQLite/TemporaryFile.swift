@@ -75,10 +75,7 @@ struct TemporaryFile {
         io.xRead = { file, buffer, count, offset in
             guard let this = TemporaryFile.of(file), let buffer else { return ResultCode.readError }
             let got = PosixFile.read(this.pointee.descriptor, into: buffer, count: Int(count), at: offset)
-            if got < 0 { return FailedCall.note(ResultCode.readError) }
-            if got == Int(count) { return SQLITE_OK }
-            memset(buffer + got, 0, Int(count) - got)
-            return ResultCode.shortRead
+            return IOMethods.read(got, of: count, into: buffer)
         }
         io.xWrite = { file, buffer, count, offset in
             guard let this = TemporaryFile.of(file), let buffer else { return ResultCode.writeError }
@@ -97,10 +94,7 @@ struct TemporaryFile {
         io.xSync = { _, _ in SQLITE_OK }
         io.xFileSize = { file, size in
             guard let this = TemporaryFile.of(file), let size else { return ResultCode.statError }
-            let bytes = PosixFile.size(this.pointee.descriptor)
-            guard bytes >= 0 else { return ResultCode.statError }
-            size.pointee = bytes
-            return SQLITE_OK
+            return IOMethods.size(PosixFile.size(this.pointee.descriptor), into: size)
         }
         // No other process can see the file, so locks are unnecessary.
         io.xLock = { _, _ in SQLITE_OK }

@@ -1,3 +1,5 @@
+import ManagedModel
+
 /// The form of a derivation expression.
 ///
 /// The forms are `now()`; a function of a text, `canonical:(name)`; a key path over to-one relationships to an attribute; and
@@ -27,17 +29,12 @@ package indirect enum DerivationForm: Equatable, Sendable {
         guard let inner = DerivationForm(argument) else { return nil }
         if let function = TextFunction(selector: name) {
             self = .text(function, inner)
-        } else if let aggregate = Self.aggregates[String(name)], case .keyPath(let parts) = inner {
+        } else if let aggregate = DerivationFunction.aggregates[String(name)], case .keyPath(let parts) = inner {
             self = .keyPath(parts + [aggregate])
         } else {
             return nil
         }
     }
-
-    /// The collection operators by the function's name in archives.
-    private static let aggregates = [
-        "count:": "@count", "sum:": "@sum", "min:": "@min", "max:": "@max", "average:": "@avg",
-    ]
 
     /// True if the value is stored at each save and carried over: a converted text, the time of a save. If false, it is
     /// computed from the rows as they are.

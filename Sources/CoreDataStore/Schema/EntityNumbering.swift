@@ -7,34 +7,15 @@ struct EntityNumbering {
     /// The entity indices by Z_ENT, number 1 first.
     let order: [Int]
 
-    /// Numbers the entities 1..n by a depth-first walk: roots by name, each followed directly by its subentities, by name.
-    /// Abstract entities are numbered too.
+    /// Numbers the entities 1..n in the order of ``ManagedObjectModel/entitiesInStoreOrder``. Abstract entities are numbered
+    /// too.
     ///
     /// - Complexity: O(n log n) in entities.
     init(model: ManagedObjectModel) {
-        let entities = model.entities
-        var children = [[Int]](repeating: [], count: entities.count)
-        var roots: [Int] = []
-        for entity in entities {
-            if let parent = entity.superentity {
-                children[parent.index].append(entity.index)
-            } else {
-                roots.append(entity.index)
-            }
-        }
-        let keys = entities.map { NameKey($0.definition.name) }
-        var order: [Int] = []
-        order.reserveCapacity(entities.count)
-        // A stack instead of recursion, because the model file chooses the depth of the hierarchy.
-        var stack = Array(roots.sorted { keys[$0] < keys[$1] }.reversed())
-        while let entity = stack.popLast() {
-            order.append(entity)
-            stack += children[entity].sorted { keys[$0] < keys[$1] }.reversed()
-        }
-        var numbers = [Int](repeating: 0, count: entities.count)
+        order = model.entitiesInStoreOrder.map(\.index)
+        var numbers = [Int](repeating: 0, count: order.count)
         for (position, entity) in order.enumerated() { numbers[entity] = position + 1 }
         self.numbers = numbers
-        self.order = order
     }
 }
 

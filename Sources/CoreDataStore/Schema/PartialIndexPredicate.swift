@@ -80,28 +80,21 @@ struct PartialIndexPredicate {
     private typealias Part = (text: String, isCompound: Bool)
 
     private mutating func disjunction(depth: Int) -> Part? {
-        guard depth < 50, let first = conjunction(depth: depth) else { return nil }
-        var parts = [first]
-        while accept("||", word: "OR") {
-            guard let next = conjunction(depth: depth) else { return nil }
-            parts.append(next)
-        }
-        return Self.joined(parts, by: " OR ")
+        guard depth < 50 else { return nil }
+        return list("||", "OR") { parser in parser.list("&&", "AND") { $0.factor(depth: depth) } }
     }
 
-    private mutating func conjunction(depth: Int) -> Part? {
-        guard let first = factor(depth: depth) else { return nil }
-        var parts = [first]
-        while accept("&&", word: "AND") {
-            guard let next = factor(depth: depth) else { return nil }
+    /// Parses parts joined by a symbol or a word.
+    private mutating func list(
+        _ symbol: String, _ word: String, of part: (inout PartialIndexPredicate) -> Part?
+    ) -> Part? {
+        var parts: [Part] = []
+        repeat {
+            guard let next = part(&self) else { return nil }
             parts.append(next)
-        }
-        return Self.joined(parts, by: " AND ")
-    }
-
-    private static func joined(_ parts: [Part], by word: String) -> Part {
+        } while accept(symbol, word: word)
         guard parts.count > 1 else { return parts[0] }
-        return (parts.map { $0.isCompound ? "(\($0.text))" : $0.text }.joined(separator: word), true)
+        return (parts.map { $0.isCompound ? "(\($0.text))" : $0.text }.joined(separator: " \(word) "), true)
     }
 
     private mutating func factor(depth: Int) -> Part? {

@@ -85,3 +85,15 @@ package struct LeftOutIndex: Sendable, Equatable {
         self.note = note
     }
 }
+
+extension StoreSchema {
+    /// Returns the terms of a table's unique indexes: column indexes, entity, attributes, SQL condition.
+    package func uniqueTerms(ofTable table: Int) -> [(
+        columns: [Int], entity: Int, attributes: [String], condition: String?
+    )] {
+        indexes[table].compactMap { index in
+            guard case .unique(let entity, let attributes) = index.purpose else { return nil }
+            return (index.terms.map(\.column), entity, attributes, index.condition)
+        }
+    }
+}

@@ -8,11 +8,11 @@ import ManagedModel
 package struct StoreSchema: Sendable {
     package let model: ManagedObjectModel
     /// The Z_ENT by entity index.
-    package let entityNumbers: [Int]
+    package private(set) var entityNumbers: [Int]
     /// The entity index by Z_ENT.
-    package let entityByNumber: [Int: Int]
+    package private(set) var entityByNumber: [Int: Int]
     /// The tables, one for each root entity, by Z_ENT of the root.
-    package let tables: [EntityTable]
+    package private(set) var tables: [EntityTable]
     /// The table index by entity index.
     package let tableByEntity: [Int]
     /// The join tables, in the order in which Core Data creates them.
@@ -42,16 +42,43 @@ package struct StoreSchema: Sendable {
     /// Returns the Z_ENT of an entity.
     package func number(of entity: EntityDescription) -> Int { entityNumbers[entity.index] }
 
+    /// Returns the name of a table's root entity.
+    package func entityName(of table: EntityTable) -> String { model.entity(at: table.root).definition.name }
+
     /// Returns the column of a stored attribute, as an index in its table's columns; nil for a transient one.
     package func column(of attribute: AttributeDescription) -> Int? {
-        let table = tables[tableByEntity[attribute.declaringEntityIndex]]
-        return table.attributeColumns[
-            PropertyReference(entity: attribute.declaringEntityIndex, name: attribute.name)]
+        tables[tableByEntity[attribute.declaringEntityIndex]].attributeColumns[attribute.reference]
     }
 
     /// Returns the storage of a relationship's links.
     package func storage(of relationship: RelationshipDescription) -> RelationshipStorage {
-        relationshipStorage[PropertyReference(entity: relationship.entity.index, name: relationship.name)] ?? .none
+        relationshipStorage[relationship.reference] ?? .none
+    }
+
+    /// Returns the schema with the names and entity numbers of one file, for writing into an existing store.
+    ///
+    /// Indices stay the same, so a plan by indices is valid for both. A file that was altered in place has its columns in
+    /// another order, leftover columns, or join tables with an older name (wire 1-27: Z_14TRUSTEDBYCLIENTS).
+    ///
+    /// - Parameter layout: the layout of a file of the same model.
+    /// - Complexity: O(columns).
+    package func adopting(_ layout: StoreLayout) -> StoreSchema {
+        var adopted = self
+        for (index, found) in layout.tables.enumerated() {
+            adopted.tables[index].name = found.name
+            for (column, name) in found.columns.enumerated() { adopted.tables[index].columns[column].name = name }
+        }
+        for (index, found) in layout.joinTables.enumerated() {
+            adopted.joinTables[index].name = found.name
+            for (side, place) in found.sides.enumerated() {
+                adopted.joinTables[index].sides[side].column = place.column
+                adopted.joinTables[index].sides[side].orderColumn = place.orderColumn
+            }
+        }
+        adopted.entityNumbers = model.entities.indices.map(layout.fileNumber(ofEntity:))
+        adopted.entityByNumber = layout.entityByFileNumber
+        adopted.sourceNames = []
+        return adopted
     }
 }
 
@@ -114,6 +141,16 @@ package enum ColumnRole: Sendable, Equatable {
     case hiddenOwner(PropertyReference)
     /// The position of this row in an ordered to-many relationship without inverse.
     case hiddenOrder(PropertyReference)
+
+    /// The property; nil for Z_ENT and Z_OPT.
+    var reference: PropertyReference? {
+        switch self {
+        case .entity, .lock: nil
+        case .attribute(let reference), .toOne(let reference), .toOneEntity(let reference), .order(let reference),
+            .hiddenOwner(let reference), .hiddenOrder(let reference):
+            reference
+        }
+    }
 }
 
 /// The storage of a relationship's links.
@@ -140,6 +177,9 @@ package struct JoinTable: Sendable, Equatable {
     /// either side, and stores made by earlier versions of this program name a pair after the entity with the lower number. Nil
     /// if no doubt is known.
     package var alternativeName: String?
+
+    /// The name, and the name after the other side if there is one.
+    var names: [String] { [name] + (alternativeName.map { [$0] } ?? []) }
 
     /// True if both sides are declared by one entity. No rule over the names determines then which of them names the table.
     package var isOnOneEntity: Bool { sides[0].relationship.entity == sides[1].relationship.entity }

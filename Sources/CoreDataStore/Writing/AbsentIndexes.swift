@@ -26,7 +26,7 @@ package struct AbsentIndexes: Equatable, Sendable {
             indexes.append(
                 Index(
                     statement: statement, isUnique: list.integer(2) == 1,
-                    columns: try Self.columns(of: name, connection)))
+                    columns: try connection.columns(ofIndex: name)))
         }
         list.reset()
         for name in names { try connection.execute("DROP INDEX \(SQLName.quoted(name))") }
@@ -46,13 +46,6 @@ package struct AbsentIndexes: Equatable, Sendable {
         indexes = try reader.list(upTo: 1 << 16) { reader throws(MigrationError) in
             Index(statement: try reader.text(), isUnique: try reader.flag(), columns: try reader.texts(upTo: 1 << 16))
         }
-    }
-
-    private static func columns(of index: String, _ connection: Connection) throws(MigrationError) -> [String] {
-        let info = try connection.prepare("PRAGMA index_info(\(SQLName.literal(index)))")
-        var columns: [String] = []
-        while try info.step() { columns.append(info.text(2) ?? "") }
-        return columns
     }
 
     /// Rebuilds the indexes.

@@ -71,9 +71,7 @@ extension DestinationStore {
     /// Tells whether a table can be filled by pages: it is empty, and its only indexes are those made in advance and that of a
     /// join table's primary key.
     func canWritePages(_ table: String, isIndexed: Bool) throws(MigrationError) -> Bool {
-        guard filling.writesPages, !isAppending,
-            try connection.integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") == nil
-        else { return false }
+        guard filling.writesPages, !isAppending, try !connection.hasRows(table) else { return false }
         guard isIndexed else { return true }
         return try connection.integer(
             "SELECT 1 FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin <> 'pk' LIMIT 1") == nil
@@ -82,12 +80,8 @@ extension DestinationStore {
     /// Returns the names of a table's indexes, without those of its own constraints. If the table is not in ``indexed`` yet,
     /// they were made in advance, and contain the rows that exist.
     func indexNames(of table: String) throws(MigrationError) -> Set<String> {
-        let list = try connection.prepare(
-            "SELECT name FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin = 'c'")
-        var names: Set<String> = []
-        while try list.step() { if let name = list.text(0) { names.insert(name) } }
-        list.reset()
-        return names
+        Set(
+            try connection.texts("SELECT name FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin = 'c'"))
     }
 
     /// Drops the indexes made in advance for a table whose indexes are to be built after its rows are inserted.
@@ -197,40 +191,31 @@ extension DestinationStore {
         _ table: String, isKeyed: Bool, indexes: [SortableIndex]
     ) throws(MigrationError) -> PageTableWriter.Target {
         let literal = SQLName.literal(table)
-        var affinities: [ColumnAffinity] = []
-        let columns = try connection.prepare("SELECT type FROM pragma_table_info(\(literal)) ORDER BY cid")
-        while try columns.step() { affinities.append(ColumnAffinity(declaredType: columns.text(0) ?? "")) }
-        columns.reset()
+        let affinities = try connection.rows("SELECT type FROM pragma_table_info(\(literal)) ORDER BY cid") { row in
+            ColumnAffinity(declaredType: row.text(0) ?? "")
+        }
         var target = PageTableWriter.Target(
-            name: table, root: try root(of: table), affinities: Array(affinities.dropFirst(isKeyed ? 1 : 0)),
+            name: table, root: try root(of: "table", table), affinities: Array(affinities.dropFirst(isKeyed ? 1 : 0)),
             isKeyed: isKeyed, primary: nil, indexes: [])
         for index in indexes {
             guard let indexSorts = filling.indexSorts else { break }
             target.indexes.append(
                 .init(
-                    name: index.name, root: try root(of: index.name), slots: index.terms.map(\.slot),
+                    name: index.name, root: try root(of: "index", index.name), slots: index.terms.map(\.slot),
                     sorter: IndexSorter(
                         terms: index.terms, isUnique: index.isUnique, directory: indexSorts.directory,
                         memory: indexSorts.memory / indexes.count, space: indexSorts.space)))
         }
-        let primary = try connection.prepare(
+        let primary = try connection.rows(
             "SELECT l.name, i.cid FROM pragma_index_list(\(literal)) AS l, pragma_index_info(l.name) AS i "
-                + "WHERE l.origin = 'pk' ORDER BY i.seqno")
-        var slots: [Int] = []
-        var name: String?
-        while try primary.step() {
-            name = primary.text(0)
-            slots.append(Int(primary.integer(1)))
-        }
-        primary.reset()
-        if let name { target.primary = (try root(of: name), slots) }
+                + "WHERE l.origin = 'pk' ORDER BY i.seqno"
+        ) { row in (name: row.text(0) ?? "", slot: Int(row.integer(1))) }
+        if let name = primary.first?.name { target.primary = (try root(of: "index", name), primary.map(\.slot)) }
         return target
     }
 
-    private func root(of name: String) throws(MigrationError) -> UInt32 {
-        let page = try connection.integer(
-            "SELECT rootpage FROM sqlite_master WHERE name = \(SQLName.literal(name))")
-        guard let page, let root = UInt32(exactly: page), root > 0 else {
+    private func root(of type: String, _ name: String) throws(MigrationError) -> UInt32 {
+        guard let root = try connection.root(of: type, name), root > 0 else {
             throw MigrationError(
                 "store.damaged", .internal, "\(name) has no root page", context: .init(path: path))
         }

@@ -20,9 +20,15 @@ extension DestinationStore {
         package var isAppending = false
         package var firstStamp: Int64 = 0
 
-        package init(indexed: [Int] = [], indexedJoins: [Int] = []) {
+        package init(
+            indexed: [Int] = [], indexedJoins: [Int] = [], absent: [String: AbsentIndexes] = [:],
+            isAppending: Bool = false, firstStamp: Int64 = 0
+        ) {
             self.indexed = indexed
             self.indexedJoins = indexedJoins
+            self.absent = absent
+            self.isAppending = isAppending
+            self.firstStamp = firstStamp
         }
 
         /// Writes the facts for ``init(from:)``.
@@ -54,11 +60,9 @@ extension DestinationStore {
     }
 
     package var knowledge: Knowledge {
-        var knowledge = Knowledge(indexed: indexed.sorted(), indexedJoins: indexedJoins.sorted())
-        knowledge.absent = absent
-        knowledge.isAppending = isAppending
-        knowledge.firstStamp = firstStamp
-        return knowledge
+        Knowledge(
+            indexed: indexed.sorted(), indexedJoins: indexedJoins.sorted(), absent: absent, isAppending: isAppending,
+            firstStamp: firstStamp)
     }
 
     /// Ends the transaction and begins another, for a writer in use.
@@ -85,25 +89,12 @@ extension DestinationStore {
         }
     }
 
-    /// Opens a fresh store that a killed process wrote, recovered, between two transactions.
-    ///
-    /// - Parameter stamp: the number of its state.
-    package convenience init(
-        resuming path: String, schema: StoreSchema, knowledge: Knowledge, stamp: Int64, cacheBytes: Int, vfs: String?
-    ) throws(MigrationError) {
-        try self.init(resuming: path, schema: schema, knowledge: knowledge, cacheBytes: cacheBytes, vfs: vfs)
-        self.stamp = stamp
-    }
-
     /// Checks that a table has no rows if pages are about to fill it from its start. An interrupted run may have progressed
     /// further than the older state from which this run resumes.
     ///
     /// - Throws: `journal.damaged`, `store.damaged`.
     package func checkEmpty(_ table: String) throws(MigrationError) {
-        guard filling.writesPages, try connection.integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") != nil
-        else {
-            return
-        }
+        guard filling.writesPages, try connection.hasRows(table) else { return }
         throw StateReader.damaged("\(table) has rows that no state tells of")
     }
 

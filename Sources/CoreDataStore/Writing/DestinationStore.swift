@@ -115,15 +115,12 @@ package final class DestinationStore {
         connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs)
         firstStamp = try connection.integer("PRAGMA user_version") ?? 0
         stamp = firstStamp
-        let virtual = try connection.prepare(
-            "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%'")
-        while try virtual.step() {
-            // R-trees of the model are filled anew.
-            if schema.trees.contains(where: { $0.index.treeName == virtual.text(0) }) { continue }
+        let virtual = try connection.texts("SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%'")
+        // R-trees of the model are filled anew.
+        for name in virtual where !schema.trees.contains(where: { $0.index.treeName == name }) {
             throw MigrationError(
                 "destination.virtualTable", .configuration,
-                "The destination has the virtual table \(virtual.text(0) ?? "") beside its model, which appended rows would be "
-                    + "missing from",
+                "The destination has the virtual table \(name) beside its model, which appended rows would be missing from",
                 remedy: "Migrate to a fresh destination, or drop the table in a copy and make it anew afterwards",
                 context: .init(path: path))
         }
@@ -131,20 +128,31 @@ package final class DestinationStore {
         indexedJoins = Set(schema.joinTables.indices)
     }
 
-    /// Opens a fresh store that another process began, between two transactions.
-    init(
-        resuming path: String, schema: StoreSchema, knowledge: Knowledge, cacheBytes: Int, vfs: String?
-    ) throws(MigrationError) {
+    /// Opens a store of which more is known than its file contains.
+    private init(
+        _ path: String, _ schema: StoreSchema, _ knowledge: Knowledge, _ stamp: Int64, _ connection: Connection
+    ) {
         self.path = path
         self.schema = schema
+        self.connection = connection
+        self.stamp = stamp
         isAppending = knowledge.isAppending
         absent = knowledge.absent
         firstStamp = knowledge.firstStamp
         indexed = Set(knowledge.indexed)
         indexedJoins = Set(knowledge.indexedJoins)
+    }
+
+    /// Opens a fresh store that a killed process wrote, recovered, between two transactions.
+    ///
+    /// - Parameter stamp: the number of its state.
+    package convenience init(
+        resuming path: String, schema: StoreSchema, knowledge: Knowledge, stamp: Int64, cacheBytes: Int, vfs: String?
+    ) throws(MigrationError) {
+        let connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs, isResumed: true)
+        self.init(path, schema, knowledge, stamp, connection)
         sharesFile = true
         wantsJournal = true
-        connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs, isResumed: true)
     }
 
     private static func open(
@@ -161,7 +169,7 @@ package final class DestinationStore {
                 "schema.tooManyColumns", .configuration,
                 "Table \(table.name) needs \(table.columns.count + 1) columns, SQLite allows \(most)",
                 remedy: "Split the entity or its hierarchy",
-                context: .init(path: path, entity: schema.model.entity(at: table.root).name))
+                context: .init(path: path, entity: schema.entityName(of: table)))
         }
         let cache = max(1, cacheBytes / 1024)
         try connection.execute(
@@ -180,14 +188,10 @@ package final class DestinationStore {
     ///
     /// - Complexity: O(rows), the smallest index of each table.
     package func rowCounts() throws(MigrationError) -> (tables: [Int], joinTables: [Int]) {
-        func counts(_ names: [String]) throws(MigrationError) -> [Int] {
-            var counts: [Int] = []
-            for name in names {
-                counts.append(Int(try connection.integer("SELECT count(*) FROM \(SQLName.quoted(name))") ?? 0))
-            }
-            return counts
+        func count(_ name: String) throws(MigrationError) -> Int {
+            Int(try connection.integer("SELECT count(*) FROM \(SQLName.quoted(name))") ?? 0)
         }
-        return (try counts(schema.tables.map(\.name)), try counts(schema.joinTables.map(\.name)))
+        return (try schema.tables.map(\.name).map(count), try schema.joinTables.map(\.name).map(count))
     }
 
     /// Returns a writer for an entity table, with one slot for each column after Z_PK.
@@ -201,9 +205,8 @@ package final class DestinationStore {
         _ table: Int, isWhole: Bool = true, resumingFrom state: [UInt8]? = nil
     ) throws(MigrationError) -> any TableWriter {
         let description = schema.tables[table]
-        let entity = schema.model.entity(at: description.root).definition.name
-        let isByPages = try state != nil ? true : canWritePages(description.name, isIndexed: indexed.contains(table))
-        if isByPages {
+        let entity = schema.entityName(of: description)
+        if try state != nil ? true : canWritePages(description.name, isIndexed: indexed.contains(table)) {
             return try pageWriter(
                 of: description.name, isKeyed: true, entity: entity,
                 indexes: isWhole ? sortableIndexes(ofTable: table) : [], resumingFrom: state)
@@ -232,9 +235,7 @@ package final class DestinationStore {
         let join = schema.joinTables[joinTable]
         let entity = schema.model.entity(at: join.sides[0].relationship.entity).definition.name
         let isIndexed = indexedJoins.contains(joinTable)
-        let isByPages =
-            try state != nil ? true : ignoresDuplicates ? false : canWritePages(join.name, isIndexed: isIndexed)
-        if isByPages {
+        if try state != nil ? true : ignoresDuplicates ? false : canWritePages(join.name, isIndexed: isIndexed) {
             return try pageWriter(
                 of: join.name, isKeyed: false, entity: entity, indexes: sortableIndexes(ofJoinTable: joinTable),
                 resumingFrom: state)
@@ -291,12 +292,7 @@ package final class DestinationStore {
         if let absent = absent.removeValue(forKey: schema.tables[table].name) {
             return try absent.rebuild(connection, table: schema.tables[table], model: schema.model)
         }
-        guard !indexed.contains(table), try !waits(schema.tables[table].name) else { return }
-        indexed.insert(table)
-        let missing = try missingIndexes(of: table)
-        // SQLite sorts in the memory of the page writer's sorts.
-        if !missing.isEmpty { filling.indexSorts?.space.release() }
-        for index in missing {
+        for index in try missingIndexes(of: table) {
             do throws(MigrationError) {
                 try connection.execute(index.statement(on: schema.tables[table]))
             } catch {
@@ -308,10 +304,22 @@ package final class DestinationStore {
         }
     }
 
-    /// Returns the indexes of an entity table that pages have not filled.
+    /// Returns the indexes of an entity table that are to be made now: pages have not filled them.
     private func missingIndexes(of table: Int) throws(MigrationError) -> [StoreIndex] {
-        let present = try indexNames(of: schema.tables[table].name)
-        return schema.indexes[table].filter { !present.contains($0.name) }
+        guard !indexed.contains(table), try !waits(schema.tables[table].name) else { return [] }
+        indexed.insert(table)
+        return try unmade(schema.indexes[table], of: schema.tables[table].name) { $0.name }
+    }
+
+    /// Returns the indexes that a table has not got, and makes room to build them.
+    private func unmade<Index>(
+        _ indexes: [Index], of table: String, _ name: (Index) -> String
+    ) throws(MigrationError) -> [Index] {
+        let present = try indexNames(of: table)
+        let missing = indexes.filter { !present.contains(name($0)) }
+        // SQLite sorts in the memory of the page writer's sorts.
+        if !missing.isEmpty { filling.indexSorts?.space.release() }
+        return missing
     }
 
     /// Prepares an entity table for rows that may break its uniqueness constraints: its unique indexes are dropped until
@@ -334,13 +342,9 @@ package final class DestinationStore {
         let loose = SQLName.quoted("stagecoach_loose_" + name)
         let key = try connection.integer("SELECT 1 FROM pragma_table_info(\(SQLName.literal(name))) WHERE pk > 1")
         precondition(key == nil, "an entity table has one key column")
-        let list = try connection.prepare("SELECT name FROM pragma_table_info(\(SQLName.literal(name))) ORDER BY cid")
-        var columns: [String] = []
-        while try list.step() {
-            let column = list.text(0) ?? ""
-            columns.append(SQLName.quoted(column) + (column.uppercased() == "Z_PK" ? " INTEGER PRIMARY KEY" : ""))
-        }
-        list.reset()
+        let columns = try connection.texts(
+            "SELECT name FROM pragma_table_info(\(SQLName.literal(name))) ORDER BY cid"
+        ).map { SQLName.quoted($0) + ($0.uppercased() == "Z_PK" ? " INTEGER PRIMARY KEY" : "") }
         // Values are copied in stored form: columns without a type convert none.
         try connection.execute("CREATE TABLE \(loose) (\(columns.joined(separator: ", ")))")
         try connection.execute("INSERT INTO \(loose) SELECT * FROM \(old)")
@@ -366,11 +370,7 @@ package final class DestinationStore {
         if let absent = absent.removeValue(forKey: name) {
             return try absent.rebuild(connection, table: name, leavingOut: duplicates)
         }
-        guard !indexed.contains(table), try !waits(name) else { return }
-        indexed.insert(table)
-        let missing = try missingIndexes(of: table)
-        if !missing.isEmpty { filling.indexSorts?.space.release() }
-        for index in missing {
+        for index in try missingIndexes(of: table) {
             let columns = index.terms.map { schema.tables[table].columns[$0.column].name }
             if index.isUnique, try AbsentIndexes.hasDuplicates(in: name, columns: columns, connection) {
                 duplicates()
@@ -437,25 +437,18 @@ package final class DestinationStore {
     /// - Parameters:
     ///   - path: the path of the store; an existing file is replaced.
     ///   - schema: the same schema as before.
-    package init(
+    package convenience init(
         reopening checkpoint: Checkpoint, at path: String, schema: StoreSchema, cacheBytes: Int, vfs: String?
     ) throws(MigrationError) {
-        self.path = path
-        self.schema = schema
-        isAppending = checkpoint.knowledge.isAppending
-        filling = checkpoint.filling
-        indexed = Set(checkpoint.knowledge.indexed)
-        indexedJoins = Set(checkpoint.knowledge.indexedJoins)
-        absent = checkpoint.knowledge.absent
-        firstStamp = checkpoint.knowledge.firstStamp
-        stamp = checkpoint.stamp
         guard rename(checkpoint.path, path) == 0 else {
             throw MigrationError(
                 "store.io", .io, "Going back to a copy failed: \(String(cString: strerror(errno)))",
                 context: .init(path: path))
         }
         FileSums.move(from: checkpoint.path, to: path)
-        connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs)
+        let connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs)
+        self.init(path, schema, checkpoint.knowledge, checkpoint.stamp, connection)
+        filling = checkpoint.filling
     }
 
     static func open(
@@ -484,10 +477,7 @@ package final class DestinationStore {
         if let absent = absent.removeValue(forKey: name) { return try absent.rebuild(connection) }
         guard !indexedJoins.contains(joinTable), try !waits(name) else { return }
         indexedJoins.insert(joinTable)
-        let present = try indexNames(of: name)
-        let missing = schema.joinIndexes(joinTable).filter { !present.contains($0.name) }
-        if !missing.isEmpty { filling.indexSorts?.space.release() }
-        for index in missing {
+        for index in try unmade(schema.joinIndexes(joinTable), of: name, { $0.name }) {
             try connection.execute(index.statement)
         }
     }
@@ -495,7 +485,7 @@ package final class DestinationStore {
     /// Tells whether a table's indexes wait for rows of a later mapping model.
     private func waits(_ table: String) throws(MigrationError) -> Bool {
         guard filling.defersEmptyIndexes else { return false }
-        return try connection.integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") == nil
+        return try !connection.hasRows(table)
     }
 
     /// Brings derived counts up to date, as their triggers would have, and makes the triggers, R-trees and what is taken over
@@ -540,9 +530,7 @@ package final class DestinationStore {
 
     /// Looks which of the wanted objects the file has not got.
     func noteMissing() throws(MigrationError) {
-        let list = try connection.prepare("SELECT name FROM sqlite_master")
-        var names: Set<String> = []
-        while try list.step() { names.insert(list.text(0) ?? "") }
+        let names = Set(try connection.texts("SELECT name FROM sqlite_master"))
         let trees = filling.carriedIndexes.map(\.index) + treesByRule.map(\.index)
         missing = trees.filter { !names.contains($0.isTree ? $0.treeName : $0.name) }.map(\.note)
         missing += filling.carried.objects.filter { !names.contains($0.name) }.map { object in
@@ -576,22 +564,18 @@ package final class DestinationStore {
         for tree in schema.trees where try connection.hasTable(tree.index.treeName) {
             let table = schema.tables[tree.table]
             let name = tree.index.treeName
-            let trigger = try connection.prepare(
+            let own = try connection.text(
                 "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = \(SQLName.literal(table.name)) "
                     + "AND name = \(SQLName.literal("\(name)_INSERT"))")
-            let own = try trigger.step() ? trigger.text(0) : nil
-            trigger.reset()
             try connection.execute("DELETE FROM \(SQLName.quoted(name))")
             try connection.execute(own.flatMap { TreeTrigger.fill($0, name, table.name) } ?? tree.fill(on: table))
         }
     }
 
     private func updatePrimaryKeys(_ maximumKeys: [Int64]) throws(MigrationError) {
-        let update = try connection.prepare("UPDATE Z_PRIMARYKEY SET Z_MAX = ?2 WHERE Z_ENT = ?1")
         for (table, maximum) in zip(schema.tables, maximumKeys) {
-            update.bind(Int64(schema.entityNumbers[table.root]), at: 1)
-            update.bind(maximum, at: 2)
-            try update.run()
+            try connection.execute(
+                "UPDATE Z_PRIMARYKEY SET Z_MAX = \(maximum) WHERE Z_ENT = \(schema.entityNumbers[table.root])")
         }
     }
 

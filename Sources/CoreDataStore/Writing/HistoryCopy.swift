@@ -47,9 +47,7 @@ package struct HistoryCopy {
     /// Returns the number of transactions in a store's history; 0 if it has none.
     package static func transactions(of source: SourceStore) throws(MigrationError) -> Int64 {
         guard try source.connection.hasTable("ATRANSACTION") else { return 0 }
-        return try source.blamingData { () throws(MigrationError) in
-            try source.connection.integer("SELECT count(*) FROM ATRANSACTION") ?? 0
-        }
+        return try source.integer("SELECT count(*) FROM ATRANSACTION") ?? 0
     }
 
     /// Makes the tables, their rows if they are carried over, their indexes, and the rows of Z_PRIMARYKEY.
@@ -126,7 +124,7 @@ package struct HistoryCopy {
         }
         let marks = Array(repeating: "?", count: Int(count)).joined(separator: ", ")
         let insert = try destination.prepare("INSERT INTO \(table) VALUES (\(marks))")
-        while try step(rows) {
+        while try source.stepping(rows) {
             var target: Target?
             if let entityColumn {
                 target = targets[Int(truncatingIfNeeded: rows.integer(entityColumn))]
@@ -145,7 +143,4 @@ package struct HistoryCopy {
         }
     }
 
-    private func step(_ rows: Statement) throws(MigrationError) -> Bool {
-        try source.blamingData { () throws(MigrationError) in try rows.step() }
-    }
 }

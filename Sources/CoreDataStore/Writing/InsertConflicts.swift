@@ -27,7 +27,9 @@ struct InsertConflicts {
                 "SELECT Z_PK FROM \(violation.table) WHERE \(same) AND Z_PK <> ?1 LIMIT 1")
             for row in rows {
                 select.bind(batch.key(row), at: 1)
-                for (position, slot) in slots.enumerated() { bind(batch, row, slot, to: select, at: position + 2) }
+                for (position, slot) in slots.enumerated() {
+                    select.bind(batch[row, slot], of: batch, at: Int32(position + 2))
+                }
                 let found: Int64? = try select.step() ? select.integer(0) : nil
                 select.reset()
                 if let found {
@@ -43,19 +45,9 @@ struct InsertConflicts {
 
     /// Returns the columns of each uniqueness constraint of the file, in either form.
     private func constraints() throws(MigrationError) -> [[String]] {
-        var names: [String] = []
-        let list = try connection.prepare("PRAGMA index_list(\(SQLName.literal(table.name)))")
-        while try list.step() {
-            if list.integer(2) == 1, let name = list.text(1) { names.append(name) }
-        }
-        var constraints: [[String]] = []
-        for name in names {
-            let info = try connection.prepare("PRAGMA index_info(\(SQLName.literal(name)))")
-            var columns: [String] = []
-            while try info.step() { columns.append(info.text(2) ?? "") }
-            constraints.append(columns)
-        }
-        return constraints
+        try connection.texts(
+            "SELECT name FROM pragma_index_list(\(SQLName.literal(table.name))) WHERE \"unique\" ORDER BY seq"
+        ).map { name throws(MigrationError) in try connection.columns(ofIndex: name) }
     }
 
     /// Returns the key of an earlier row of the same statement with the same values.
@@ -76,18 +68,6 @@ struct InsertConflicts {
         case .integer, .reference: return one.integerValue == two.integerValue
         case .real: return one.realValue == two.realValue
         case .text, .blob: return batch.bytes(one).elementsEqual(batch.bytes(two))
-        }
-    }
-
-    private func bind(_ batch: borrowing RowBatch, _ row: Int, _ slot: Int, to statement: Statement, at index: Int) {
-        let cell = batch[row, slot]
-        switch cell.kind {
-        case .null, .absent, .rawRecord: statement.bindNull(at: Int32(index))
-        case .integer, .reference: statement.bind(cell.integerValue, at: Int32(index))
-        case .real: statement.bind(cell.realValue, at: Int32(index))
-        case .text: statement.bind(String(decoding: batch.bytes(cell), as: UTF8.self), at: Int32(index))
-        case .blob: statement.bind(Array(batch.bytes(cell)), at: Int32(index))
-        case .huge: preconditionFailure("a huge value is only copied")
         }
     }
 

@@ -134,21 +134,13 @@ extension PageTableWriter {
     func sortAgain(
         _ target: inout Target, _ kept: [Int: (rows: Int64, key: Int64)], pages: UInt32
     ) throws(MigrationError) {
-        let descriptor = PosixFile.openReadOnly(path)
-        guard descriptor >= 0 else {
+        // Pages that were written past the page cache are read past it too.
+        guard let opened = try DirectPages(path, pageSize: 4096, pageCount: Int64(pages)) else {
             throw MigrationError(
                 "store.io", .io, "Opening failed: \(String(cString: strerror(errno)))", context: .init(path: path))
         }
-        defer { close(descriptor) }
-        // Pages that were written past the page cache are read past it too.
-        let direct = Glibc.open(path, O_RDONLY | O_CLOEXEC | FileFlags.direct)
-        defer { if direct >= 0 { close(direct) } }
-        guard
-            let file = try PageFile.open(
-                path: path, descriptor: descriptor, direct: direct >= 0 ? direct : nil, pageSize: 4096, frames: nil,
-                pageCount: Int64(pages))
-        else { throw StateReader.damaged("the file cannot be read") }
-        defer { file.close() }
+        defer { withExtendedLifetime(opened) {} }
+        guard let file = opened.file else { throw StateReader.damaged("the file cannot be read") }
         // No limit, because each value was in memory once, when its row was written.
         var request = ScanRequest(
             large: .init(

@@ -11,9 +11,7 @@ import SpillStorage
 /// Memory: 256 KiB and some pages.
 package final class PublishedRows {
     private let connection: Connection
-    private let descriptor: Int32
-    private let direct: Int32
-    private let file: PageFile?
+    private let pages: DirectPages?
     /// The statement of ``indexQuery``, once it is prepared.
     private var indexes: Statement?
 
@@ -24,28 +22,7 @@ package final class PublishedRows {
         self.connection = connection
         let pageSize = Int(try connection.integer("PRAGMA page_size") ?? 0)
         let pageCount = try connection.integer("PRAGMA page_count") ?? 0
-        descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        direct = descriptor < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC | FileFlags.direct)
-        guard descriptor >= 0 else {
-            file = nil
-            return
-        }
-        do throws(MigrationError) {
-            file = try PageFile.open(
-                path: path, descriptor: descriptor, direct: direct >= 0 ? direct : nil, pageSize: pageSize,
-                frames: nil, pageCount: pageCount)
-        } catch {
-            // A throwing initialiser runs no deinit, so close here.
-            close(descriptor)
-            if direct >= 0 { close(direct) }
-            throw error
-        }
-    }
-
-    deinit {
-        file?.close()
-        if descriptor >= 0 { close(descriptor) }
-        if direct >= 0 { close(direct) }
+        pages = try DirectPages(path, pageSize: pageSize, pageCount: pageCount)
     }
 
     /// A query for the root page of the index that has a table's rows in the fewest pages, which is the one with the fewest
@@ -68,18 +45,43 @@ package final class PublishedRows {
     ///
     /// - Throws: `store.damaged`, `store.io`.
     package func count(_ table: String) throws(MigrationError) -> Int64 {
-        let literal = SQLName.literal(table)
-        if let file {
+        if let file = pages?.file {
             if indexes == nil { indexes = try connection.prepare(Self.indexQuery) }
             if let indexes, let root = try Self.index(of: table, indexes) {
                 return try TreeCount.entries(ofIndex: root, in: file)
             }
-            let page = try connection.integer(
-                "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = \(literal)")
-            if let page, let root = UInt32(exactly: page), try TableScan.isTable(file, root: root) {
+            if let root = try connection.root(of: "table", table), try TableScan.isTable(file, root: root) {
                 return try TreeCount.rows(ofTable: root, in: file)
             }
         }
         return try connection.integer("SELECT count(*) FROM \(SQLName.quoted(table))") ?? -1
+    }
+}
+
+/// The pages of a file that no connection of this process has open. They are read past the page cache, if the file system allows
+/// it. The file is closed on release.
+final class DirectPages {
+    /// The pages; nil if the file's form is not a common one.
+    private(set) var file: PageFile?
+    private let descriptor: Int32
+    private let direct: Int32
+
+    /// Opens the file.
+    ///
+    /// - Returns: nil if it cannot be opened; `errno` has the reason.
+    init?(_ path: String, pageSize: Int, pageCount: Int64) throws(MigrationError) {
+        descriptor = PosixFile.openReadOnly(path)
+        guard descriptor >= 0 else { return nil }
+        direct = open(path, O_RDONLY | O_CLOEXEC | FileFlags.direct)
+        // All members have a value, so an error from here on runs the deinitialiser.
+        file = try PageFile.open(
+            path: path, descriptor: descriptor, direct: direct >= 0 ? direct : nil, pageSize: pageSize, frames: nil,
+            pageCount: pageCount)
+    }
+
+    deinit {
+        file?.close()
+        close(descriptor)
+        if direct >= 0 { close(direct) }
     }
 }

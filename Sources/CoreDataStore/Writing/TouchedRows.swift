@@ -30,23 +30,29 @@ package final class TouchedRows {
 
     /// Records a row. If it is already recorded, the greater change is kept.
     package func note(_ key: Int64, table: Int, _ change: Change) throws(MigrationError) {
-        let statement: Statement
-        if let insert {
-            statement = insert
-        } else {
-            try store.connection.execute(
-                "CREATE TEMP TABLE IF NOT EXISTS touched (place INTEGER, key INTEGER, changed INTEGER, "
-                    + "PRIMARY KEY (place, key)) WITHOUT ROWID; DELETE FROM temp.touched")
-            statement = try store.connection.prepare(
-                "INSERT INTO temp.touched VALUES (?1, ?2, ?3) "
-                    + "ON CONFLICT (place, key) DO UPDATE SET changed = max(changed, ?3)")
-            insert = statement
-            isEmpty = false
-        }
+        let statement = try prepared(
+            &insert, table: "touched (place INTEGER, key INTEGER, changed INTEGER, PRIMARY KEY (place, key))",
+            """
+            INSERT INTO temp.touched VALUES (?1, ?2, ?3)
+            ON CONFLICT (place, key) DO UPDATE SET changed = max(changed, ?3)
+            """)
+        isEmpty = false
         statement.bind(Int64(table), at: 1)
         statement.bind(key, at: 2)
         statement.bind(change.rawValue, at: 3)
         try statement.run()
+    }
+
+    /// Returns a statement that is prepared at its first use, with its table empty.
+    private func prepared(
+        _ statement: inout Statement?, table: String, _ sql: String
+    ) throws(MigrationError) -> Statement {
+        if let statement { return statement }
+        let name = table.prefix { $0 != " " }
+        try store.connection.execute("CREATE TEMP TABLE IF NOT EXISTS \(table) WITHOUT ROWID; DELETE FROM temp.\(name)")
+        let made = try store.connection.prepare(sql)
+        statement = made
+        return made
     }
 
     /// Records that a cell gets another value. A cell that has its first value again in the end counts as unchanged.
@@ -58,16 +64,10 @@ package final class TouchedRows {
         cell column: Int, of key: Int64, table: Int, before: borrowing RowBatch, row: Int
     ) throws(MigrationError) {
         try note(key, table: table, .row)
-        let statement: Statement
-        if let insertCell {
-            statement = insertCell
-        } else {
-            try store.connection.execute(
-                "CREATE TEMP TABLE IF NOT EXISTS touched_cells (place INTEGER, key INTEGER, slot INTEGER, before, "
-                    + "PRIMARY KEY (place, key, slot)) WITHOUT ROWID; DELETE FROM temp.touched_cells")
-            statement = try store.connection.prepare("INSERT OR IGNORE INTO temp.touched_cells VALUES (?1, ?2, ?3, ?4)")
-            insertCell = statement
-        }
+        let statement = try prepared(
+            &insertCell,
+            table: "touched_cells (place INTEGER, key INTEGER, slot INTEGER, before, PRIMARY KEY (place, key, slot))",
+            "INSERT OR IGNORE INTO temp.touched_cells VALUES (?1, ?2, ?3, ?4)")
         statement.bind(Int64(table), at: 1)
         statement.bind(key, at: 2)
         statement.bind(Int64(column), at: 3)

@@ -115,15 +115,8 @@ enum ArchivedExpressionText {
         {
             return "\(arguments[0]).\(aggregate)"
         }
-        if arguments.count == 2 {
-            switch selector {
-            case "add:to:": return "(\(arguments[0]) + \(arguments[1]))"
-            case "from:subtract:": return "(\(arguments[0]) - \(arguments[1]))"
-            case "multiply:by:": return "(\(arguments[0]) * \(arguments[1]))"
-            case "divide:by:": return "(\(arguments[0]) / \(arguments[1]))"
-            default: break
-            }
-        }
+        let signs = ["add:to:": "+", "from:subtract:": "-", "multiply:by:": "*", "divide:by:": "/"]
+        if arguments.count == 2, let sign = signs[selector] { return "(\(arguments[0]) \(sign) \(arguments[1]))" }
         return "\(selector)(\(arguments.joined(separator: ", ")))"
     }
 
@@ -169,26 +162,15 @@ enum ArchivedExpressionText {
         guard let leftObject = try object.object("NSLeftExpression"),
             let rightObject = try object.object("NSRightExpression"),
             let operatorObject = try object.object("NSPredicateOperator"),
-            let code = try operatorObject.integer("NSOperatorType"), let operation = ArchivedOperator(rawValue: code),
+            let code = try operatorObject.integer("NSOperatorType"), let operation = ArchivedOperator.texts[code],
             let left = try expression(leftObject, &tree), let right = try expression(rightObject, &tree)
         else { return nil }
-        let modifier: String
-        switch try operatorObject.integer("NSModifier") ?? 0 {
-        case 0: modifier = ""
-        case 1: modifier = "ALL "
-        case 2: modifier = "ANY "
-        default: return nil
-        }
+        let modifiers: [Int64: String] = [0: "", 1: "ALL ", 2: "ANY "]
+        guard let modifier = modifiers[try operatorObject.integer("NSModifier") ?? 0] else { return nil }
         // Text operators have their options in NSFlags, the others in NSOptions.
         var options = try operatorObject.integer("NSOptions")
         if options == nil { options = try operatorObject.integer("NSFlags") }
-        let suffix: String
-        switch (options ?? 0) & 3 {
-        case 1: suffix = "[c]"
-        case 2: suffix = "[d]"
-        case 3: suffix = "[cd]"
-        default: suffix = ""
-        }
-        return "\(modifier)\(left) \(operation.text)\(suffix) \(right)"
+        let suffix = ["", "[c]", "[d]", "[cd]"][Int((options ?? 0) & 3)]
+        return "\(modifier)\(left) \(operation)\(suffix) \(right)"
     }
 }

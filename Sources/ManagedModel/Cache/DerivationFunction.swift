@@ -1,7 +1,7 @@
 /// The functions of derived attributes, as selectors in archives and as text in models.
-enum DerivationFunction {
+package enum DerivationFunction {
     /// The last component of the key path, by the selector of an aggregate.
-    static let aggregates = [
+    package static let aggregates = [
         "count:": "@count", "sum:": "@sum", "min:": "@min", "max:": "@max", "average:": "@avg",
     ]
 

@@ -30,14 +30,10 @@ extension ModelArchiveReader {
         let flags = try object.integer("NSFlagsKey") ?? 0
         attribute.allowsExternalBinaryDataStorage = flags & AttributeFlags.allowsExternalBinaryDataStorage != 0
         attribute.preservesValueInHistoryOnDeletion = flags & AttributeFlags.preservesValueInHistoryOnDeletion != 0
-        attribute.renamingIdentifier = try renamingIdentifier(object, name)
-        attribute.versionHashModifier = try object.string("NSVersionHashModifier")
         attribute.archived.flags =
             flags
             & ~(AttributeFlags.allowsExternalBinaryDataStorage | AttributeFlags.preservesValueInHistoryOnDeletion)
-        attribute.userInfo = try userInfo(object)
-        try readUserInfo(object, into: &attribute.archived)
-        attribute.archived.fields = try otherFields(object, beside: KnownFields.attribute)
+        try readCommonFields(object, into: &attribute, beside: KnownFields.attribute)
         let defaultValue = try object.value("NSDefaultValue")
         attribute.defaultValue = try Self.value(defaultValue, of: type, "default value")
         if attribute.defaultValue == nil, !defaultValue.isNull {

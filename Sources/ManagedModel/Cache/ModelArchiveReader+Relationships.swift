@@ -31,11 +31,7 @@ extension ModelArchiveReader {
             }
             relationship.deleteRule = rule
         }
-        relationship.renamingIdentifier = try renamingIdentifier(object, name)
-        relationship.versionHashModifier = try object.string("NSVersionHashModifier")
-        relationship.userInfo = try userInfo(object)
-        try readUserInfo(object, into: &relationship.archived)
-        relationship.archived.fields = try otherFields(object, beside: KnownFields.relationship)
+        try readCommonFields(object, into: &relationship, beside: KnownFields.relationship)
         return relationship
     }
 
@@ -52,11 +48,7 @@ extension ModelArchiveReader {
     ) throws(MigrationError) -> FetchedPropertyDefinition {
         var property = FetchedPropertyDefinition(name: name)
         property.isOptional = try object.flag("NSIsOptional")
-        property.renamingIdentifier = try renamingIdentifier(object, name)
-        property.versionHashModifier = try object.string("NSVersionHashModifier")
-        property.userInfo = try userInfo(object)
-        try readUserInfo(object, into: &property.archived)
-        property.archived.fields = try otherFields(object, beside: KnownFields.fetchedProperty)
+        try readCommonFields(object, into: &property, beside: KnownFields.fetchedProperty)
         if let request = try object.object("NSFetchRequest") {
             // The archive has no name for it. Xcode uses this one in every model.
             property.fetchRequest = try fetchRequest(

@@ -83,20 +83,27 @@ extension ModelArchiveReader {
         return fields
     }
 
-    /// Reads the values of the user info that are not text.
-    mutating func readUserInfo(
-        _ object: ArchivedObject, into archived: inout ArchivedParts
+    /// Reads the fields that entities and properties of all kinds have. A renaming identifier equal to the name is the archived
+    /// form of a missing one.
+    mutating func readCommonFields(
+        _ object: ArchivedObject, into definition: inout some NamedDefinition, beside known: Set<String>
     ) throws(MigrationError) {
+        let identifier = try object.string("NSRenamingIdentifier")
+        definition.renamingIdentifier = identifier == definition.name ? nil : identifier
+        definition.versionHashModifier = try object.string("NSVersionHashModifier")
         for entry in try entries(object, "NSUserInfo") ?? [] {
-            guard let key = try entry.key.string(), try entry.value.string() == nil, !entry.value.isNull else {
-                continue
-            }
-            if let number = try entry.value.number(), Self.userInfoText(number) != nil {
-                archived.numbers[key] = number
-            } else {
-                archived.userInfo[key] = try graph(entry.value)
+            guard let key = try entry.key.string() else { continue }
+            try charge(bytes: key.utf8.count)
+            if let text = try entry.value.string() {
+                definition.userInfo[key] = text
+            } else if let number = try entry.value.number(), let text = Self.userInfoText(number) {
+                definition.userInfo[key] = text
+                definition.archived.numbers[key] = number
+            } else if !entry.value.isNull {
+                definition.archived.userInfo[key] = try graph(entry.value)
             }
         }
+        definition.archived.fields = try otherFields(object, beside: known)
     }
 }
 

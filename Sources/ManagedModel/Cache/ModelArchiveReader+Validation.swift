@@ -1,39 +1,17 @@
 import Archives
 import Diagnostics
 
-/// The operators of archived comparison predicates, with the codes of NSComparisonPredicate.Operator.
+/// The operators of archived validation rules, with the codes of NSComparisonPredicate.Operator.
 enum ArchivedOperator: Int64 {
-    case lessThan = 0
     case lessThanOrEqual = 1
-    case greaterThan = 2
     case greaterThanOrEqual = 3
-    case equal = 4
-    case notEqual = 5
     case matches = 6
-    case like = 7
-    case beginsWith = 8
-    case endsWith = 9
-    case isIn = 10
-    case contains = 99
-    case between = 100
 
-    var text: String {
-        switch self {
-        case .lessThan: "<"
-        case .lessThanOrEqual: "<="
-        case .greaterThan: ">"
-        case .greaterThanOrEqual: ">="
-        case .equal: "=="
-        case .notEqual: "!="
-        case .matches: "MATCHES"
-        case .like: "LIKE"
-        case .beginsWith: "BEGINSWITH"
-        case .endsWith: "ENDSWITH"
-        case .isIn: "IN"
-        case .contains: "CONTAINS"
-        case .between: "BETWEEN"
-        }
-    }
+    /// The texts of all operators, by code.
+    static let texts: [Int64: String] = [
+        0: "<", 1: "<=", 2: ">", 3: ">=", 4: "==", 5: "!=", 6: "MATCHES", 7: "LIKE", 8: "BEGINSWITH", 9: "ENDSWITH",
+        10: "IN", 99: "CONTAINS", 100: "BETWEEN",
+    ]
 }
 
 extension ModelArchiveReader {

@@ -65,11 +65,7 @@ struct ModelArchiveReader {
         var entity = EntityDefinition(name: name)
         entity.managedObjectClassName = try object.string("NSClassNameForEntity")
         entity.isAbstract = try object.flag("NSIsAbstract")
-        entity.renamingIdentifier = try renamingIdentifier(object, name)
-        entity.versionHashModifier = try object.string("NSVersionHashModifier")
-        entity.userInfo = try userInfo(object)
-        try readUserInfo(object, into: &entity.archived)
-        entity.archived.fields = try otherFields(object, beside: KnownFields.entity)
+        try readCommonFields(object, into: &entity, beside: KnownFields.entity)
         var inherited: Set<String> = []
         if let superentity = try object.object("NSSuperentity") {
             guard let superName = try entityName(superentity) else {
@@ -205,26 +201,6 @@ struct ModelArchiveReader {
     func entityName(_ entity: ArchivedObject?) throws(MigrationError) -> String? {
         guard let entity, entity.isKind(of: "NSEntityDescription") else { return nil }
         return try entity.string("NSEntityName")
-    }
-
-    /// Returns the renaming identifier; nil if it equals the name, which is the archived form of a missing one.
-    func renamingIdentifier(_ object: ArchivedObject, _ name: String) throws(MigrationError) -> String? {
-        let identifier = try object.string("NSRenamingIdentifier")
-        return identifier == name ? nil : identifier
-    }
-
-    mutating func userInfo(_ object: ArchivedObject) throws(MigrationError) -> [String: String] {
-        var info: [String: String] = [:]
-        for entry in try entries(object, "NSUserInfo") ?? [] {
-            guard let key = try entry.key.string() else { continue }
-            try charge(bytes: key.utf8.count)
-            if let text = try entry.value.string() {
-                info[key] = text
-            } else if let number = try entry.value.number() {
-                info[key] = Self.userInfoText(number)
-            }
-        }
-        return info
     }
 
     /// A number of a user info as text.

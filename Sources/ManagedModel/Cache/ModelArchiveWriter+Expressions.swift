@@ -2,15 +2,6 @@ import Archives
 import Diagnostics
 
 extension ModelArchiveWriter {
-    /// One validation predicate: `SELF` or its length, compared with a constant.
-    private struct ValidationRule {
-        var isOnLength = false
-        var operation: ArchivedOperator
-        var constant: AttributeValue
-        /// The error code that Core Data reports when the rule is broken.
-        var warning: Int64
-    }
-
     /// The code that Core Data reports if a broken rule has no code of its own.
     private static let brokenRule: Int64 = 1550
 
@@ -25,9 +16,12 @@ extension ModelArchiveWriter {
         }
         var predicates: [Reference] = []
         var warnings: [Reference] = []
-        for rule in bounds(of: attribute) {
-            predicates.append(try predicate(rule))
-            warnings.append(builder.integer(rule.warning))
+        for (isOnLength, operation, constant, warning) in Self.bounds(of: attribute) {
+            guard let constant else { continue }
+            let constantReference = try value(constant)
+            predicates.append(
+                comparison(operation, isOnLength ? keyPath("length") : selfExpression(), constantReference))
+            warnings.append(builder.integer(warning))
         }
         for rule in attribute.validationPredicates {
             // The plan names a text that is no predicate.
@@ -43,66 +37,36 @@ extension ModelArchiveWriter {
         return (builder.array(predicates, isMutable: true), builder.array(warnings, isMutable: true))
     }
 
-    /// The bounds of an attribute, the lower one first.
-    private func bounds(of attribute: AttributeDefinition) -> [ValidationRule] {
+    /// The bounds of an attribute, the lower one first: on its value or on the length of that, with the code that Core Data
+    /// reports if the rule is broken.
+    private static func bounds(
+        of attribute: AttributeDefinition
+    ) -> [(isOnLength: Bool, ArchivedOperator, AttributeValue?, warning: Int64)] {
         let isDate = attribute.type == .date
-        var rules: [ValidationRule] = []
-        if let minimum = attribute.minimum {
-            rules.append(.init(operation: .greaterThanOrEqual, constant: minimum, warning: isDate ? 1640 : 1620))
-        }
-        if let maximum = attribute.maximum {
-            rules.append(.init(operation: .lessThanOrEqual, constant: maximum, warning: isDate ? 1630 : 1610))
-        }
-        if let minimum = attribute.minimumLength {
-            rules.append(
-                .init(
-                    isOnLength: true, operation: .greaterThanOrEqual, constant: .integer(Int64(minimum)),
-                    warning: 1670))
-        }
-        if let maximum = attribute.maximumLength {
-            rules.append(
-                .init(
-                    isOnLength: true, operation: .lessThanOrEqual, constant: .integer(Int64(maximum)),
-                    warning: 1660))
-        }
-        if let pattern = attribute.regularExpression {
-            rules.append(.init(operation: .matches, constant: .string(pattern), warning: 1680))
-        }
-        return rules
+        func length(_ count: Int?) -> AttributeValue? { count.map { .integer(Int64($0)) } }
+        return [
+            (false, .greaterThanOrEqual, attribute.minimum, isDate ? 1640 : 1620),
+            (false, .lessThanOrEqual, attribute.maximum, isDate ? 1630 : 1610),
+            (true, .greaterThanOrEqual, length(attribute.minimumLength), 1670),
+            (true, .lessThanOrEqual, length(attribute.maximumLength), 1660),
+            (false, .matches, attribute.regularExpression.map { .string($0) }, 1680),
+        ]
     }
 
-    /// A rule as NSComparisonPredicate (cyface V3).
-    private mutating func predicate(_ rule: ValidationRule) throws(MigrationError) -> Reference {
-        comparison(
-            rule.operation, left: rule.isOnLength ? keyPath("length") : selfExpression(),
-            constant: try value(rule.constant))
-    }
-
-    /// A comparison with a constant.
+    /// A comparison with a constant, as NSComparisonPredicate (cyface V3).
     private mutating func comparison(
-        _ comparison: ArchivedOperator, left: Reference, constant: Reference
+        _ comparison: ArchivedOperator, _ left: Reference, _ constant: Reference
     ) -> Reference {
         let code = comparison.rawValue
+        var fields: Fields = ["NSModifier": .integer(0), "NSOperatorType": .integer(code)]
         let operation: Reference
-        switch comparison {
-        case .matches:
+        if comparison == .matches {
+            fields["NSFlags"] = .integer(0)
             operation = builder.object(
-                ClassName("NSMatchingPredicateOperator", "NSStringPredicateOperator", "NSPredicateOperator"),
-                ["NSModifier": .integer(0), "NSOperatorType": .integer(code), "NSFlags": .integer(0)])
-        case .equal, .notEqual:
-            operation = builder.object(
-                ClassName("NSEqualityPredicateOperator", "NSPredicateOperator"),
-                [
-                    "NSModifier": .integer(0), "NSOperatorType": .integer(code), "NSOptions": .integer(0),
-                    "NSNegate": .boolean(comparison == .notEqual),
-                ])
-        default:
-            operation = builder.object(
-                ClassName("NSComparisonPredicateOperator", "NSPredicateOperator"),
-                [
-                    "NSModifier": .integer(0), "NSOperatorType": .integer(code), "NSVariant": .integer(code),
-                    "NSOptions": .integer(0),
-                ])
+                ClassName("NSMatchingPredicateOperator", "NSStringPredicateOperator", "NSPredicateOperator"), fields)
+        } else {
+            (fields["NSVariant"], fields["NSOptions"]) = (.integer(code), .integer(0))
+            operation = builder.object(ClassName("NSComparisonPredicateOperator", "NSPredicateOperator"), fields)
         }
         let right = builder.object(
             ClassName("NSConstantValueExpression", "NSExpression"),

@@ -35,42 +35,30 @@ extension ModelArchiveWriter {
 
     /// Returns the fields common to all properties, and `_P`.
     private mutating func propertyFields(
-        name: String, entity: Reference, renamingIdentifier: String?, versionHashModifier: String?,
-        userInfo: [String: String], archived: ArchivedParts, isOptional: Bool, isTransient: Bool,
-        isReadOnly: Bool = false,
-        isOrdered: Bool = false, isIndexed: Bool = false, hasValidation: Bool = false
+        _ definition: some NamedDefinition, entity: Reference, isOptional: Bool, isTransient: Bool,
+        isReadOnly: Bool = false, isOrdered: Bool = false, isIndexed: Bool = false, hasValidation: Bool = false
     ) -> Fields {
-        let nameReference = builder.string(name)
+        let name = builder.string(definition.name)
         var fields: Fields = [
-            "NSPropertyName": nameReference.field, "NSEntity": entity.field,
-            "NSRenamingIdentifier": renamingIdentifier.map { builder.string($0) }.map(\.field)
-                ?? nameReference.field,
+            "NSPropertyName": name.field, "NSEntity": entity.field,
+            "NSRenamingIdentifier": definition.renamingIdentifier.map { builder.string($0).field } ?? name.field,
         ]
         var bits = PropertyBits.always
-        if isOptional {
-            fields["NSIsOptional"] = .boolean(true)
-            bits |= PropertyBits.optional
+        for (flag, key, bit) in [
+            (isOptional, "NSIsOptional", PropertyBits.optional), (isReadOnly, "NSIsReadOnly", PropertyBits.readOnly),
+            (isTransient, "NSIsTransient", PropertyBits.transient), (isOrdered, "NSIsOrdered", PropertyBits.ordered),
+            (isIndexed, "NSIsIndexed", 0),
+        ] where flag {
+            fields[key] = .boolean(true)
+            bits |= bit
         }
-        if isReadOnly {
-            fields["NSIsReadOnly"] = .boolean(true)
-            bits |= PropertyBits.readOnly
-        }
-        if isTransient {
-            fields["NSIsTransient"] = .boolean(true)
-            bits |= PropertyBits.transient
-        }
-        if isOrdered {
-            fields["NSIsOrdered"] = .boolean(true)
-            bits |= PropertyBits.ordered
-        }
-        if isIndexed { fields["NSIsIndexed"] = .boolean(true) }
         if !hasValidation { bits |= PropertyBits.withoutValidation }
-        if userInfo.isEmpty, archived.userInfo.isEmpty {
+        if definition.userInfo.isEmpty, definition.archived.userInfo.isEmpty {
             bits |= PropertyBits.withoutUserInfo
         } else {
-            fields["NSUserInfo"] = self.userInfo(userInfo, archived).field
+            fields["NSUserInfo"] = userInfo(definition.userInfo, definition.archived).field
         }
-        if let versionHashModifier {
+        if let versionHashModifier = definition.versionHashModifier {
             fields["NSVersionHashModifier"] = builder.string(versionHashModifier).field
         } else {
             bits |= PropertyBits.withoutHashModifier
@@ -87,11 +75,8 @@ extension ModelArchiveWriter {
         let validation = try validation(of: attribute)
         let isDerived = attribute.derivationExpression != nil
         var fields = propertyFields(
-            name: attribute.name, entity: entity, renamingIdentifier: attribute.renamingIdentifier,
-            versionHashModifier: attribute.versionHashModifier, userInfo: attribute.userInfo,
-            archived: attribute.archived, isOptional: attribute.isOptional,
-            isTransient: attribute.isTransient, isReadOnly: isDerived,
-            isIndexed: attribute.isIndexed, hasValidation: validation != nil)
+            attribute, entity: entity, isOptional: attribute.isOptional, isTransient: attribute.isTransient,
+            isReadOnly: isDerived, isIndexed: attribute.isIndexed, hasValidation: validation != nil)
         var flags = attribute.archived.flags
         if attribute.allowsExternalBinaryDataStorage {
             flags |= ModelArchiveReader.AttributeFlags.allowsExternalBinaryDataStorage
@@ -99,9 +84,9 @@ extension ModelArchiveWriter {
         if attribute.preservesValueInHistoryOnDeletion {
             flags |= ModelArchiveReader.AttributeFlags.preservesValueInHistoryOnDeletion
         }
-        let className = attribute.valueClassName ?? attribute.type.defaultValueClassName
+        let valueClass = attribute.valueClassName ?? attribute.type.defaultValueClassName
         fields["NSAttributeType"] = .integer(Int64(attribute.type.rawValue))
-        fields["NSAttributeValueClassName"] = builder.string(className).field
+        fields["NSAttributeValueClassName"] = builder.string(valueClass).field
         if attribute.defaultValue == nil, let archived = attribute.archived.defaultValue {
             fields["NSDefaultValue"] = graph(archived).field
         } else {
@@ -115,6 +100,7 @@ extension ModelArchiveWriter {
         }
         if attribute.derivationExpression != nil { fields["NSFilteringPredicate"] = Reference.null.field }
         add(attribute.archived.fields, to: &fields)
+        var className = ClassName("NSAttributeDescription", "NSPropertyDescription")
         if let expression = attribute.derivationExpression {
             if let form = attribute.archived.form, form.text == expression {
                 fields["NSDerivationExpression"] = graph(form.graph).field
@@ -122,17 +108,12 @@ extension ModelArchiveWriter {
                 fields["NSDerivationExpression"] =
                     expression.isEmpty ? Reference.null.field : try derivation(expression).field
             }
-            builder.fill(
-                reference,
-                ClassName("NSDerivedAttributeDescription", "NSAttributeDescription", "NSPropertyDescription"), fields)
+            className = ClassName("NSDerivedAttributeDescription", "NSAttributeDescription", "NSPropertyDescription")
         } else if attribute.type == .composite {
             fields["NSCompositeElements"] = try compositeElements(attribute, entity: entity, depth: depth).field
-            builder.fill(
-                reference,
-                ClassName("NSCompositeAttributeDescription", "NSAttributeDescription", "NSPropertyDescription"), fields)
-        } else {
-            builder.fill(reference, ClassName("NSAttributeDescription", "NSPropertyDescription"), fields)
+            className = ClassName("NSCompositeAttributeDescription", "NSAttributeDescription", "NSPropertyDescription")
         }
+        builder.fill(reference, className, fields)
     }
 
     private mutating func compositeElements(
@@ -181,11 +162,8 @@ extension ModelArchiveWriter {
         let definition = relationship.definition
         let destination = relationship.destination
         var fields = propertyFields(
-            name: definition.name, entity: entity, renamingIdentifier: definition.renamingIdentifier,
-            versionHashModifier: definition.versionHashModifier, userInfo: definition.userInfo,
-            archived: definition.archived, isOptional: definition.isOptional,
-            isTransient: definition.isTransient, isOrdered: definition.isOrdered,
-            isIndexed: definition.isIndexed)
+            definition, entity: entity, isOptional: definition.isOptional, isTransient: definition.isTransient,
+            isOrdered: definition.isOrdered, isIndexed: definition.isIndexed)
         let inverse = definition.inverseName.flatMap { properties[destination.index][$0] }
         fields["NSDestinationEntity"] = entities[destination.index].field
         fields["_NSDestinationEntityName"] = builder.string(destination.definition.name).field
@@ -203,10 +181,7 @@ extension ModelArchiveWriter {
         _ property: FetchedPropertyDefinition, at reference: Reference, entity: Reference
     ) throws(MigrationError) {
         var fields = propertyFields(
-            name: property.name, entity: entity, renamingIdentifier: property.renamingIdentifier,
-            versionHashModifier: property.versionHashModifier, userInfo: property.userInfo,
-            archived: property.archived, isOptional: property.isOptional, isTransient: true,
-            isReadOnly: true)
+            property, entity: entity, isOptional: property.isOptional, isTransient: true, isReadOnly: true)
         add(property.archived.fields, to: &fields)
         if let request = property.fetchRequest {
             fields["NSFetchRequest"] = try fetchRequest(request).field

@@ -107,3 +107,17 @@ extension AttributeDefinition {
         regularExpression = rules.regularExpression
     }
 }
+
+/// The fields that entities and properties of all kinds have.
+protocol NamedDefinition {
+    var name: String { get }
+    var renamingIdentifier: String? { get set }
+    var versionHashModifier: String? { get set }
+    var userInfo: [String: String] { get set }
+    var archived: ArchivedParts { get set }
+}
+
+extension EntityDefinition: NamedDefinition {}
+extension AttributeDefinition: NamedDefinition {}
+extension RelationshipDefinition: NamedDefinition {}
+extension FetchedPropertyDefinition: NamedDefinition {}

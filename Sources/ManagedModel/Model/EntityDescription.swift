@@ -57,6 +57,9 @@ public struct EntityDescription: Sendable, Hashable {
         managedObjectModel === other.managedObjectModel && resolved.lineage.contains(other.index)
     }
 
+    /// Tells whether one of the two entities is the other or inherits from it.
+    package func isKin(of other: EntityDescription) -> Bool { isKindOf(entity: other) || other.isKindOf(entity: self) }
+
     /// The own and inherited attributes, by name in code point order. In the place of a composite attribute are its elements,
     /// in declared order and under dotted names.
     package var attributes: [AttributeDescription] { resolved.attributes }

@@ -1,3 +1,5 @@
+import struct Foundation.Data
+
 /// A property of an entity: an ``AttributeDescription`` or a ``RelationshipDescription``.
 public protocol PropertyDescription: Sendable {
     /// The property's name.
@@ -102,4 +104,16 @@ extension DeleteRule {
     public static var cascadeDeleteRule: DeleteRule { .cascade }
     /// Core Data's name of ``deny``.
     public static var denyDeleteRule: DeleteRule { .deny }
+}
+
+extension AttributeDescription {
+    /// The attribute's type, under the name of newer Core Data versions.
+    public var type: AttributeType { attributeType }
+}
+
+extension EntityDescription {
+    /// The version hash, 32 bytes; empty if only Core Data can compute it.
+    public var versionHash: Data {
+        name.flatMap { managedObjectModel.entityVersionHashesByName[$0] } ?? Data()
+    }
 }

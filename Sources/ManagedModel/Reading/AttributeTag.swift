@@ -28,9 +28,7 @@ enum AttributeTag {
         attribute.preservesValueInHistoryOnDeletion = try values.flag("preserveAfterDeletion")
         if try values.flag("derived") { attribute.derivationExpression = try values.required("derivationExpression") }
         if attribute.type == .composite { attribute.compositeName = try values.required("composite") }
-        // Xcode writes elementID. Models written by hand have the other name.
-        attribute.renamingIdentifier = values.nonEmpty("elementID") ?? values.nonEmpty("renamingIdentifier")
-        attribute.versionHashModifier = values.nonEmpty("versionHashModifier")
+        values.readNames(into: &attribute)
         attribute.usesScalarValueType = try values.optionalFlag("usesScalarValueType")
         attribute.defaultValue = try defaultValue(values, attribute.type)
         try readBounds(values, into: &attribute)
@@ -38,20 +36,19 @@ enum AttributeTag {
     }
 
     private static func type(_ values: TagValues, isTransient: Bool) throws(MigrationError) -> AttributeType {
-        let context = MigrationError.Context(entity: values.entity, property: values.property)
         guard let word = values.nonEmpty("attributeType") else {
             // For example wire's User.imageCorrelationIdentifier: no type, transient.
             guard isTransient else {
-                throw MigrationError(
-                    "model.untyped", .configuration, "The attribute has no type and is not transient",
-                    remedy: "Give it an attributeType, or make it transient", context: context)
+                throw values.failure(
+                    "model.untyped", "The attribute has no type and is not transient",
+                    remedy: "Give it an attributeType, or make it transient")
             }
             return .undefined
         }
         guard let type = types[word] else {
-            throw MigrationError(
-                "model.unknownType", .configuration, "The attribute type \(word) is not known",
-                remedy: "Known are \(AttributeType.allCases.map(\.label).joined(separator: ", "))", context: context)
+            throw values.failure(
+                "model.unknownType", "The attribute type \(word) is not known",
+                remedy: "Known are \(AttributeType.allCases.map(\.label).joined(separator: ", "))")
         }
         return type
     }
@@ -99,10 +96,9 @@ enum AttributeTag {
     }
 
     private static func invalidDefault(_ values: TagValues, _ text: String, _ what: String) -> MigrationError {
-        MigrationError(
-            "model.invalidDefault", .configuration, "The default \"\(text)\" \(what)",
-            remedy: "Correct the default in Xcode's inspector",
-            context: .init(entity: values.entity, property: values.property))
+        values.failure(
+            "model.invalidDefault", "The default \"\(text)\" \(what)",
+            remedy: "Correct the default in Xcode's inspector")
     }
 
     // MARK: Bounds
@@ -162,9 +158,7 @@ enum AttributeTag {
     private static func invalidBound(
         _ values: TagValues, _ name: String, _ text: String, _ what: String
     ) -> MigrationError {
-        MigrationError(
-            "model.invalidBound", .configuration, "\(name)=\"\(text)\" \(what)",
-            remedy: "Correct the bound in Xcode's inspector",
-            context: .init(entity: values.entity, property: values.property))
+        values.failure(
+            "model.invalidBound", "\(name)=\"\(text)\" \(what)", remedy: "Correct the bound in Xcode's inspector")
     }
 }

@@ -172,3 +172,29 @@ public enum ModelLocator {
         return path
     }
 }
+
+/// The forms of a model on disk, identified by name.
+package enum ModelKind: Sendable, Equatable {
+    /// `Name.xcdatamodeld`: a folder of versions.
+    case versionedBundle
+    /// `Version.xcdatamodel`: the folder of one version.
+    case versionFolder
+    /// A single `contents` file, or any other XML file in that form.
+    case contents
+    /// `Name.momd`: a folder of compiled versions.
+    case compiledBundle
+    /// `Version.mom`: a compiled version.
+    case compiledVersion
+
+    /// Finds the kind for a path's name; nil if the name does not show it.
+    init?(name: String) {
+        let bySuffix: [(String, ModelKind)] = [
+            (ModelBundle.suffix, .versionedBundle), (ModelBundle.versionSuffix, .versionFolder),
+            (CompiledBundle.suffix, .compiledBundle), (CompiledBundle.versionSuffix, .compiledVersion),
+            (".xml", .contents),
+        ]
+        let found = bySuffix.first { name.hasSuffix($0.0) }?.1
+        guard let kind = found ?? (name == ModelBundle.contentsName ? .contents : nil) else { return nil }
+        self = kind
+    }
+}

@@ -19,16 +19,8 @@ final class ModelTagHandler: XMLTagHandler {
         var property: String?
     }
 
-    /// The kind of the innermost open element.
-    private enum Scope {
-        case model, entity, attribute, relationship, fetchedProperty, fetchRequest, fetchIndex, fetchIndexElement
-        case compoundIndexes, compoundIndex, compoundIndexMember
-        case uniquenessConstraints, uniquenessConstraint, uniquenessConstraintMember
-        case userInfo, userInfoEntry, configuration, configurationMember, composite, compositeAttribute
-        case unknown
-    }
-
-    private var scopes: [Scope] = []
+    /// The names of the open elements, the outermost first; an empty one for an element that is skipped with its content.
+    private var scopes: [String] = []
     private var entity = EntityDefinition(name: "")
     private var attribute = AttributeDefinition(name: "", type: .undefined)
     private var relationship = RelationshipDefinition(name: "", destinationEntityName: "")
@@ -44,112 +36,88 @@ final class ModelTagHandler: XMLTagHandler {
 
     /// Reads a start tag in the context of the open elements.
     func open(_ tag: XMLTag) throws(MigrationError) {
-        scopes.append(try scope(of: tag, in: scopes.last))
+        let isKnown = try read(tag, in: scopes.last)
+        if !isKnown, scopes.last != "", Self.declarations.contains(tag.name) {
+            throw MigrationError(
+                "model.misplacedElement", .configuration, "A <\(tag.name)> is in a place where it means nothing",
+                remedy: "Move it into the element it belongs to, or remove it",
+                context: .init(entity: scopes.contains("entity") ? entity.name : nil))
+        }
+        scopes.append(isKnown ? tag.name : "")
     }
 
     /// Stores the result of the innermost element.
     func close() throws(MigrationError) {
         guard let scope = scopes.popLast() else { return }
         switch scope {
-        case .entity: definition.entities.append(entity)
-        case .attribute: entity.attributes.append(attribute)
-        case .relationship: entity.relationships.append(relationship)
-        case .fetchedProperty: entity.fetchedProperties.append(fetchedProperty)
-        case .fetchIndex: entity.indexes.append(fetchIndex)
-        case .compoundIndex: if !members.isEmpty { entity.compoundIndexes.append(members) }
-        case .uniquenessConstraint: if !members.isEmpty { entity.uniquenessConstraints.append(members) }
-        case .configuration: definition.configurations[configurationName] = members
-        case .compositeAttribute: composite.attributes.append(attribute)
-        case .composite: definition.composites[composite.name] = composite.attributes
-        case .userInfo: keepUserInfo()
-        case .model, .fetchRequest, .fetchIndexElement, .compoundIndexes, .compoundIndexMember,
-            .uniquenessConstraints, .uniquenessConstraintMember, .userInfoEntry, .configurationMember, .unknown:
-            break
+        case "entity": definition.entities.append(entity)
+        case "attribute" where scopes.last == "composite": composite.attributes.append(attribute)
+        case "attribute": entity.attributes.append(attribute)
+        case "relationship": entity.relationships.append(relationship)
+        case "fetchedProperty": entity.fetchedProperties.append(fetchedProperty)
+        case "fetchIndex": entity.indexes.append(fetchIndex)
+        case "compoundIndex": if !members.isEmpty { entity.compoundIndexes.append(members) }
+        case "uniquenessConstraint": if !members.isEmpty { entity.uniquenessConstraints.append(members) }
+        case "configuration": definition.configurations[configurationName] = members
+        case "composite": definition.composites[composite.name] = composite.attributes
+        case "userInfo": keepUserInfo()
+        default: break
         }
     }
 
-    /// Reads a start tag and returns the scope that it opens.
-    private func scope(of tag: XMLTag, in parent: Scope?) throws(MigrationError) -> Scope {
+    /// Reads a start tag. Returns false if it has no meaning in its place.
+    private func read(_ tag: XMLTag, in parent: String?) throws(MigrationError) -> Bool {
         switch (parent, tag.name) {
         case (nil, "model"):
-            return try openModel(tag)
+            if let identifier = TagValues(tag).text("userDefinedModelVersionIdentifier") {
+                definition.versionIdentifiers = [identifier]
+            }
         case (nil, _):
             throw MigrationError(
                 "model.notAModel", .configuration, "The root element is <\(tag.name)>, not <model>",
                 remedy: "Name the contents file of an .xcdatamodel, or its folder")
-        case (.model?, "entity"), (.model?, "composite"), (.model?, "configuration"), (.model?, "fetchRequest"):
-            return try openModelChild(tag)
-        case (.entity?, _):
-            if let scope = try openEntityChild(tag) { return scope }
-        case (.composite?, "attribute"):
+        case ("model"?, _): return try openModelChild(tag)
+        case ("entity"?, _): return try openEntityChild(tag)
+        case ("composite"?, "attribute"):
             attribute = try AttributeTag.read(tag, owner: composite.name)
             place(composite.name, attribute.name, tag)
-            return .compositeAttribute
-        case (.attribute?, "userInfo"), (.relationship?, "userInfo"), (.fetchedProperty?, "userInfo"),
-            (.compositeAttribute?, "userInfo"):
-            userInfo = [:]
-            return .userInfo
-        case (.userInfo?, "entry"):
-            let values = TagValues(tag, entity: scopes.contains(.entity) ? entity.name : nil)
+        case ("attribute"?, "userInfo"), ("relationship"?, "userInfo"), ("fetchedProperty"?, "userInfo"): userInfo = [:]
+        case ("userInfo"?, "entry"):
+            let values = TagValues(tag, entity: scopes.contains("entity") ? entity.name : nil)
             userInfo[try values.required("key")] = values.text("value") ?? ""
-            return .userInfoEntry
-        case (.fetchedProperty?, "fetchRequest"):
+        case ("fetchedProperty"?, "fetchRequest"):
             fetchedProperty.fetchRequest = try PropertyTags.fetchRequest(tag, entity: entity.name)
-            return .fetchRequest
-        case (.fetchIndex?, "fetchIndexElement"):
+        case ("fetchIndex"?, "fetchIndexElement"):
             let element = try PropertyTags.fetchIndexElement(tag, entity: entity.name, index: fetchIndex.name)
             fetchIndex.elements.append(element)
-            return .fetchIndexElement
-        case (.compoundIndexes?, "compoundIndex"):
-            members = []
-            return .compoundIndex
-        case (.uniquenessConstraints?, "uniquenessConstraint"):
-            members = []
-            return .uniquenessConstraint
-        case (.compoundIndex?, "index"):
+        case ("compoundIndexes"?, "compoundIndex"), ("uniquenessConstraints"?, "uniquenessConstraint"): members = []
+        case ("compoundIndex"?, "index"), ("uniquenessConstraint"?, "constraint"):
             members.append(try TagValues(tag, entity: entity.name).required("value"))
-            return .compoundIndexMember
-        case (.uniquenessConstraint?, "constraint"):
-            members.append(try TagValues(tag, entity: entity.name).required("value"))
-            return .uniquenessConstraintMember
-        case (.configuration?, "memberEntity"):
+        case ("configuration"?, "memberEntity"):
             let member = try TagValues(tag).required("name")
             place(member, nil, tag)
             members.append(member)
-            return .configurationMember
-        default: break
+        default: return false
         }
-        try refuseIfMisplaced(tag, in: parent)
-        return .unknown
+        return true
     }
 
-    private func openModel(_ tag: XMLTag) throws(MigrationError) -> Scope {
-        if let identifier = TagValues(tag).text("userDefinedModelVersionIdentifier") {
-            definition.versionIdentifiers = [identifier]
-        }
-        return .model
-    }
-
-    private func openModelChild(_ tag: XMLTag) throws(MigrationError) -> Scope {
+    private func openModelChild(_ tag: XMLTag) throws(MigrationError) -> Bool {
         let values = TagValues(tag)
         switch tag.name {
-        case "entity":
-            try openEntity(tag)
-            return .entity
+        case "entity": try openEntity(tag)
         case "composite":
             composite = (try values.required("name"), [])
             try refuseIfDuplicate("composite", composite.name, exists: definition.composites[composite.name] != nil)
-            return .composite
         case "configuration":
             configurationName = try values.required("name")
             members = []
             try refuseIfDuplicate(
                 "configuration", configurationName, exists: definition.configurations[configurationName] != nil)
-            return .configuration
-        default:
-            definition.fetchRequests.append(try PropertyTags.fetchRequest(tag, entity: nil))
-            return .fetchRequest
+        case "fetchRequest": definition.fetchRequests.append(try PropertyTags.fetchRequest(tag, entity: nil))
+        default: return false
         }
+        return true
     }
 
     private func openEntity(_ tag: XMLTag) throws(MigrationError) {
@@ -161,35 +129,29 @@ final class ModelTagHandler: XMLTagHandler {
         }
         entity.superentityName = values.nonEmpty("parentEntity")
         entity.isAbstract = try values.flag("isAbstract")
-        entity.renamingIdentifier = values.nonEmpty("elementID") ?? values.nonEmpty("renamingIdentifier")
-        entity.versionHashModifier = values.nonEmpty("versionHashModifier")
+        values.readNames(into: &entity)
         offsets[Declaration(entity: entity.name)] = tag.offset
     }
 
-    private func openEntityChild(_ tag: XMLTag) throws(MigrationError) -> Scope? {
+    private func openEntityChild(_ tag: XMLTag) throws(MigrationError) -> Bool {
+        var name: String?
         switch tag.name {
         case "attribute":
             attribute = try AttributeTag.read(tag, owner: entity.name)
-            offsets[Declaration(entity: entity.name, property: attribute.name)] = tag.offset
-            return .attribute
+            name = attribute.name
         case "relationship":
             relationship = try PropertyTags.relationship(tag, entity: entity.name)
-            offsets[Declaration(entity: entity.name, property: relationship.name)] = tag.offset
-            return .relationship
+            name = relationship.name
         case "fetchedProperty":
             fetchedProperty = try PropertyTags.fetchedProperty(tag, entity: entity.name)
-            offsets[Declaration(entity: entity.name, property: fetchedProperty.name)] = tag.offset
-            return .fetchedProperty
-        case "fetchIndex":
-            fetchIndex = try PropertyTags.fetchIndex(tag, entity: entity.name)
-            return .fetchIndex
-        case "compoundIndexes": return .compoundIndexes
-        case "uniquenessConstraints": return .uniquenessConstraints
-        case "userInfo":
-            userInfo = [:]
-            return .userInfo
-        default: return nil
+            name = fetchedProperty.name
+        case "fetchIndex": fetchIndex = try PropertyTags.fetchIndex(tag, entity: entity.name)
+        case "compoundIndexes", "uniquenessConstraints": break
+        case "userInfo": userInfo = [:]
+        default: return false
         }
+        if let name { offsets[Declaration(entity: entity.name, property: name)] = tag.offset }
+        return true
     }
 
     /// Records the place of a composite's attribute or of a reference, unless the name has a place: an entity's own tag wins.
@@ -200,10 +162,10 @@ final class ModelTagHandler: XMLTagHandler {
 
     private func keepUserInfo() {
         switch scopes.last {
-        case .entity?: entity.userInfo = userInfo
-        case .attribute?, .compositeAttribute?: attribute.userInfo = userInfo
-        case .relationship?: relationship.userInfo = userInfo
-        case .fetchedProperty?: fetchedProperty.userInfo = userInfo
+        case "entity": entity.userInfo = userInfo
+        case "attribute": attribute.userInfo = userInfo
+        case "relationship": relationship.userInfo = userInfo
+        case "fetchedProperty": fetchedProperty.userInfo = userInfo
         default: break
         }
     }
@@ -220,12 +182,4 @@ final class ModelTagHandler: XMLTagHandler {
         "model", "entity", "attribute", "relationship", "fetchedProperty", "fetchIndex", "fetchIndexElement",
         "uniquenessConstraint", "constraint", "composite", "configuration", "memberEntity",
     ]
-
-    private func refuseIfMisplaced(_ tag: XMLTag, in parent: Scope?) throws(MigrationError) {
-        guard parent != .unknown, Self.declarations.contains(tag.name) else { return }
-        throw MigrationError(
-            "model.misplacedElement", .configuration, "A <\(tag.name)> is in a place where it means nothing",
-            remedy: "Move it into the element it belongs to, or remove it",
-            context: .init(entity: scopes.contains(.entity) ? entity.name : nil))
-    }
 }

@@ -21,8 +21,7 @@ enum PropertyTags {
         relationship.isIndexed = try values.flag("indexed")
         relationship.isOrdered = try values.flag("ordered")
         relationship.deleteRule = try values.choice("deletionRule", deleteRules) ?? .nullify
-        relationship.renamingIdentifier = values.nonEmpty("elementID") ?? values.nonEmpty("renamingIdentifier")
-        relationship.versionHashModifier = values.nonEmpty("versionHashModifier")
+        values.readNames(into: &relationship)
         let count = try values.integer("maxCount")
         relationship.isToMany = try values.flag("toMany") && count != 1
         relationship.maximumCount = count ?? (relationship.isToMany ? 0 : 1)
@@ -38,8 +37,7 @@ enum PropertyTags {
         var property = FetchedPropertyDefinition(name: name)
         let values = TagValues(tag, entity: entity, property: name)
         property.isOptional = try values.flag("optional")
-        property.renamingIdentifier = values.nonEmpty("elementID") ?? values.nonEmpty("renamingIdentifier")
-        property.versionHashModifier = values.nonEmpty("versionHashModifier")
+        values.readNames(into: &property)
         return property
     }
 

@@ -13,7 +13,18 @@ struct TagValues {
         self.property = property
     }
 
-    private var context: MigrationError.Context { .init(entity: entity, property: property) }
+    /// Makes an error that names the entity and the property.
+    func failure(_ code: MigrationError.Code, _ message: String, remedy: String) -> MigrationError {
+        MigrationError(
+            code, .configuration, message, remedy: remedy, context: .init(entity: entity, property: property))
+    }
+
+    /// Reads the renaming identifier, which Xcode calls `elementID` and models written by hand have under its own name, and the
+    /// modifier of the version hash.
+    func readNames(into definition: inout some NamedDefinition) {
+        definition.renamingIdentifier = nonEmpty("elementID") ?? nonEmpty("renamingIdentifier")
+        definition.versionHashModifier = nonEmpty("versionHashModifier")
+    }
 
     /// Returns the text of an attribute; nil if it is absent.
     func text(_ name: String) -> String? { tag.attributes[name] }
@@ -27,9 +38,9 @@ struct TagValues {
     /// - Throws: `model.missingAttribute` if the attribute is absent or empty.
     func required(_ name: String) throws(MigrationError) -> String {
         guard let text = nonEmpty(name) else {
-            throw MigrationError(
-                "model.missingAttribute", .configuration, "A <\(tag.name)> has no \(name)",
-                remedy: "Add \(name)=\"…\", or open and save the model in Xcode", context: context)
+            throw failure(
+                "model.missingAttribute", "A <\(tag.name)> has no \(name)",
+                remedy: "Add \(name)=\"…\", or open and save the model in Xcode")
         }
         return text
     }
@@ -45,9 +56,8 @@ struct TagValues {
     func optionalFlag(_ name: String) throws(MigrationError) -> Bool? {
         guard let text = nonEmpty(name) else { return nil }
         guard let flag = ModelValueText.flag(text) else {
-            throw MigrationError(
-                "model.invalidFlag", .configuration, "\(name)=\"\(text)\" is neither YES nor NO",
-                remedy: "Write YES or NO", context: context)
+            throw failure(
+                "model.invalidFlag", "\(name)=\"\(text)\" is neither YES nor NO", remedy: "Write YES or NO")
         }
         return flag
     }
@@ -78,14 +88,14 @@ struct TagValues {
     func choice<Value>(_ name: String, _ choices: KeyValuePairs<String, Value>) throws(MigrationError) -> Value? {
         guard let text = nonEmpty(name) else { return nil }
         for (word, value) in choices where word == text { return value }
-        throw MigrationError(
-            "model.invalidChoice", .configuration, "\(name)=\"\(text)\" is not known",
-            remedy: "Write one of: \(choices.map(\.key).joined(separator: ", "))", context: context)
+        throw failure(
+            "model.invalidChoice", "\(name)=\"\(text)\" is not known",
+            remedy: "Write one of: \(choices.map(\.key).joined(separator: ", "))")
     }
 
     private func invalidNumber(_ name: String, _ text: String) -> MigrationError {
-        MigrationError(
-            "model.invalidNumber", .configuration, "\(name)=\"\(text)\" is no number in range",
-            remedy: "Write a number with a point as decimal sign", context: context)
+        failure(
+            "model.invalidNumber", "\(name)=\"\(text)\" is no number in range",
+            remedy: "Write a number with a point as decimal sign")
     }
 }

@@ -130,29 +130,20 @@ extension MappingComposition {
     private func checkUntouched(
         _ middle: RelationshipDescription, _ relationship: RelationshipDescription, in mapping: EntityMapping
     ) throws(Obstacle) {
-        func isTouched(_ inverse: RelationshipDescription?, _ step: CompositionStep) -> Bool {
-            guard let inverse else { return false }
-            return step.mappings.contains { mapping in
-                guard let entity = step.destination(of: mapping), entity.isKindOf(entity: inverse.entity) else {
-                    return false
-                }
-                return step.origin(of: inverse.name, in: mapping) != .none
-            }
+        /// The origins of a relationship in the mappings of a step.
+        func origins(_ inverse: RelationshipDescription?, _ step: CompositionStep) -> [CompositionStep.Origin] {
+            guard let inverse else { return [] }
+            return step.mappings.filter { step.destination(of: $0)?.isKindOf(entity: inverse.entity) ?? false }
+                .map { step.origin(of: inverse.name, in: $0) }.filter { $0 != .none }
         }
-        if isTouched(middle.inverseRelationship, first) {
+        if !origins(middle.inverseRelationship, first).isEmpty {
             guard second.isIsomorphic(relationship.name, in: mapping) else {
                 throw Obstacle("the relationship \(middle.name) is filled by its inverse, which the next step changes")
             }
-        } else if let inverse = relationship.inverseRelationship,
-            second.mappings.contains(where: { mapping in
-                guard let entity = second.destination(of: mapping), entity.isKindOf(entity: inverse.entity) else {
-                    return false
-                }
-                // Objects that come from the empty relationship's own inverse are empty too.
-                let origin = second.origin(of: inverse.name, in: mapping)
-                return origin != .none && origin.relationship != middle.inverseRelationship?.name
-            })
-        {
+        } else if origins(relationship.inverseRelationship, second).contains(where: {
+            // Objects that come from the empty relationship's own inverse are empty too.
+            $0.relationship != middle.inverseRelationship?.name
+        }) {
             throw Obstacle("the relationship \(relationship.name) is empty, and its inverse is not")
         }
     }

@@ -146,12 +146,6 @@ extension MappingComposition {
     }
 
     private static func constraints(_ entity: EntityDescription) -> [[String]] {
-        var constraints: [[String]] = []
-        var next: EntityDescription? = entity
-        while let current = next {
-            constraints += current.definition.uniquenessConstraints.map { $0.flatMap(current.attributeNames(of:)) }
-            next = current.superentity
-        }
-        return constraints
+        entity.allUniquenessConstraints.map(\.attributes)
     }
 }

@@ -34,6 +34,10 @@ package struct CollectionFold: Hashable, Sendable {
 
     /// The default variable, whose name has no text form, so that no expression can use it.
     static let member = "@member"
+    /// The operators that only turn values into a set.
+    static let distinctUnions: Set = ["@distinctUnionOfObjects", "@distinctUnionOfSets", "@distinctUnionOfArrays"]
+    /// The operators that unite several sets.
+    static let unions = distinctUnions.union(["@unionOfObjects", "@unionOfSets", "@unionOfArrays"])
 
     package init(path: [String], operation: Operation, isFilter: Bool) {
         self.path = path
@@ -60,5 +64,13 @@ package struct CollectionFold: Hashable, Sendable {
     /// gives a set.
     package func countsDistinctValues(of path: CollectionPath) -> Bool {
         path.attribute != nil && [.count, .sum, .average].contains(operation)
+    }
+}
+
+extension [String] {
+    /// Returns a path without some operators; nil if others remain.
+    func withoutOperators(_ operators: Set<String>) -> [String]? {
+        let rest = filter { !operators.contains($0) }
+        return rest.contains { $0.hasPrefix("@") } ? nil : rest
     }
 }

@@ -22,31 +22,20 @@ package struct CollectionPath {
         var prefix: [RelationshipDescription] = []
         var steps: [RelationshipDescription] = []
         var attribute: AttributeDescription?
-        for (position, name) in path.enumerated() {
-            if let found = current.attribute(named: name) {
-                guard position == path.count - 1 else {
-                    if found.attributeType.answers(to: path[position + 1]) {
-                        throw Self.unsupported("\(path[position + 1]) is a message to the value of \(current).\(name)")
-                    }
-                    throw Self.unknown("\(current).\(name) is an attribute and has no \(path[position + 1])")
+        for index in path.indices {
+            switch try current.step(path, at: index) {
+            case .attribute(let found): attribute = found
+            case .relationship(let relationship):
+                guard !relationship.isTransient else {
+                    throw .unsupportedExpression("\(current).\(path[index]) is not in the store")
                 }
-                guard found.isStored else { throw Self.unsupported("\(current).\(name) is not in the store") }
-                attribute = found
-                break
+                if steps.isEmpty, !relationship.isToMany {
+                    prefix.append(relationship)
+                } else {
+                    steps.append(relationship)
+                }
+                current = relationship.destination
             }
-            guard let relationship = current.relationship(named: name) else {
-                if current.composite(named: name) != nil {
-                    throw Self.unsupported("\(current).\(name) is composite, a dictionary for objects only")
-                }
-                if current.definition.fetchedProperties.contains(where: { $0.name == name }) {
-                    throw Self.unsupported("\(current).\(name) is a fetched property")
-                }
-                if ObjectKeys.contains(name) { throw Self.unsupported("\(name) is a key of objects") }
-                throw Self.unknown("The source entity \(current) has no property \(name)")
-            }
-            guard !relationship.isTransient else { throw Self.unsupported("\(current).\(name) is not in the store") }
-            if steps.isEmpty, !relationship.isToMany { prefix.append(relationship) } else { steps.append(relationship) }
-            current = relationship.destination
         }
         guard !steps.isEmpty else {
             throw MigrationError(
@@ -74,11 +63,50 @@ package struct CollectionPath {
         }
         return length
     }
+}
 
-    private static func unknown(_ message: String) -> MigrationError {
+/// A component of a key path that a row can be read by.
+enum PathStep {
+    case attribute(AttributeDescription)
+    case relationship(RelationshipDescription)
+}
+
+extension EntityDescription {
+    /// Looks up a component of a key path.
+    ///
+    /// - Throws: `mapping.unknownKeyPath` for a name that the entity does not have and for a step beyond an attribute,
+    ///   `expression.unsupported` for properties that the store does not hold.
+    func step(_ path: [String], at index: Int) throws(MigrationError) -> PathStep {
+        let name = path[index]
+        if let attribute = attribute(named: name) {
+            guard index == path.count - 1 else {
+                if attribute.attributeType.answers(to: path[index + 1]) {
+                    throw .unsupportedExpression("\(path[index + 1]) is a message to the value of \(self).\(name)")
+                }
+                throw .unknownKeyPath("\(self).\(name) is an attribute and has no \(path[index + 1])")
+            }
+            guard attribute.isStored else { throw .unsupportedExpression("\(self).\(name) is not in the store") }
+            return .attribute(attribute)
+        }
+        if let relationship = relationship(named: name) { return .relationship(relationship) }
+        if composite(named: name) != nil {
+            throw .unsupportedExpression("\(self).\(name) is composite, a dictionary for objects only")
+        }
+        // Fetched properties and similar ones exist only for objects.
+        if definition.fetchedProperties.contains(where: { $0.name == name }) {
+            throw .unsupportedExpression("\(self).\(name) is a fetched property")
+        }
+        if ObjectKeys.contains(name) { throw .unsupportedExpression("\(name) is a key of objects") }
+        throw .unknownKeyPath("The source entity \(self) has no property \(name)")
+    }
+}
+
+extension MigrationError {
+    static func unknownKeyPath(_ message: String) -> MigrationError {
         MigrationError("mapping.unknownKeyPath", .configuration, message)
     }
-    private static func unsupported(_ message: String) -> MigrationError {
+
+    static func unsupportedExpression(_ message: String) -> MigrationError {
         MigrationError("expression.unsupported", .configuration, message)
     }
 }

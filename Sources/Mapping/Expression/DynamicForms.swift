@@ -37,14 +37,12 @@ extension ValueExpression {
     /// True if the expression can be evaluated over objects although it cannot be compiled: every key path starts at a named
     /// object.
     package var isEvaluable: Bool {
-        var pending: [SyntaxNode] = [.expression(node)]
-        while let next = pending.popLast() {
-            switch next {
-            case .expression(.keyPath(nil, _)), .expression(.evaluatedObject), .expression(.anyKey): return false
-            default: pending.append(contentsOf: next.children)
+        SyntaxNode.expression(node).descendants.allSatisfy { part in
+            switch part {
+            case .expression(.keyPath(nil, _)), .expression(.evaluatedObject), .expression(.anyKey): false
+            default: true
             }
         }
-        return true
     }
 
     /// Checks every key path from `$source` against the model, at any depth; for expressions that are not compiled.
@@ -52,21 +50,43 @@ extension ValueExpression {
     /// - Throws: `mapping.unknownKeyPath` (78) naming the entity and the name that it does not have.
     /// - Complexity: O(nodes).
     package func checkSourcePaths(from entity: EntityDescription) throws(MigrationError) {
-        var pending: [SyntaxNode] = [.expression(node)]
+        try SyntaxNode.expression(node).checkPaths(from: [.variable("source")], of: entity)
+    }
+}
+
+extension SourcePredicate {
+    /// True if the predicate can be evaluated over objects although it cannot be compiled.
+    package var isEvaluable: Bool {
+        !SyntaxNode.predicate(node).descendants.contains { if case .expression(.anyKey) = $0 { true } else { false } }
+    }
+
+    /// Checks every key path from the source object against the model, including bare ones and those from SELF.
+    ///
+    /// - Throws: `mapping.unknownKeyPath` (78) naming the entity and the name that it does not have.
+    /// - Complexity: O(nodes).
+    package func checkSourcePaths(from entity: EntityDescription) throws(MigrationError) {
+        try SyntaxNode.predicate(node).checkPaths(from: [.variable("source"), .evaluatedObject], of: entity)
+    }
+}
+
+extension SyntaxNode {
+    /// Checks every key path from one of some roots against the model, at any depth.
+    fileprivate func checkPaths(
+        from roots: [ExpressionNode], of entity: EntityDescription
+    ) throws(MigrationError) {
+        var pending = [self]
         while let next = pending.popLast() {
-            guard case .expression(let node) = next, let (root, path) = node.keyPathParts,
-                root == .variable("source")
-            else {
-                pending.append(contentsOf: next.children)
-                continue
+            if case .expression(let node) = next, let (root, path) = node.keyPathParts, roots.contains(root) {
+                try Self.check(path, from: entity)
+            } else {
+                pending += next.children
             }
-            try Self.check(path, from: entity)
         }
     }
 
     /// Follows the relationships of a path. Components after an attribute or a collection operator are messages to its value
     /// and are not checked.
-    fileprivate static func check(_ path: [String], from entity: EntityDescription) throws(MigrationError) {
+    private static func check(_ path: [String], from entity: EntityDescription) throws(MigrationError) {
         var current = entity
         for name in entity.joiningElements(in: path)
         where !name.hasPrefix("@distinctUnion") && !name.hasPrefix("@union") {
@@ -80,39 +100,9 @@ extension ValueExpression {
                 || current.definition.fetchedProperties.contains { $0.name == name }
                 || name == "self" || ObjectKeys.contains(name)
             guard isKnown else {
-                throw MigrationError(
-                    "mapping.unknownKeyPath", .configuration, "The source entity \(current) has no property \(name)")
+                throw .unknownKeyPath("The source entity \(current) has no property \(name)")
             }
             return
-        }
-    }
-}
-
-extension SourcePredicate {
-    /// True if the predicate can be evaluated over objects although it cannot be compiled.
-    package var isEvaluable: Bool {
-        var pending: [SyntaxNode] = [.predicate(node)]
-        while let next = pending.popLast() {
-            if case .expression(.anyKey) = next { return false }
-            pending.append(contentsOf: next.children)
-        }
-        return true
-    }
-
-    /// Checks every key path from the source object against the model, including bare ones and those from SELF.
-    ///
-    /// - Throws: `mapping.unknownKeyPath` (78) naming the entity and the name that it does not have.
-    /// - Complexity: O(nodes).
-    package func checkSourcePaths(from entity: EntityDescription) throws(MigrationError) {
-        var pending: [SyntaxNode] = [.predicate(node)]
-        while let next = pending.popLast() {
-            guard case .expression(let node) = next, let (root, path) = node.keyPathParts,
-                root == .variable("source") || root == .evaluatedObject
-            else {
-                pending.append(contentsOf: next.children)
-                continue
-            }
-            try ValueExpression.check(path, from: entity)
         }
     }
 }

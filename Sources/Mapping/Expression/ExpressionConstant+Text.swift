@@ -70,9 +70,9 @@ extension ExpressionConstant {
     }
 
     /// Returns a string in quotes, escaped where needed.
-    static func quoted(_ value: String, _ quote: Character = "'") -> String {
+    static func quoted(_ value: String, _ quote: Character = "'", escapesDelete: Bool = true) -> String {
         func isPlain(_ byte: UInt8) -> Bool {
-            byte >= 0x20 && byte != 0x7F && byte != quote.asciiValue && byte != UInt8(ascii: "\\")
+            byte >= 0x20 && (byte != 0x7F || !escapesDelete) && byte != quote.asciiValue && byte != UInt8(ascii: "\\")
         }
         if value.utf8.allSatisfy(isPlain) { return "\(quote)\(value)\(quote)" }
         var text = String(quote)
@@ -83,7 +83,7 @@ extension ExpressionConstant {
             case "\n": text += "\\n"
             case "\r": text += "\\r"
             case "\t": text += "\\t"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F && escapesDelete:
                 let digits = String(scalar.value, radix: 16)
                 text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             default: text.unicodeScalars.append(scalar)

@@ -65,46 +65,30 @@ struct ExpressionLexer {
     }
 
     private mutating func symbol(_ first: UInt8, start: Int) throws(ExpressionSyntaxError) -> ExpressionToken.Symbol {
-        let second = byte(1)
-        func pair(_ character: Unicode.Scalar) -> Bool { second == UInt8(ascii: character) }
-        let found: (ExpressionToken.Symbol, Int)? =
-            switch first {
-            case UInt8(ascii: "("): (.openParenthesis, 1)
-            case UInt8(ascii: ")"): (.closeParenthesis, 1)
-            case UInt8(ascii: "{"): (.openBrace, 1)
-            case UInt8(ascii: "}"): (.closeBrace, 1)
-            case UInt8(ascii: "["): (.openBracket, 1)
-            case UInt8(ascii: "]"): (.closeBracket, 1)
-            case UInt8(ascii: ","): (.comma, 1)
-            case UInt8(ascii: "+"): (.plus, 1)
-            case UInt8(ascii: "-"): (.minus, 1)
-            case UInt8(ascii: "/"): (.divide, 1)
-            // Formats with arguments double the percent sign.
-            case UInt8(ascii: "%"): pair("%") ? (.modulus, 2) : (.modulus, 1)
-            case UInt8(ascii: "*"): pair("*") ? (.power, 2) : (.times, 1)
-            case UInt8(ascii: "="):
-                pair("=") ? (.equal, 2) : pair("<") ? (.lessOrEqual, 2) : pair(">") ? (.greaterOrEqual, 2) : (.equal, 1)
-            case UInt8(ascii: "!"): pair("=") ? (.notEqual, 2) : (.not, 1)
-            case UInt8(ascii: "<"):
-                pair("=")
-                    ? (.lessOrEqual, 2) : pair(">") ? (.notEqual, 2) : pair("<") ? (.shiftLeft, 2) : (.less, 1)
-            case UInt8(ascii: ">"):
-                pair("=") ? (.greaterOrEqual, 2) : pair(">") ? (.shiftRight, 2) : (.greater, 1)
-            case UInt8(ascii: "&"): pair("&") ? (.and, 2) : (.bitAnd, 1)
-            case UInt8(ascii: "|"): pair("|") ? (.or, 2) : (.bitOr, 1)
-            case UInt8(ascii: "^"): (.bitExclusiveOr, 1)
-            case UInt8(ascii: "~"): (.bitComplement, 1)
-            case UInt8(ascii: ":"): pair("=") ? (.assign, 2) : nil
-            default: nil
-            }
-        guard let (symbol, length) = found else {
+        if let second = byte(1), let symbol = Self.symbols[UInt16(first) << 8 | UInt16(second)] {
+            offset += 2
+            return symbol
+        }
+        guard let symbol = Self.symbols[UInt16(first)] else {
             throw error(
                 at: start,
                 "unexpected character '\(String(decoding: bytes[start...].prefix(4), as: UTF8.self).prefix(1))'")
         }
-        offset += length
+        offset += 1
         return symbol
     }
+
+    /// The symbols by their one or two bytes. Formats with arguments double the percent sign.
+    private static let symbols: [UInt16: ExpressionToken.Symbol] = {
+        let others: [(String, ExpressionToken.Symbol)] = [
+            ("%%", .modulus), ("=", .equal), ("=<", .lessOrEqual), ("=>", .greaterOrEqual), ("<>", .notEqual),
+        ]
+        let all = ExpressionToken.Symbol.allCases.map { ($0.rawValue, $0) } + others
+        return Dictionary(
+            uniqueKeysWithValues: all.map { text, symbol in
+                (text.utf8.reduce(0) { $0 << 8 | UInt16($1) }, symbol)
+            })
+    }()
 
     // MARK: Words
 

@@ -71,49 +71,32 @@ enum ExpressionInfix {
 
     /// Makes the operator for a token that follows an operand; nil for all other tokens.
     init?(_ token: ExpressionToken) {
-        switch token {
-        case .reserved(let word, _):
-            switch word {
-            case .or: self = .or
-            case .and: self = .and
-            case .in: self = .comparison(.isIn)
-            case .between: self = .comparison(.between)
-            case .contains: self = .comparison(.contains)
-            case .beginswith: self = .comparison(.beginsWith)
-            case .endswith: self = .comparison(.endsWith)
-            case .like: self = .comparison(.like)
-            case .matches: self = .comparison(.matches)
-            case .union: self = .set(.union)
-            case .intersect: self = .set(.intersection)
-            case .minus: self = .set(.difference)
-            default: return nil
+        let found: ExpressionInfix? =
+            switch token {
+            case .reserved(let word, _): Self.words[word]
+            case .symbol(let symbol): Self.symbols[symbol]
+            default: nil
             }
-        case .symbol(let symbol):
-            switch symbol {
-            case .or: self = .or
-            case .and: self = .and
-            case .equal: self = .comparison(.equal)
-            case .notEqual: self = .comparison(.notEqual)
-            case .less: self = .comparison(.lessThan)
-            case .lessOrEqual: self = .comparison(.lessThanOrEqual)
-            case .greater: self = .comparison(.greaterThan)
-            case .greaterOrEqual: self = .comparison(.greaterThanOrEqual)
-            case .plus: self = .arithmetic(.add)
-            case .minus: self = .arithmetic(.subtract)
-            case .times: self = .arithmetic(.multiply)
-            case .divide: self = .arithmetic(.divide)
-            case .modulus: self = .arithmetic(.modulus)
-            case .power: self = .arithmetic(.power)
-            case .bitAnd: self = .bits("bitwiseAnd:with:", .bitAnd)
-            case .bitOr: self = .bits("bitwiseOr:with:", .bitOr)
-            case .bitExclusiveOr: self = .bits("bitwiseXor:with:", .bitExclusiveOr)
-            case .shiftLeft: self = .bits("leftshift:by:", .shift)
-            case .shiftRight: self = .bits("rightshift:by:", .shift)
-            default: return nil
-            }
-        default: return nil
-        }
+        guard let found else { return nil }
+        self = found
     }
+
+    private static let words: [ReservedWord: ExpressionInfix] = [
+        .or: .or, .and: .and, .in: .comparison(.isIn), .between: .comparison(.between),
+        .contains: .comparison(.contains), .beginswith: .comparison(.beginsWith), .endswith: .comparison(.endsWith),
+        .like: .comparison(.like), .matches: .comparison(.matches), .union: .set(.union),
+        .intersect: .set(.intersection), .minus: .set(.difference),
+    ]
+    private static let symbols: [ExpressionToken.Symbol: ExpressionInfix] = [
+        .or: .or, .and: .and, .equal: .comparison(.equal), .notEqual: .comparison(.notEqual),
+        .less: .comparison(.lessThan), .lessOrEqual: .comparison(.lessThanOrEqual),
+        .greater: .comparison(.greaterThan), .greaterOrEqual: .comparison(.greaterThanOrEqual),
+        .plus: .arithmetic(.add), .minus: .arithmetic(.subtract), .times: .arithmetic(.multiply),
+        .divide: .arithmetic(.divide), .modulus: .arithmetic(.modulus), .power: .arithmetic(.power),
+        .bitAnd: .bits("bitwiseAnd:with:", .bitAnd), .bitOr: .bits("bitwiseOr:with:", .bitOr),
+        .bitExclusiveOr: .bits("bitwiseXor:with:", .bitExclusiveOr), .shiftLeft: .bits("leftshift:by:", .shift),
+        .shiftRight: .bits("rightshift:by:", .shift),
+    ]
 
     var precedence: ExpressionPrecedence {
         switch self {

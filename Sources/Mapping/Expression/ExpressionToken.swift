@@ -18,7 +18,7 @@ enum ExpressionToken: Equatable {
     case symbol(Symbol)
 
     /// Operators and punctuation.
-    enum Symbol: String {
+    enum Symbol: String, CaseIterable {
         case openParenthesis = "("
         case closeParenthesis = ")"
         case openBrace = "{"

@@ -65,6 +65,18 @@ enum ExpressionType: Equatable {
         return .decimal
     }
 
+    /// The types by the names that casts use. NSNumber keeps the type of a number.
+    static let castTargets: [String: ExpressionType] = {
+        let names: [(ExpressionType, [String])] = [
+            (.real, ["NSNumber", "double", "float", "Double", "Float", "CGFloat"]),
+            (.integer, ["integer", "NSInteger", "int", "int16", "int32", "int64", "Int", "Int16", "Int32", "Int64"]),
+            (.boolean, ["BOOL", "bool", "boolean", "Bool"]), (.decimal, ["NSDecimalNumber", "NSDecimal", "Decimal"]),
+            (.text, ["NSString", "String"]), (.date, ["NSDate", "Date"]), (.uri, ["NSURL", "URL"]),
+            (.uuid, ["NSUUID", "UUID"]), (.data, ["NSData", "Data"]),
+        ]
+        return Dictionary(uniqueKeysWithValues: names.flatMap { type, names in names.map { ($0, type) } })
+    }()
+
     /// The name of the type for error messages.
     var label: String {
         switch self {

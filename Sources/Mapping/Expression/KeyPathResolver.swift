@@ -42,7 +42,7 @@ extension KeyPathResolver {
         forKeyPath path: [String], level: Int
     ) throws(MigrationError) -> (slot: Int, type: AttributeType) {
         guard level == 0 else {
-            throw MigrationError("expression.unsupported", .configuration, "there is no object around the row's")
+            throw .unsupportedExpression("there is no object around the row's")
         }
         return try slot(forKeyPath: path)
     }
@@ -50,7 +50,7 @@ extension KeyPathResolver {
     package mutating func slot(
         for fold: CollectionFold, level: Int
     ) throws(MigrationError) -> (slot: Int, type: AttributeType) {
-        throw MigrationError("expression.unsupported", .configuration, "collections cannot be read here")
+        throw .unsupportedExpression("collections cannot be read here")
     }
 
     package func collectionLength(of path: [String], level: Int) -> Int? { nil }

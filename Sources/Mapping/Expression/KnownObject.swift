@@ -66,10 +66,10 @@ enum KnownObject: String, Sendable, CaseIterable {
         .relationship: relationships, .objectID: objectIDs, .expression: expressions,
     ]
 
-    private static func key<Object>(
-        _ kind: ExpressionKind, _ value: @escaping @Sendable (Object) -> Any?
-    ) -> Key {
-        Key(kind: kind) { object in (object as? Object).flatMap(value) }
+    private typealias Row<Object> = (ExpressionKind, PartialKeyPath<Object> & Sendable)
+
+    private static func table<Object>(_ rows: [String: Row<Object>]) -> [String: Key] {
+        rows.mapValues { kind, path in Key(kind: kind) { ($0 as? Object).map { $0[keyPath: path] } } }
     }
 
     private static func service(_ object: KnownObject) -> ExpressionKind { .service(object, object.rawValue) }
@@ -92,123 +92,89 @@ enum KnownObject: String, Sendable, CaseIterable {
         "usesStoreSpecificMigrationManager": own(.value(.boolean)),
     ]
 
-    private static let entityMappings: [String: Key] = [
-        "name": key(.value(.text)) { (mapping: EntityMapping) in mapping.name },
-        "mappingType": key(.value(.integer)) { (mapping: EntityMapping) in Int(mapping.mappingType.rawValue) },
-        "sourceEntityName": key(.value(.text)) { (mapping: EntityMapping) in mapping.sourceEntityName },
-        "destinationEntityName": key(.value(.text)) { (mapping: EntityMapping) in mapping.destinationEntityName },
-        "sourceEntityVersionHash": key(.value(.data)) { (mapping: EntityMapping) in mapping.sourceEntityVersionHash },
-        "destinationEntityVersionHash": key(.value(.data)) { (mapping: EntityMapping) in
-            mapping.destinationEntityVersionHash
-        },
-        "attributeMappings": key(list(.propertyMapping)) { (mapping: EntityMapping) in mapping.attributeMappings },
-        "relationshipMappings": key(list(.propertyMapping)) { (mapping: EntityMapping) in
-            mapping.relationshipMappings
-        },
-        "sourceExpression": key(service(.expression)) { (mapping: EntityMapping) in mapping.sourceExpression },
-        "entityMigrationPolicyClassName": key(.value(.text)) { (mapping: EntityMapping) in
-            mapping.entityMigrationPolicyClassName
-        },
-        "userInfo": key(.dictionary(.unknown)) { (mapping: EntityMapping) in mapping.userInfo },
-    ]
+    private static let (text, truth) = (ExpressionKind.value(.text), ExpressionKind.value(.boolean))
+    private static let userInfo = ExpressionKind.dictionary(.unknown)
 
-    private static let propertyMappings: [String: Key] = [
-        "name": key(.value(.text)) { (mapping: PropertyMapping) in mapping.name },
-        "valueExpression": key(service(.expression)) { (mapping: PropertyMapping) in mapping.valueExpression },
-        "userInfo": key(.dictionary(.unknown)) { (mapping: PropertyMapping) in mapping.userInfo },
-    ]
+    private static let entityMappings = table(
+        [
+            "name": (text, \.name), "mappingType": (.value(.integer), \.mappingType.rawValue),
+            "sourceEntityName": (text, \.sourceEntityName), "destinationEntityName": (text, \.destinationEntityName),
+            "sourceEntityVersionHash": (.value(.data), \.sourceEntityVersionHash),
+            "destinationEntityVersionHash": (.value(.data), \.destinationEntityVersionHash),
+            "attributeMappings": (list(.propertyMapping), \.attributeMappings),
+            "relationshipMappings": (list(.propertyMapping), \.relationshipMappings),
+            "sourceExpression": (service(.expression), \.sourceExpression),
+            "entityMigrationPolicyClassName": (text, \.entityMigrationPolicyClassName),
+            "userInfo": (userInfo, \.userInfo),
+        ] as [String: Row<EntityMapping>])
 
-    private static let mappingModels: [String: Key] = [
-        "entityMappings": key(list(.entityMapping)) { (model: MappingModel) in model.entityMappings },
-        "entityMappingsByName": key(.dictionary(service(.entityMapping))) { (model: MappingModel) in
-            model.entityMappingsByName
-        },
-    ]
+    private static let propertyMappings = table(
+        [
+            "name": (text, \.name), "valueExpression": (service(.expression), \.valueExpression),
+            "userInfo": (userInfo, \.userInfo),
+        ] as [String: Row<PropertyMapping>])
 
-    private static let models: [String: Key] = [
-        "entities": key(list(.entity)) { (model: ManagedObjectModel) in model.entities },
-        "entitiesByName": key(.dictionary(service(.entity))) { (model: ManagedObjectModel) in model.entitiesByName },
-        "versionIdentifiers": key(.collection(.value(.text), isOrdered: false)) { (model: ManagedObjectModel) in
-            NSSet(array: model.definition.versionIdentifiers)
-        },
-        "configurations": key(.collection(.value(.text), isOrdered: true)) { (model: ManagedObjectModel) in
-            model.configurations
-        },
-        "entityVersionHashesByName": key(.dictionary(.value(.data))) { (model: ManagedObjectModel) in
-            model.entityVersionHashesByName
-        },
-        "versionChecksum": key(.value(.text)) { (model: ManagedObjectModel) in model.versionChecksum },
-    ]
+    private static let mappingModels = table(
+        [
+            "entityMappings": (list(.entityMapping), \.entityMappings),
+            "entityMappingsByName": (.dictionary(service(.entityMapping)), \.entityMappingsByName),
+        ] as [String: Row<MappingModel>])
 
-    private static let entities: [String: Key] = {
-        let isAbstract = key(.value(.boolean)) { (entity: EntityDescription) in entity.isAbstract }
-        return [
-            "name": key(.value(.text)) { (entity: EntityDescription) in entity.name },
-            "managedObjectClassName": key(.value(.text)) { (entity: EntityDescription) in
-                entity.managedObjectClassName
-            },
-            "isAbstract": isAbstract, "abstract": isAbstract,
-            "superentity": key(service(.entity)) { (entity: EntityDescription) in entity.superentity },
-            "subentities": key(list(.entity)) { (entity: EntityDescription) in entity.subentities },
-            "subentitiesByName": key(.dictionary(service(.entity))) { (entity: EntityDescription) in
-                entity.subentitiesByName
-            },
-            "attributesByName": key(.dictionary(service(.attribute))) { (entity: EntityDescription) in
-                entity.attributesByName
-            },
-            "relationshipsByName": key(.dictionary(service(.relationship))) { (entity: EntityDescription) in
-                entity.relationshipsByName
-            },
-            "renamingIdentifier": key(.value(.text)) { (entity: EntityDescription) in entity.renamingIdentifier },
-            "versionHashModifier": key(.value(.text)) { (entity: EntityDescription) in entity.versionHashModifier },
-            "versionHash": key(.value(.data)) { (entity: EntityDescription) in entity.versionHash },
-            "userInfo": key(.dictionary(.unknown)) { (entity: EntityDescription) in entity.userInfo },
-        ]
-    }()
+    private static let models = table(
+        [
+            "entities": (list(.entity), \.entities),
+            "entitiesByName": (.dictionary(service(.entity)), \.entitiesByName),
+            "versionIdentifiers": (.collection(text, isOrdered: false), \.identifiers),
+            "configurations": (.collection(text, isOrdered: true), \.configurations),
+            "entityVersionHashesByName": (.dictionary(.value(.data)), \.entityVersionHashesByName),
+            "versionChecksum": (text, \.versionChecksum),
+        ] as [String: Row<ManagedObjectModel>])
 
-    private static let attributes: [String: Key] = {
-        let isOptional = key(.value(.boolean)) { (attribute: AttributeDescription) in attribute.isOptional }
-        let isTransient = key(.value(.boolean)) { (attribute: AttributeDescription) in attribute.isTransient }
-        return [
-            "name": key(.value(.text)) { (attribute: AttributeDescription) in attribute.name },
-            "attributeType": key(.value(.integer)) { (attribute: AttributeDescription) in
-                Int(attribute.attributeType.rawValue)
-            },
-            "isOptional": isOptional, "optional": isOptional, "isTransient": isTransient, "transient": isTransient,
-            "defaultValue": key(.unknown) { (attribute: AttributeDescription) in attribute.defaultValue },
-            "renamingIdentifier": key(.value(.text)) { (attribute: AttributeDescription) in
-                attribute.renamingIdentifier
-            },
-            "userInfo": key(.dictionary(.unknown)) { (attribute: AttributeDescription) in attribute.userInfo },
-        ]
-    }()
+    private static let entities = table(
+        [
+            "name": (text, \.name), "managedObjectClassName": (text, \.managedObjectClassName),
+            "isAbstract": (truth, \.isAbstract), "abstract": (truth, \.isAbstract),
+            "superentity": (service(.entity), \.superentity), "subentities": (list(.entity), \.subentities),
+            "subentitiesByName": (.dictionary(service(.entity)), \.subentitiesByName),
+            "attributesByName": (.dictionary(service(.attribute)), \.attributesByName),
+            "relationshipsByName": (.dictionary(service(.relationship)), \.relationshipsByName),
+            "renamingIdentifier": (text, \.renamingIdentifier), "versionHashModifier": (text, \.versionHashModifier),
+            "versionHash": (.value(.data), \.versionHash), "userInfo": (userInfo, \.userInfo),
+        ] as [String: Row<EntityDescription>])
 
-    private static let relationships: [String: Key] = {
-        let isOptional = key(.value(.boolean)) { (item: RelationshipDescription) in item.isOptional }
-        let isToMany = key(.value(.boolean)) { (item: RelationshipDescription) in item.isToMany }
-        let isOrdered = key(.value(.boolean)) { (item: RelationshipDescription) in item.isOrdered }
-        return [
-            "name": key(.value(.text)) { (item: RelationshipDescription) in item.name },
-            "destinationEntity": key(service(.entity)) { (item: RelationshipDescription) in item.destinationEntity },
-            "isOptional": isOptional, "optional": isOptional, "isToMany": isToMany, "toMany": isToMany,
-            "isOrdered": isOrdered, "ordered": isOrdered,
-            "renamingIdentifier": key(.value(.text)) { (item: RelationshipDescription) in item.renamingIdentifier },
-            "userInfo": key(.dictionary(.unknown)) { (item: RelationshipDescription) in item.userInfo },
-        ]
-    }()
+    private static let attributes = table(
+        [
+            "name": (text, \.name), "attributeType": (.value(.integer), \.attributeType.rawValue),
+            "isOptional": (truth, \.isOptional), "optional": (truth, \.isOptional),
+            "isTransient": (truth, \.isTransient), "transient": (truth, \.isTransient),
+            "defaultValue": (.unknown, \.defaultValue), "renamingIdentifier": (text, \.renamingIdentifier),
+            "userInfo": (userInfo, \.userInfo),
+        ] as [String: Row<AttributeDescription>])
+
+    private static let relationships = table(
+        [
+            "name": (text, \.name), "destinationEntity": (service(.entity), \.destinationEntity),
+            "isOptional": (truth, \.isOptional), "optional": (truth, \.isOptional),
+            "isToMany": (truth, \.isToMany), "toMany": (truth, \.isToMany),
+            "isOrdered": (truth, \.isOrdered), "ordered": (truth, \.isOrdered),
+            "renamingIdentifier": (text, \.renamingIdentifier), "userInfo": (userInfo, \.userInfo),
+        ] as [String: Row<RelationshipDescription>])
 
     private static let objectIDs: [String: Key] = {
-        let isTemporary = key(.value(.boolean)) { (id: any ExpressionObjectID) in id.isTemporaryID }
+        let isTemporary = Key(kind: truth) { ($0 as? any ExpressionObjectID)?.isTemporaryID }
         return [
-            "URIRepresentation": key(.value(.uri)) { (id: any ExpressionObjectID) in id.uriRepresentation() },
-            "entity": key(service(.entity)) { (id: any ExpressionObjectID) in id.entity },
+            "URIRepresentation": Key(kind: .value(.uri)) { ($0 as? any ExpressionObjectID)?.uriRepresentation() },
+            "entity": Key(kind: service(.entity)) { ($0 as? any ExpressionObjectID)?.entity },
             "isTemporaryID": isTemporary, "temporaryID": isTemporary,
         ]
     }()
 
-    private static let expressions: [String: Key] = [
-        "description": key(.value(.text)) { (expression: ValueExpression) in expression.format }
-    ]
+    private static let expressions = table(["description": (text, \.format)] as [String: Row<ValueExpression>])
+}
+
+extension ManagedObjectModel {
+    /// The version identifiers, as Core Data gives them.
+    fileprivate var identifiers: NSSet { NSSet(array: definition.versionIdentifiers) }
 }
 
 /// The identity of an object, as expressions read it.

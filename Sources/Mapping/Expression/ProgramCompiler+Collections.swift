@@ -48,12 +48,13 @@ extension ProgramCompiler {
                 "count:": .count, "sum:": .sum, "average:": .average, "min:": .minimum, "max:": .maximum,
             ]
             guard let operation = operations[selector], let (root, whole) = arguments[0].keyPathParts,
-                let path = Self.withoutUnions(whole), let source = collection(root, path)
+                let path = whole.withoutOperators(CollectionFold.distinctUnions), let source = collection(root, path)
             else { return nil }
             if source.condition == nil, resolver.collectionLength(of: path, level: source.level) == nil { return nil }
             return (fold(source, operation), source.level)
         case .element(let target, .size):
-            guard let (root, whole) = target.keyPathParts, let path = Self.withoutUnions(whole),
+            guard let (root, whole) = target.keyPathParts,
+                let path = whole.withoutOperators(CollectionFold.distinctUnions),
                 let source = collection(root, path)
             else { return nil }
             return (fold(source, .count), source.level)
@@ -63,13 +64,6 @@ extension ProgramCompiler {
             let place = components.firstIndex(where: { $0.hasPrefix("@") })
         else { return nil }
         return try fold(root, Array(components[..<place]), components[place], Array(components[(place + 1)...]))
-    }
-
-    /// Returns a path without the operators that only turn values into a set; nil if other operators remain.
-    private static func withoutUnions(_ path: [String]) -> [String]? {
-        let unions: Set = ["@distinctUnionOfObjects", "@distinctUnionOfSets", "@distinctUnionOfArrays"]
-        let rest = path.filter { !unions.contains($0) }
-        return rest.contains { $0.hasPrefix("@") } ? nil : rest
     }
 
     private func fold(
@@ -165,7 +159,8 @@ extension ProgramCompiler {
     /// Returns the collection that a path crosses last, and the components after it, which each member evaluates; nil if there
     /// is no collection.
     private func members(of node: ExpressionNode) -> (source: CollectionSource, tail: [String])? {
-        guard let (root, whole) = node.keyPathParts, let path = Self.withoutUnions(whole) else { return nil }
+        guard let (root, whole) = node.keyPathParts, let path = whole.withoutOperators(CollectionFold.distinctUnions)
+        else { return nil }
         if case .subquery = root {
             return collection(root, []).map { ($0, path) }
         }

@@ -11,42 +11,25 @@ extension ProgramCompiler {
                     "expression.type", "'\(name)' takes \(count) arguments, not \(arguments.count)")
             }
         }
-        func pair(_ sign: ArithmeticOperator) throws(ProgramFault) -> ArithmeticOperator {
-            try checked(2)
-            return sign
-        }
         func only() throws(ProgramFault) -> ExpressionNode {
             try checked(1)
             return arguments[0]
+        }
+        if selector != "negate:", let function = ExpressionEvaluator.numberFunctions[selector] {
+            return try numberFunction(function, only(), into: d, name: name)
+        }
+        if let sign = ArithmeticOperator.bySelector[selector] {
+            try checked(2)
+            return try arithmetic(sign, arguments[0], arguments[1], into: d)
+        }
+        if let operation = ExpressionEvaluator.bitOperations[selector] {
+            try checked(operation == .complement ? 1 : 2)
+            return try bits(operation, arguments, into: d, name: name)
         }
         switch selector {
         case "now":
             emitConstant(.real(now), d)
             return .date
-        case "abs:": return try numberFunction(.absolute, only(), into: d, name: name)
-        case "ceiling:": return try numberFunction(.ceiling, only(), into: d, name: name)
-        case "floor:": return try numberFunction(.floor, only(), into: d, name: name)
-        case "trunc:": return try numberFunction(.truncate, only(), into: d, name: name)
-        case "sqrt:": return try numberFunction(.squareRoot, only(), into: d, name: name)
-        case "ln:": return try numberFunction(.naturalLogarithm, only(), into: d, name: name)
-        case "log:": return try numberFunction(.decimalLogarithm, only(), into: d, name: name)
-        case "exp:": return try numberFunction(.exponential, only(), into: d, name: name)
-        case "add:to:": return try arithmetic(pair(.add), arguments[0], arguments[1], into: d)
-        case "from:subtract:": return try arithmetic(pair(.subtract), arguments[0], arguments[1], into: d)
-        case "multiply:by:": return try arithmetic(pair(.multiply), arguments[0], arguments[1], into: d)
-        case "divide:by:": return try arithmetic(pair(.divide), arguments[0], arguments[1], into: d)
-        case "modulus:by:": return try arithmetic(pair(.modulus), arguments[0], arguments[1], into: d)
-        case "raise:toPower:": return try arithmetic(pair(.power), arguments[0], arguments[1], into: d)
-        case "bitwiseAnd:with:", "bitwiseOr:with:", "bitwiseXor:with:", "leftshift:by:", "rightshift:by:":
-            try checked(2)
-            let operations: [String: BitOperation] = [
-                "bitwiseAnd:with:": .and, "bitwiseOr:with:": .or, "bitwiseXor:with:": .exclusiveOr,
-                "leftshift:by:": .shiftLeft, "rightshift:by:": .shiftRight,
-            ]
-            return try bits(operations[selector] ?? .and, arguments, into: d, name: name)
-        case "onesComplement:":
-            try checked(1)
-            return try bits(.complement, arguments, into: d, name: name)
         case "min:": return try extreme(isMaximum: false, only(), into: d, name: name)
         case "max:": return try extreme(isMaximum: true, only(), into: d, name: name)
         case "uppercase:": return try textFunction(.uppercase, only(), into: d, name: name)
@@ -137,21 +120,10 @@ extension ProgramCompiler {
     mutating func cast(_ node: ExpressionNode, to name: String, into d: Int) throws(ProgramFault) -> ExpressionType {
         let type = try compile(node, into: d)
         if type == .null { return .null }
-        let target: ExpressionType
-        switch name {
-        case "NSNumber": target = type.isNumber ? type : .real
-        case "double", "float", "Double", "Float", "CGFloat": target = .real
-        case "integer", "NSInteger", "int", "int16", "int32", "int64", "Int", "Int16", "Int32", "Int64":
-            target = .integer
-        case "BOOL", "bool", "boolean", "Bool": target = .boolean
-        case "NSDecimalNumber", "NSDecimal", "Decimal": target = .decimal
-        case "NSString", "String": target = .text
-        case "NSDate", "Date": target = .date
-        case "NSURL", "URL": target = .uri
-        case "NSUUID", "UUID": target = .uuid
-        case "NSData", "Data": target = .data
-        default: throw .unsupported("a cast to '\(name)' cannot be evaluated per row")
+        guard var target = ExpressionType.castTargets[name] else {
+            throw .unsupported("a cast to '\(name)' cannot be evaluated per row")
         }
+        if name == "NSNumber", type.isNumber { target = type }
         if target == .real, type.isFloating, name != "NSNumber" {
             // The value no longer has the digits of a Float.
             emit(.widen, d, d)

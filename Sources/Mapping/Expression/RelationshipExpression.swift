@@ -53,10 +53,8 @@ package enum RelationshipExpression: Hashable, Sendable {
         }
         let isByRelationship: Bool
         switch selector {
-        case "destinationInstancesForEntityMappingNamed:sourceInstances:",
-            "destinationInstancesForEntityMappingName:sourceInstances:":
-            isByRelationship = false
-        case "destinationInstancesForSourceRelationshipNamed:sourceInstances:": isByRelationship = true
+        case LookupSelector.byEntityMapping, LookupSelector.byEntityMappingName: isByRelationship = false
+        case LookupSelector.bySourceRelationship: isByRelationship = true
         default: throw refusal("the selector '\(selector)' does not look destination objects up")
         }
         guard arguments.count == 2 else {
@@ -85,7 +83,7 @@ extension SourcePath {
         guard let (root, path) = node.keyPathParts else { return nil }
         switch root {
         case .variable("source"):
-            guard let components = Self.withoutUnions(path) else { return nil }
+            guard let components = path.withoutOperators(CollectionFold.unions) else { return nil }
             self.init(components: components)
         case .subquery(let collection, let variable, let condition) where path.isEmpty:
             guard let inner = SourcePath(collection), inner.condition == nil else { return nil }
@@ -93,40 +91,13 @@ extension SourcePath {
         default: return nil
         }
     }
-
-    /// Returns a path without the operators that unite several sets; nil if it has other operators.
-    private static func withoutUnions(_ path: [String]) -> [String]? {
-        let unions: Set = [
-            "@distinctUnionOfObjects", "@distinctUnionOfSets", "@distinctUnionOfArrays", "@unionOfObjects",
-            "@unionOfSets", "@unionOfArrays",
-        ]
-        let rest = path.filter { !unions.contains($0) }
-        return rest.contains { $0.hasPrefix("@") } ? nil : rest
-    }
 }
 
 extension ExpressionNode {
     /// The components of a key path from `$source` without collection operators; empty for `$source` itself; nil for every
     /// other expression.
-    package var sourceKeyPath: [String]? { keyPath(from: .variable("source")) }
-
-    /// Returns the components of a key path from a root; nil if it has collection operators or another root.
-    func keyPath(from root: ExpressionNode) -> [String]? {
-        if self == root { return [] }
-        let step: (target: ExpressionNode, components: [String])
-        switch self {
-        case .keyPath(let target?, let components): step = (target, components)
-        case .function(let target?, "valueForKey:", let arguments):
-            guard arguments.count == 1, case .constant(.string(let key)) = arguments[0] else { return nil }
-            step = (target, [key])
-        case .function(let target?, "valueForKeyPath:", let arguments):
-            guard arguments.count == 1, case .constant(.string(let path)) = arguments[0] else { return nil }
-            step = (target, path.split(separator: ".", omittingEmptySubsequences: false).map(String.init))
-        default: return nil
-        }
-        guard let before = step.target.keyPath(from: root),
-            step.components.allSatisfy({ !$0.isEmpty && !$0.hasPrefix("@") })
-        else { return nil }
-        return before + step.components
+    package var sourceKeyPath: [String]? {
+        guard let (root, path) = keyPathParts, root == .variable("source") else { return nil }
+        return path.contains { $0.hasPrefix("@") } ? nil : path
     }
 }

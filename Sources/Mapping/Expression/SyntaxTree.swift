@@ -100,6 +100,11 @@ package enum ComparisonModifier: String, Sendable {
     case any = "ANY"
     case all = "ALL"
     case none = "NONE"
+
+    /// The modifiers by Core Data's codes. NONE is the negation of ANY.
+    static let byCode: [Int64: ComparisonModifier] = [0: .direct, 1: .all, 2: .any]
+    /// Core Data's code.
+    var code: Int64 { self == .direct ? 0 : self == .all ? 1 : 2 }
 }
 
 package enum ComparisonOperator: String, Sendable {
@@ -116,6 +121,14 @@ package enum ComparisonOperator: String, Sendable {
     case contains = "CONTAINS"
     case isIn = "IN"
     case between = "BETWEEN"
+
+    /// The operators by Core Data's codes.
+    static let byCode: [Int64: ComparisonOperator] = [
+        0: .lessThan, 1: .lessThanOrEqual, 2: .greaterThan, 3: .greaterThanOrEqual, 4: .equal, 5: .notEqual,
+        6: .matches, 7: .like, 8: .beginsWith, 9: .endsWith, 10: .isIn, 99: .contains, 100: .between,
+    ]
+    /// Core Data's code.
+    var code: Int64 { Self.byCode.first { $0.value == self }?.key ?? 4 }
 }
 
 package struct ComparisonOptions: OptionSet, Hashable, Sendable {

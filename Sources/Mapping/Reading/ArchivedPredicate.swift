@@ -49,15 +49,6 @@ enum ArchivedPredicate {
         }
     }
 
-    /// The operators by NSComparisonPredicate.Operator's codes.
-    private static let operators: [Int64: ComparisonOperator] = [
-        0: .lessThan, 1: .lessThanOrEqual, 2: .greaterThan, 3: .greaterThanOrEqual, 4: .equal, 5: .notEqual,
-        6: .matches, 7: .like, 8: .beginsWith, 9: .endsWith, 10: .isIn, 99: .contains, 100: .between,
-    ]
-
-    /// The code of an operator.
-    static func code(of sign: ComparisonOperator) -> Int64 { operators.first { $0.value == sign }?.key ?? 4 }
-
     private static func comparison(
         _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> PredicateNode {
@@ -65,18 +56,15 @@ enum ArchivedPredicate {
             let operation = try object.object("NSPredicateOperator")
         else { throw ArchivedExpression.unreadable(object, "lacks an operand or its operator") }
         let code = try operation.integer("NSOperatorType") ?? 0
-        guard let comparison = operators[code] else {
+        guard let comparison = ComparisonOperator.byCode[code] else {
             throw ArchivedExpression.unreadable(
                 operation,
                 code == 11
                     ? "compares by a selector, which is code of the app that archived it" : "is unknown (\(code))")
         }
-        let modifier: ComparisonModifier
-        switch try operation.integer("NSModifier") ?? 0 {
-        case 0: modifier = .direct
-        case 1: modifier = .all
-        case 2: modifier = .any
-        case let type: throw ArchivedExpression.unreadable(operation, "has an unknown quantifier (\(type))")
+        let type = try operation.integer("NSModifier") ?? 0
+        guard let modifier = ComparisonModifier.byCode[type] else {
+            throw ArchivedExpression.unreadable(operation, "has an unknown quantifier (\(type))")
         }
         // Text operators have their options in NSFlags, the others in NSOptions.
         var flags = try operation.integer("NSOptions")

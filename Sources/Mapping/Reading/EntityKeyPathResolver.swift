@@ -58,45 +58,17 @@ struct EntityKeyPathResolver: KeyPathResolver {
         var current = entity
         let path = entity.joiningElements(in: path)
         for (index, name) in path.enumerated() {
-            if let attribute = current.attribute(named: name) {
-                guard index == path.count - 1 else {
-                    if attribute.attributeType.answers(to: path[index + 1]) {
-                        throw unsupported("\(path[index + 1]) is a message to the value of \(current).\(name)")
-                    }
-                    throw failure("\(current).\(name) is an attribute and has no \(path[index + 1])")
-                }
-                if !attribute.isStored { throw unsupported("\(current).\(name) is not in the store") }
-                return attribute.attributeType
+            // A composite at the end of a path is a dictionary, which objects have; no other name can follow it.
+            if current.composite(named: name) != nil, let last = path.last, last != name, !last.hasPrefix("@") {
+                throw .unknownKeyPath("\(current).\(name) is composite and has no element \(last)")
             }
-            if current.composite(named: name) != nil { throw unsupported(ofComposite: name, current, path.last) }
-            guard let relationship = current.relationship(named: name) else {
-                // Fetched properties and similar ones exist only for objects.
-                if current.definition.fetchedProperties.contains(where: { $0.name == name }) {
-                    throw unsupported("\(current).\(name) is a fetched property")
-                }
-                if ObjectKeys.contains(name) { throw unsupported("\(name) is a key of objects") }
-                throw failure("The source entity \(current) has no property \(name)")
+            switch try current.step(path, at: index) {
+            case .attribute(let attribute): return attribute.attributeType
+            case .relationship(let relationship):
+                guard !relationship.isToMany else { throw .unsupportedExpression("\(current).\(name) is to-many") }
+                current = relationship.destination
             }
-            if relationship.isToMany { throw unsupported("\(current).\(name) is to-many") }
-            current = relationship.destination
         }
         return .objectID
-    }
-
-    /// A composite at the end of a path is a dictionary, which objects have; no other name can follow it.
-    private static func unsupported(
-        ofComposite name: String, _ entity: EntityDescription, _ last: String?
-    ) -> MigrationError {
-        guard let last, last != name, !last.hasPrefix("@") else {
-            return unsupported("\(entity).\(name) is composite, a dictionary for objects only")
-        }
-        return failure("\(entity).\(name) is composite and has no element \(last)")
-    }
-
-    private static func failure(_ message: String) -> MigrationError {
-        MigrationError("mapping.unknownKeyPath", .configuration, message)
-    }
-    private static func unsupported(_ message: String) -> MigrationError {
-        MigrationError("expression.unsupported", .configuration, message)
     }
 }

@@ -1,8 +1,4 @@
-/// A place in a text: line and column from 1, with columns counted in Unicode scalars.
-struct TextPosition: Hashable {
-    var line: Int
-    var column: Int
-}
+import ManagedModel
 
 /// A value of a JSON text, with the place where it begins.
 struct JSONNode {

@@ -1,4 +1,5 @@
 import Diagnostics
+import ManagedModel
 
 /// Parses a JSON text (RFC 8259) strictly, and records the place of every value.
 ///
@@ -54,10 +55,7 @@ struct JSONParser {
     private static func isDigit(_ byte: UInt8?) -> Bool { byte.map { (0x30...0x39).contains($0) } ?? false }
 
     private func failure(_ message: String, at place: TextPosition? = nil) -> MigrationError {
-        let place = place ?? position
-        return MigrationError(
-            "mapping.json", .configuration, message,
-            context: .init(path: path, line: place.line, column: place.column))
+        MigrationError("mapping.json", .configuration, message, context: .init(path: path, place ?? position))
     }
 
     /// Skips one byte that is a whole character or its first byte, and not a line end.
@@ -112,65 +110,59 @@ struct JSONParser {
     }
 
     private mutating func array(depth: Int) throws(MigrationError) -> JSONValue {
-        advance()
-        skipSpace()
         var elements: [JSONNode] = []
-        if peek == UInt8(ascii: "]") {
-            advance()
-            return .array(elements)
+        try parts(until: "]", of: "an array") { parser throws(MigrationError) in
+            elements.append(try parser.value(depth: depth + 1))
         }
-        while true {
-            elements.append(try value(depth: depth + 1))
-            skipSpace()
-            switch peek {
-            case Byte.comma:
-                advance()
-                skipSpace()
-            case UInt8(ascii: "]"):
-                advance()
-                return .array(elements)
-            case nil: throw failure("The text ends inside an array")
-            default: throw failure("A comma or ] is expected")
-            }
-        }
+        return .array(elements)
     }
 
     private mutating func object(depth: Int) throws(MigrationError) -> JSONValue {
-        advance()
-        skipSpace()
         var members: [JSONMember] = []
         var keys: Set<String> = []
-        if peek == UInt8(ascii: "}") {
-            advance()
-            return .object(members)
-        }
-        while true {
-            guard let byte = peek else { throw failure("The text ends inside an object") }
-            guard byte == Byte.quote else { throw failure("A key in quotation marks is expected") }
-            let keyPosition = position
-            let key = try string()
+        try parts(until: "}", of: "an object") { parser throws(MigrationError) in
+            guard let byte = parser.peek else { throw parser.failure("The text ends inside an object") }
+            guard byte == Byte.quote else { throw parser.failure("A key in quotation marks is expected") }
+            let keyPosition = parser.position
+            let key = try parser.string()
             guard keys.insert(key).inserted else {
                 throw MigrationError(
                     "mapping.duplicateKey", .configuration, "The key \"\(key)\" occurs twice in one object",
-                    context: .init(path: path, line: keyPosition.line, column: keyPosition.column))
+                    context: .init(path: parser.path, keyPosition))
             }
-            skipSpace()
-            guard peek == UInt8(ascii: ":") else { throw failure("A colon is expected") }
-            advance()
-            skipSpace()
-            members.append(JSONMember(key: key, keyPosition: keyPosition, value: try value(depth: depth + 1)))
+            parser.skipSpace()
+            guard parser.peek == UInt8(ascii: ":") else { throw parser.failure("A colon is expected") }
+            parser.advance()
+            parser.skipSpace()
+            members.append(
+                JSONMember(key: key, keyPosition: keyPosition, value: try parser.value(depth: depth + 1)))
+        }
+        return .object(members)
+    }
+
+    /// Parses the parts of an array or object, from its opening bracket to the closing one.
+    private mutating func parts(
+        until closing: Unicode.Scalar, of what: String, _ part: (inout JSONParser) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
+        advance()
+        skipSpace()
+        var isFirst = true
+        while !isFirst || peek != UInt8(ascii: closing) {
+            isFirst = false
+            try part(&self)
             skipSpace()
             switch peek {
             case Byte.comma:
                 advance()
                 skipSpace()
-            case UInt8(ascii: "}"):
+            case UInt8(ascii: closing):
                 advance()
-                return .object(members)
-            case nil: throw failure("The text ends inside an object")
-            default: throw failure("A comma or } is expected")
+                return
+            case nil: throw failure("The text ends inside \(what)")
+            default: throw failure("A comma or \(closing) is expected")
             }
         }
+        advance()
     }
 
     private mutating func number() throws(MigrationError) -> String {

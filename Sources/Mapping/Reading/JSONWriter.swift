@@ -34,27 +34,13 @@ struct JSONWriter {
     mutating func literal(_ word: String) { text += word }
 
     /// Writes a string, with the necessary escapes only.
-    mutating func string(_ value: String) {
-        text.append("\"")
-        defer { text.append("\"") }
-        // Nearly all strings need no escapes.
-        if value.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
-            text += value
-            return
-        }
-        for scalar in value.unicodeScalars {
-            switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\n": text += "\\n"
-            case "\r": text += "\\r"
-            case "\t": text += "\\t"
-            case "\u{0}"..."\u{1F}":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
+    mutating func string(_ value: String) { text += ExpressionConstant.quoted(value, "\"", escapesDelete: false) }
+
+    /// Writes a member with a string; nothing for nil.
+    mutating func member(_ name: String, _ value: String?) {
+        guard let value else { return }
+        key(name)
+        string(value)
     }
 
     private mutating func newLine() {

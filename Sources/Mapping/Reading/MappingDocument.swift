@@ -36,7 +36,7 @@ struct MappingDocument {
     ) -> MigrationError {
         MigrationError(
             code, .configuration, message, remedy: remedy,
-            context: MigrationError.Context(path: path, line: place.line, column: place.column).filled(from: context))
+            context: MigrationError.Context(path: path, place).filled(from: context))
     }
 
     /// Returns the members of an object; all keys must be known.
@@ -81,25 +81,57 @@ struct MappingDocument {
             at: node.position)
     }
 
-    /// Makes the error of an expression that does not parse, at the place of its string. The parser's message has the place in
-    /// the expression.
-    func failure(
-        parsing node: JSONNode, _ error: MigrationError, context: MigrationError.Context
-    ) -> MigrationError {
-        failure(
-            "mapping.expression", "The text does not parse: " + error.message, at: node.position, remedy: error.remedy,
-            context: context.filled(from: error.context))
+    /// Returns a parsed text. The parser's message has the place in the text.
+    ///
+    /// - Throws: `mapping.expression` (78) at the place of the string.
+    func parsed<Value>(
+        _ node: JSONNode, _ text: String, context: MigrationError.Context = .init(),
+        _ parse: (String) throws(MigrationError) -> Value
+    ) throws(MigrationError) -> Value {
+        do throws(MigrationError) { return try parse(text) } catch {
+            throw failure(
+                "mapping.expression", "The text does not parse: " + error.message, at: node.position,
+                remedy: error.remedy, context: context.filled(from: error.context))
+        }
+    }
+
+    /// Returns the members of an object; none if the member is absent.
+    ///
+    /// - Throws: `mapping.valueType` (78).
+    func object(_ member: JSONMember?) throws(MigrationError) -> [JSONMember] {
+        guard let member else { return [] }
+        guard case .object(let entries) = member.value.value else {
+            throw wrongType(of: member.value, what: "\"\(member.key)\"", expected: "an object")
+        }
+        return entries
+    }
+
+    /// Returns the value of one of two words; nil if the member is absent.
+    ///
+    /// - Throws: `mapping.valueType` (78) for another word.
+    func choice<Value>(
+        _ member: JSONMember?, _ first: (word: String, Value), _ second: (word: String, Value)
+    ) throws(MigrationError) -> Value? {
+        guard let member, let word = try string(member) else { return nil }
+        if word == first.word { return first.1 }
+        if word == second.word { return second.1 }
+        throw failure(
+            "mapping.valueType",
+            "\"\(member.key)\" must be \"\(first.word)\" or \"\(second.word)\", not \"\(word)\"",
+            at: member.value.position)
     }
 }
 
 extension MappingDocument {
-    /// The statements of the mapping model about the rules of the source and about its versions.
-    struct Statements {
-        var rules = RulesOfTheSource.error
+    /// The members of the mapping model itself.
+    struct Head {
+        let formatVersion: String
+        let rules: RulesOfTheSource
         /// The line of `rulesOfTheSource`, or of `formatVersion`, beside which it may be added.
-        var rulesLine: Int?
-        var from: String?
-        var to: String?
+        let rulesLine: Int?
+        let from: String?
+        let to: String?
+        let entityMappings: [JSONNode]
     }
 
     /// Returns the version hash of a member, in hexadecimal digits or base64; nil if the member is absent.
@@ -117,28 +149,44 @@ extension MappingDocument {
         return hash
     }
 
-    /// Reads the statements from the mapping model's members.
+    /// Reads the members of the mapping model itself.
     ///
-    /// - Throws: `mapping.valueType`, `mapping.missingKey` (78).
-    func statements(_ members: [String: JSONMember]) throws(MigrationError) -> Statements {
-        var statements = Statements()
-        if let member = members["rulesOfTheSource"], let word = try string(member) {
-            guard let rules = RulesOfTheSource(rawValue: word) else {
-                throw failure(
-                    "mapping.valueType", "\"rulesOfTheSource\" must be \"warn\" or \"error\", not \"\(word)\"",
-                    at: member.value.position)
-            }
-            statements.rules = rules
+    /// - Parameter isOutline: true to read format versions that are not known, too.
+    /// - Throws: `mapping.valueType`, `mapping.unknownKey`, `mapping.missingKey`, `mapping.formatVersion` (78).
+    func head(isOutline: Bool = false) throws(MigrationError) -> Head {
+        let members = try members(of: root, what: "the mapping model", known: Self.modelKeys)
+        guard let version = members["formatVersion"] else {
+            throw failure(
+                "mapping.missingKey", "The key \"formatVersion\" is missing", at: root.position,
+                remedy: "Write \"formatVersion\": \(Self.formatVersion)")
         }
-        statements.rulesLine = (members["rulesOfTheSource"] ?? members["formatVersion"])?.keyPosition.line
-        statements.from = try string(members["from"])
-        statements.to = try string(members["to"])
-        if let only = members["from"] ?? members["to"], statements.from == nil || statements.to == nil {
+        guard case .number(let number) = version.value.value else {
+            throw wrongType(of: version.value, what: "\"formatVersion\"", expected: "a number")
+        }
+        guard isOutline || (1...Self.formatVersion).contains(where: { number == "\($0)" }) else {
+            throw failure(
+                "mapping.formatVersion",
+                "Format version \(number) is not known; this program reads versions 1 to \(Self.formatVersion)",
+                at: version.value.position)
+        }
+        let rules = try choice(
+            members["rulesOfTheSource"], ("warn", RulesOfTheSource.warn), ("error", .error))
+        let (from, to) = (try string(members["from"]), try string(members["to"]))
+        if let only = members["from"] ?? members["to"], from == nil || to == nil {
             throw failure(
                 "mapping.missingKey", "\"from\" and \"to\" name the versions of a mapping model together",
                 at: only.keyPosition, remedy: "Write both, or neither")
         }
-        return statements
+        guard let list = members["entityMappings"] else {
+            throw failure("mapping.missingKey", "The key \"entityMappings\" is missing", at: root.position)
+        }
+        guard case .array(let elements) = list.value.value else {
+            throw wrongType(of: list.value, what: "\"entityMappings\"", expected: "an array")
+        }
+        return Head(
+            formatVersion: number, rules: rules ?? .error,
+            rulesLine: (members["rulesOfTheSource"] ?? version).keyPosition.line, from: from, to: to,
+            entityMappings: elements)
     }
 }
 

@@ -21,29 +21,7 @@ extension MappingModel {
         earlier: Set<String> = [], misfits: MisfittingExpressions = .refused
     ) throws(MigrationError) -> MappingModel {
         let model = try reading(compiled: bytes, path: path)
-        for mapping in model.entityMappings { try mapping.checkEntities(source, destination, path) }
-        let automatic = AutomaticMapping(
-            entityMappings: model.entityMappings, source: source, destination: destination)
-        let hashes = (old: EntityHashes(source), new: EntityHashes(destination))
-        for mapping in model.entityMappings {
-            let origin = mapping.sourceEntityName.flatMap { source.entity(named: $0) }
-            let target = mapping.destinationEntityName.flatMap { destination.entity(named: $0) }
-            try mapping.checkHashes(source: origin.flatMap { hashes.old[$0] }, target.flatMap { hashes.new[$0] }, path)
-            mapping.convertedFrom = nil
-            guard let target else { continue }
-            func listed(_ mappings: [PropertyMapping]?, isRelationship: Bool) -> [PropertyCompletion.Listed] {
-                (mappings ?? []).map {
-                    .init(
-                        name: $0.name ?? "", isRelationship: isRelationship,
-                        content: $0.valueExpression.map { .expression($0) } ?? .unset, userInfo: $0.userInfo)
-                }
-            }
-            try PropertyCompletion(mapping: mapping, automatic: automatic, path: path).complete(
-                listed(mapping.attributeMappings, isRelationship: false)
-                    + listed(mapping.relationshipMappings, isRelationship: true),
-                source: origin, destination: target, matchesAutomatic: true)
-        }
-        try model.validate(source: source, destination: destination, earlier: earlier, misfits: misfits)
+        try model.complete(source: source, destination: destination, earlier: earlier, misfits: misfits)
         return model
     }
 
@@ -65,31 +43,6 @@ extension MappingModel {
                 context: error.context.filled(from: .init(path: path)),
                 cause: error)
         }
-    }
-}
-
-extension EntityMapping {
-    /// Compares stated hashes with those of the models. If none is stated, the models' hashes are set.
-    ///
-    /// - Throws: `mapping.versionHash` (78).
-    func checkHashes(
-        source: Data?, _ destination: Data?, _ path: String?, at place: TextPosition? = nil
-    ) throws(MigrationError) {
-        for (stated, known, entity, side) in [
-            (sourceEntityVersionHash, source, sourceEntityName, "source"),
-            (destinationEntityVersionHash, destination, destinationEntityName, "destination"),
-        ] {
-            guard let stated, let known, stated != known else { continue }
-            throw MigrationError(
-                "mapping.versionHash", .configuration,
-                "The mapping model is for another version of the \(side) entity \(entity ?? "")",
-                remedy: "Name the model versions that it is for, or write the mapping model again",
-                context: .init(
-                    path: path, line: place?.line ?? line, column: place?.column ?? column, entity: entity,
-                    entityMapping: name))
-        }
-        sourceEntityVersionHash = sourceEntityVersionHash ?? source
-        destinationEntityVersionHash = destinationEntityVersionHash ?? destination
     }
 }
 
@@ -151,9 +104,7 @@ private struct CompiledMappingReader {
         let mapping = EntityMapping()
         mapping.sourceEntityName = try name(object, "NSSourceEntityName")
         mapping.destinationEntityName = try name(object, "NSDestinationEntityName")
-        mapping.name =
-            try name(object, "NSMappingName")
-            ?? [mapping.sourceEntityName, mapping.destinationEntityName].compactMap { $0 }.joined(separator: "To")
+        mapping.name = try name(object, "NSMappingName") ?? mapping.defaultName
         do throws(MigrationError) {
             try fill(mapping, from: object)
         } catch {

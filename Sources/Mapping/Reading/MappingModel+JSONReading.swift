@@ -33,11 +33,10 @@ extension MappingModel {
         earlier: Set<String> = [], unmappable: UnmappableProperties = .refuse,
         misfits: MisfittingExpressions = .refused
     ) throws(MigrationError) -> MappingModel {
-        let document = try MappingDocument(json, path: path)
-        var reader = MappingModelReader(document: document, models: (source, destination), earlier: earlier)
-        reader.leavesUnmappable = unmappable == .leave
-        reader.misfits = misfits
-        return try reader.read()
+        try MappingModelReader(
+            document: MappingDocument(json, path: path), models: (source, destination), earlier: earlier,
+            leavesUnmappable: unmappable == .leave, misfits: misfits
+        ).read()
     }
 
     /// Reads JSON that was converted from another form without its models, again without them.
@@ -45,187 +44,102 @@ extension MappingModel {
     /// - Throws: `mapping.modelsNeeded` (78) if an entity mapping omits parts that only the models determine; the errors of
     ///   ``reading(json:path:source:destination:earlier:)`` for the text.
     package static func reading(json: [UInt8], path: String) throws(MigrationError) -> MappingModel {
-        var reader = MappingModelReader(document: try MappingDocument(json, path: path), models: nil, earlier: [])
-        return try reader.read()
+        try MappingModelReader(
+            document: MappingDocument(json, path: path), models: nil, earlier: [], leavesUnmappable: false,
+            misfits: .refused
+        ).read()
     }
 }
 
 /// One reading of a document: first all entity mappings with their listed parts, then the omitted parts, which depend on all of
 /// them.
 private struct MappingModelReader {
-    /// The listed content of a property.
-    private struct Listed {
-        let key: TextPosition
-        let place: TextPosition
-        var expression: ValueExpression?
-        /// Listed for its userInfo only.
-        var isAutomatic = false
-        /// The part that a converted mapping leaves open.
-        var open: OpenValue?
-        /// The reason why the property is left without a value.
-        var unmappable: String?
-        var userInfo: [AnyHashable: Any]?
-    }
-    private struct Draft {
-        let mapping: EntityMapping
-        let position: TextPosition
-        /// True if unlisted properties are not touched.
-        let leavesUnlisted: Bool
-        var attributes: [String: Listed] = [:]
-        var relationships: [String: Listed] = [:]
-    }
-
-    private let document: MappingDocument
-    private let models: (source: ManagedObjectModel, destination: ManagedObjectModel)?
+    let document: MappingDocument
+    let models: (source: ManagedObjectModel, destination: ManagedObjectModel)?
     /// The names of entity mappings of mapping models that run before.
-    private let earlier: Set<String>
-    private var drafts: [Draft] = []
-    private var statements = MappingDocument.Statements()
-
+    let earlier: Set<String>
     /// True if unlisted properties that cannot be mapped are left without an expression.
-    var leavesUnmappable = false
+    let leavesUnmappable: Bool
     /// The treatment of expressions, listed or not, that do not fit their properties.
-    var misfits = MisfittingExpressions.refused
+    let misfits: MisfittingExpressions
 
-    init(
-        document: MappingDocument, models: (source: ManagedObjectModel, destination: ManagedObjectModel)?,
-        earlier: Set<String>
-    ) {
-        self.earlier = earlier
-        self.document = document
-        self.models = models
+    func read() throws(MigrationError) -> MappingModel {
+        let head = try document.head()
+        let model = MappingModel()
+        model.path = document.path
+        model.rulesOfTheSource = head.rules
+        model.rulesPlace = RulesPlace(path: document.path, line: head.rulesLine)
+        (model.sourceVersionName, model.destinationVersionName) = (head.from, head.to)
+        var leavesUnlisted: [Bool] = []
+        for node in head.entityMappings {
+            let members = try document.members(
+                of: node, what: "an entity mapping", known: MappingDocument.entityMappingKeys)
+            model.entityMappings.append(try entityMapping(members, node.position))
+            leavesUnlisted.append(
+                try document.choice(members["unlisted"], ("automatic", false), ("untouched", true)) ?? false)
+        }
+        if let models { try fill(model, leavesUnlisted, models.source, models.destination) }
+        return model
     }
 
-    mutating func read() throws(MigrationError) -> MappingModel {
-        let members = try document.members(
-            of: document.root, what: "the mapping model", known: MappingDocument.modelKeys)
-        try checkVersion(members["formatVersion"])
-        statements = try document.statements(members)
-        guard let list = members["entityMappings"] else {
-            throw document.failure(
-                "mapping.missingKey", "The key \"entityMappings\" is missing", at: document.root.position)
-        }
-        guard case .array(let elements) = list.value.value else {
-            throw document.wrongType(of: list.value, what: "\"entityMappings\"", expected: "an array")
-        }
-        for element in elements { drafts.append(try draft(element)) }
-        return try fill()
-    }
+    // MARK: The listed parts
 
-    private func checkVersion(_ member: JSONMember?) throws(MigrationError) {
-        guard let member else {
-            throw document.failure(
-                "mapping.missingKey", "The key \"formatVersion\" is missing", at: document.root.position,
-                remedy: "Write \"formatVersion\": \(MappingDocument.formatVersion)")
-        }
-        guard case .number(let text) = member.value.value else {
-            throw document.wrongType(of: member.value, what: "\"formatVersion\"", expected: "a number")
-        }
-        guard (1...MappingDocument.formatVersion).contains(where: { text == "\($0)" }) else {
-            throw document.failure(
-                "mapping.formatVersion",
-                "Format version \(text) is not known; this program reads versions 1 to \(MappingDocument.formatVersion)",
-                at: member.value.position)
-        }
-    }
-
-    // MARK: What is listed
-
-    private func draft(_ node: JSONNode) throws(MigrationError) -> Draft {
-        let members = try document.members(
-            of: node, what: "an entity mapping", known: MappingDocument.entityMappingKeys)
+    private func entityMapping(
+        _ members: [String: JSONMember], _ place: TextPosition
+    ) throws(MigrationError) -> EntityMapping {
         let mapping = EntityMapping()
-        mapping.line = node.position.line
-        mapping.column = node.position.column
+        mapping.place = place
         mapping.sourceEntityName = try document.string(members["sourceEntity"])
         mapping.destinationEntityName = try document.string(members["destinationEntity"])
         mapping.entityMigrationPolicyClassName = try document.string(members["migrationPolicy"])
-        mapping.name = try document.string(members["name"]) ?? defaultName(mapping)
+        mapping.name = try document.string(members["name"]) ?? mapping.defaultName
         if let name = mapping.name, name.isEmpty {
             throw document.failure(
                 "mapping.missingKey", "The entity mapping has neither \"sourceEntity\" nor \"destinationEntity\"",
-                at: node.position)
+                at: place)
         }
         mapping.mappingType = try type(members["mappingType"], of: mapping)
-        mapping.convertedFrom = try convertedFrom(members["convertedFrom"])
+        mapping.convertedFrom = try document.choice(
+            members["convertedFrom"], ("cdm", MappingForm.compiled), ("xcmappingmodel", .xcode))
+        let context = MigrationError.Context(entityMapping: mapping.name)
         if let models {
             try checkEntity(members["sourceEntity"], in: models.source, mapping, "source")
             try checkEntity(members["destinationEntity"], in: models.destination, mapping, "destination")
         } else if mapping.convertedFrom == nil {
             throw document.failure(
-                "mapping.modelsNeeded", "The mapping model leaves out what follows from its two models",
-                at: node.position, remedy: "Name the model versions with --from and --to",
-                context: .init(entityMapping: mapping.name))
+                "mapping.modelsNeeded", "The mapping model leaves out what follows from its two models", at: place,
+                remedy: "Name the model versions with --from and --to", context: context)
         }
-        let context = MigrationError.Context(entityMapping: mapping.name)
-        if let filter = members["sourceFilter"], let text = try document.string(filter) {
+        if let member = members["sourceFilter"], let text = try document.string(member) {
             guard mapping.sourceEntityName != nil else {
                 throw document.failure(
-                    "mapping.type", "A source filter needs a source entity", at: filter.keyPosition, context: context)
+                    "mapping.type", "A source filter needs a source entity", at: member.keyPosition, context: context)
             }
-            mapping.sourceFilterLine = filter.value.position.line
-            mapping.sourceFilterColumn = filter.value.position.column
-            do {
-                mapping.sourceFilter = try SourcePredicate(format: text)
-            } catch {
-                throw document.failure(parsing: filter.value, error, context: context)
-            }
+            mapping.sourceFilterPlace = member.value.position
+            mapping.sourceFilter = try document.parsed(
+                member.value, text, context: context, SourcePredicate.init(format:))
         }
         if let member = members["sourceExpression"], let text = try document.string(member) {
-            mapping.sourceExpressionLine = member.value.position.line
-            mapping.sourceExpressionColumn = member.value.position.column
-            do {
-                mapping.sourceExpression = try ValueExpression(parsing: text)
-            } catch {
-                throw document.failure(parsing: member.value, error, context: context)
-            }
+            mapping.sourceExpressionPlace = member.value.position
+            mapping.sourceExpression = try document.parsed(
+                member.value, text, context: context, ValueExpression.init(parsing:))
         }
         mapping.userInfo = try userInfo(members["userInfo"])
         mapping.sourceEntityVersionHash = try document.hash(members["sourceEntityVersionHash"])
         mapping.destinationEntityVersionHash = try document.hash(members["destinationEntityVersionHash"])
         mapping.statesVersionHashes =
             mapping.sourceEntityVersionHash != nil || mapping.destinationEntityVersionHash != nil
-        var draft = Draft(
-            mapping: mapping, position: node.position, leavesUnlisted: try leavesUnlisted(members["unlisted"]))
-        draft.attributes = try listed(members["attributes"], of: mapping)
-        draft.relationships = try listed(members["relationships"], of: mapping)
-        return draft
+        mapping.attributeMappings = try listed(members["attributes"], of: mapping)
+        mapping.relationshipMappings = try listed(members["relationships"], of: mapping)
+        return mapping
     }
 
     private func userInfo(_ member: JSONMember?) throws(MigrationError) -> [AnyHashable: Any]? {
         guard let member else { return nil }
-        guard case .object(let entries) = member.value.value else {
-            throw document.wrongType(of: member.value, what: "\"userInfo\"", expected: "an object")
-        }
+        let entries = try document.object(member)
         for entry in entries { try checkNumbers(entry.value) }
         return Dictionary(
             entries.map { (AnyHashable($0.key), UserInfoValue($0.value).any) }, uniquingKeysWith: { first, _ in first })
-    }
-
-    private func leavesUnlisted(_ member: JSONMember?) throws(MigrationError) -> Bool {
-        guard let member, let word = try document.string(member) else { return false }
-        switch word {
-        case "automatic": return false
-        case "untouched": return true
-        default:
-            throw document.failure(
-                "mapping.valueType", "\"unlisted\" must be \"automatic\" or \"untouched\", not \"\(word)\"",
-                at: member.value.position)
-        }
-    }
-
-    private func convertedFrom(_ member: JSONMember?) throws(MigrationError) -> MappingForm? {
-        guard let member, let word = try document.string(member) else { return nil }
-        guard let form = MappingForm(rawValue: word), form != .json else {
-            throw document.failure(
-                "mapping.valueType", "\"convertedFrom\" must be \"cdm\" or \"xcmappingmodel\", not \"\(word)\"",
-                at: member.value.position)
-        }
-        return form
-    }
-
-    private func defaultName(_ mapping: EntityMapping) -> String {
-        [mapping.sourceEntityName, mapping.destinationEntityName].compactMap { $0 }.joined(separator: "To")
     }
 
     private func checkEntity(
@@ -238,22 +152,16 @@ private struct MappingModelReader {
     }
 
     private func type(_ member: JSONMember?, of mapping: EntityMapping) throws(MigrationError) -> EntityMappingType {
-        guard let member, let text = try document.string(member) else {
-            if mapping.hasPolicy { return .customEntityMappingType }
-            if mapping.sourceEntityName == nil { return .addEntityMappingType }
-            if mapping.destinationEntityName == nil { return .removeEntityMappingType }
-            return .transformEntityMappingType
-        }
+        guard let member, let text = try document.string(member) else { return mapping.effectiveType }
+        let context = MigrationError.Context(entityMapping: mapping.name)
         guard let type = EntityMappingType(jsonName: text) else {
             throw document.failure(
                 "mapping.type", "Unknown mapping type \"\(text)\"", at: member.value.position,
-                remedy: "The types are add, remove, copy, transform and custom",
-                context: .init(entityMapping: mapping.name))
+                remedy: "The types are add, remove, copy, transform and custom", context: context)
         }
         mapping.mappingType = type
         if let problem = mapping.typeProblem {
-            throw document.failure(
-                "mapping.type", problem, at: member.value.position, context: .init(entityMapping: mapping.name))
+            throw document.failure("mapping.type", problem, at: member.value.position, context: context)
         }
         return type
     }
@@ -273,14 +181,10 @@ private struct MappingModelReader {
 
     private func listed(
         _ member: JSONMember?, of mapping: EntityMapping
-    ) throws(MigrationError) -> [String: Listed] {
-        guard let member else { return [:] }
-        guard case .object(let entries) = member.value.value else {
-            throw document.wrongType(of: member.value, what: "\"\(member.key)\"", expected: "an object")
-        }
-        let isRelationship = member.key == "relationships"
-        var listed: [String: Listed] = [:]
-        for entry in entries {
+    ) throws(MigrationError) -> [PropertyMapping] {
+        let isRelationship = member?.key == "relationships"
+        var listed: [PropertyMapping] = []
+        for entry in try document.object(member) {
             let context = MigrationError.Context(property: entry.key, entityMapping: mapping.name)
             // A converted mapping is completed like its form, with the tolerance of that form.
             if let models, mapping.convertedFrom == nil,
@@ -290,25 +194,27 @@ private struct MappingModelReader {
                 throw document.failure(problem.code, problem.message, at: entry.keyPosition, context: context)
             }
             do throws(MigrationError) {
-                listed[entry.key] = try property(entry, of: mapping, isRelationship: isRelationship)
+                listed.append(try property(entry, of: mapping, isRelationship: isRelationship))
             } catch {
                 throw error.inside(context)
             }
         }
-        return listed
+        return listed.sortedByName
     }
 
-    /// Reads a property: its expression, `null`, or an object with the expression and a `userInfo`.
+    /// Reads a property: its expression, `null`, or an object with the expression and a `userInfo`. Without an expression, the
+    /// object leaves the value open.
     private func property(
         _ entry: JSONMember, of mapping: EntityMapping, isRelationship: Bool
-    ) throws(MigrationError) -> Listed {
+    ) throws(MigrationError) -> PropertyMapping {
+        let property = PropertyMapping(name: entry.key, valueExpression: nil)
+        property.place = entry.value.position
         guard case .object = entry.value.value else {
-            return Listed(
-                key: entry.keyPosition, place: entry.value.position,
-                expression: try expression(entry.value, key: entry.key))
+            property.valueExpression = try expression(entry.value, key: entry.key)
+            return property
         }
         let members = try document.members(of: entry.value, what: "a property", known: MappingDocument.propertyKeys)
-        let userInfo = try userInfo(members["userInfo"])
+        property.userInfo = try userInfo(members["userInfo"])
         let lookup = (keyPath: members["keyPath"], mapping: members["entityMapping"])
         if let member = lookup.keyPath ?? lookup.mapping,
             mapping.convertedFrom != .xcode || members["expression"] != nil || !isRelationship
@@ -326,226 +232,123 @@ private struct MappingModelReader {
             }
         }
         if let unmappable {
-            var listed = Listed(
-                key: entry.keyPosition, place: entry.value.position, expression: nil, userInfo: userInfo)
-            listed.unmappable = unmappable
-            return listed
+            property.unmapped = UnmappedProperty(source: nil, reason: unmappable)
+        } else if let expression = members["expression"] {
+            property.place = expression.value.position
+            property.valueExpression = try self.expression(expression.value, key: "expression")
+        } else if lookup.keyPath != nil || lookup.mapping != nil {
+            var keyPath: ValueExpression?
+            if let member = lookup.keyPath { keyPath = try expression(member.value, key: member.key) }
+            property.openValue = .lookup(keyPath: keyPath, mapping: try document.string(lookup.mapping))
+        } else {
+            property.openValue = .automatic
         }
-        guard let expression = members["expression"] else {
-            var listed = Listed(
-                key: entry.keyPosition, place: entry.value.position, expression: nil, isAutomatic: true,
-                userInfo: userInfo)
-            guard mapping.convertedFrom != nil else { return listed }
-            listed.open = .automatic
-            if lookup.keyPath != nil || lookup.mapping != nil {
-                let keyPath = try lookup.keyPath.map { member throws(MigrationError) in
-                    try self.expression(member.value, key: member.key)
-                }
-                listed.open = .lookup(keyPath: keyPath ?? nil, mapping: try document.string(lookup.mapping))
-            }
-            return listed
-        }
-        return Listed(
-            key: entry.keyPosition, place: expression.value.position,
-            expression: try self.expression(expression.value, key: "expression"), userInfo: userInfo)
+        return property
     }
 
     private func expression(_ node: JSONNode, key: String) throws(MigrationError) -> ValueExpression? {
         switch node.value {
         case .null: return nil
-        case .string(let text):
-            do {
-                return try ValueExpression(parsing: text)
-            } catch {
-                throw document.failure(parsing: node, error, context: .init())
-            }
+        case .string(let text): return try document.parsed(node, text, ValueExpression.init(parsing:))
         default:
             throw document.wrongType(
                 of: node, what: "\"\(key)\"", expected: "a string with an expression, or null")
         }
     }
 
-    // MARK: What is left out
+    // MARK: The omitted parts
 
-    private func fill() throws(MigrationError) -> MappingModel {
-        let model = MappingModel()
-        model.path = document.path
-        model.rulesOfTheSource = statements.rules
-        model.rulesPlace = RulesPlace(path: document.path, line: statements.rulesLine)
-        (model.sourceVersionName, model.destinationVersionName) = (statements.from, statements.to)
-        model.entityMappings = drafts.map(\.mapping)
-        guard let models else {
-            for draft in drafts {
-                draft.mapping.attributeMappings = open(draft.attributes)
-                draft.mapping.relationshipMappings = open(draft.relationships)
-            }
-            return model
-        }
-        let automatic = AutomaticMapping(
-            entityMappings: model.entityMappings, source: models.source, destination: models.destination)
+    private func fill(
+        _ model: MappingModel, _ leavesUnlisted: [Bool], _ source: ManagedObjectModel, _ destination: ManagedObjectModel
+    ) throws(MigrationError) {
+        let completion = MappingCompletion(model, source, destination)
         // A property that inference left because nothing migrates its relationship's destination gets its source from here.
         let inferred = AutomaticMapping(
-            entityMappings: model.entityMappings, source: models.source, destination: models.destination,
-            requiresTarget: true)
-        let hashes = (old: EntityHashes(models.source), new: EntityHashes(models.destination))
-        for draft in drafts {
-            let mapping = draft.mapping
-            let origin = mapping.sourceEntityName.flatMap { models.source.entity(named: $0) }
-            let target = mapping.destinationEntityName.flatMap { models.destination.entity(named: $0) }
-            try mapping.checkHashes(
-                source: origin.flatMap { hashes.old[$0] }, target.flatMap { hashes.new[$0] }, document.path)
-            mapping.attributeMappings = []
-            mapping.relationshipMappings = []
-            guard let target else { continue }
-            let listed = Self.expandingComposites(draft.attributes, source: origin, destination: target)
-            if let form = mapping.convertedFrom {
+            entityMappings: model.entityMappings, source: source, destination: destination, requiresTarget: true)
+        for (mapping, leavesUnlisted) in zip(model.entityMappings, leavesUnlisted) {
+            let (origin, target) = try completion.entities(of: mapping)
+            guard let target else {
                 mapping.convertedFrom = nil
-                if form == .xcode { mapping.dropStraySourceExpression(models.source) }
-                try PropertyCompletion(mapping: mapping, automatic: automatic, path: document.path).complete(
-                    contents(listed, isRelationship: false)
-                        + contents(draft.relationships, isRelationship: true),
-                    source: origin, destination: target, matchesAutomatic: form == .compiled)
+                (mapping.attributeMappings, mapping.relationshipMappings) = ([], [])
                 continue
             }
-            let properties = automatic.properties(from: origin, to: target)
+            if let form = mapping.convertedFrom {
+                if form == .xcode { mapping.dropStraySourceExpression(source) }
+                try completion.complete(mapping)
+                continue
+            }
+            let properties = completion.automatic.properties(from: origin, to: target)
+            let attributes = (mapping.attributeMappings ?? []).expandingComposites(source: origin, destination: target)
             mapping.attributeMappings = try mappings(
-                properties.filter { !$0.isRelationship }, listed: listed, draft)
+                properties.filter { !$0.isRelationship }, listed: attributes, mapping, leavesUnlisted)
             mapping.relationshipMappings = try mappings(
-                properties.filter(\.isRelationship), listed: draft.relationships, draft)
+                properties.filter(\.isRelationship), listed: mapping.relationshipMappings ?? [], mapping, leavesUnlisted
+            )
             if mapping.lacksSources { mapping.takeSources(of: inferred.properties(from: origin, to: target)) }
         }
-        try model.validate(source: models.source, destination: models.destination, earlier: earlier, misfits: misfits)
-        return model
-    }
-
-    /// Replaces the entries of composite attributes as a whole by entries of their elements.
-    private static func expandingComposites(
-        _ listed: [String: Listed], source: EntityDescription?, destination: EntityDescription
-    ) -> [String: Listed] {
-        var expanded = listed.filter { destination.composite(named: $0.key) == nil }
-        for (attribute, composite) in destination.elements(ofListed: Set(listed.keys)) {
-            guard var entry = listed[composite] else { continue }
-            entry.expression = entry.expression?.element(attribute, of: composite, source: source)
-            expanded[attribute] = entry
-        }
-        return expanded
-    }
-
-    /// The entries of a converted mapping, as its form would list them.
-    private func contents(_ listed: [String: Listed], isRelationship: Bool) -> [PropertyCompletion.Listed] {
-        listed.sorted { $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars) }.map { name, entry in
-            let content: XcodeMapping.Content =
-                switch entry.open {
-                case .automatic: .automatic
-                case .lookup(let keyPath, let mapping): .lookup(keyPath: keyPath, mapping: mapping)
-                case nil: entry.expression.map { .expression($0) } ?? .unset
-                }
-            return .init(
-                name: name, isRelationship: isRelationship, content: content, userInfo: entry.userInfo,
-                place: entry.place)
-        }
-    }
-
-    /// Returns the listed properties of a converted mapping literally.
-    private func open(_ listed: [String: Listed]) -> [PropertyMapping] {
-        listed.sorted { $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars) }.map { name, entry in
-            let mapping = PropertyMapping(name: name, valueExpression: entry.expression)
-            mapping.openValue = entry.open
-            mapping.unmapped = entry.unmappable.map { UnmappedProperty(source: nil, reason: $0) }
-            mapping.userInfo = entry.userInfo
-            mapping.line = entry.place.line
-            mapping.column = entry.place.column
-            return mapping
-        }
+        try model.validate(source: source, destination: destination, earlier: earlier, misfits: misfits)
     }
 
     private func mappings(
-        _ properties: [AutomaticMapping.Property], listed: [String: Listed], _ draft: Draft
+        _ properties: [AutomaticMapping.Property], listed: [PropertyMapping], _ mapping: EntityMapping,
+        _ leavesUnlisted: Bool
     ) throws(MigrationError) -> [PropertyMapping] {
         var mappings: [PropertyMapping] = []
-        var remaining = listed
+        var remaining = Dictionary(listed.map { ($0.name ?? "", $0) }, uniquingKeysWith: { first, _ in first })
         for property in properties {
             let entry = remaining.removeValue(forKey: property.name)
-            guard let entry, !entry.isAutomatic else {
-                if draft.leavesUnlisted, entry == nil {
-                    mappings.append(
-                        PropertyMapping(
-                            name: property.name, valueExpression: nil, isAutomatic: property.isReproduced(by: nil)))
-                    continue
-                }
-                if case .incompatible(let reason, let origin) = property.outcome, !leavesUnmappable {
-                    let reason = reason.reason(of: property.name, from: origin)
-                    let refusal = refusal(ofUnlisted: property, reason, draft)
-                    guard !misfits.isEvaluated(draft.mapping), misfits == .noted || misfits == .refused else {
-                        throw refusal
-                    }
-                    mappings.append(unfitting(property, entry, refusal))
-                    continue
-                }
-                mappings.append(property.propertyMapping())
+            if let entry, entry.openValue == nil {
+                entry.isAutomatic = property.isReproduced(by: entry.valueExpression)
+                if entry.unmapped != nil { entry.unmapped = property.unmapped ?? entry.unmapped }
+                mappings.append(entry)
+            } else if leavesUnlisted, entry == nil {
+                mappings.append(
+                    PropertyMapping(
+                        name: property.name, valueExpression: nil, isAutomatic: property.isReproduced(by: nil)))
+            } else {
+                mappings.append(try unlisted(property, mapping))
                 mappings.last?.userInfo = entry?.userInfo
-                continue
             }
-            mappings.append(mapping(property.name, entry, automatic: property))
         }
         // Properties that are not stored (transient ones) are never automatic.
-        for (name, entry) in remaining { mappings.append(mapping(name, entry, automatic: nil)) }
-        return mappings.sorted {
-            ($0.name ?? "").unicodeScalars.lexicographicallyPrecedes(($1.name ?? "").unicodeScalars)
-        }
+        for entry in remaining.values { entry.openValue = nil }
+        return (mappings + remaining.values).sortedByName
     }
 
-    private func refusal(
-        ofUnlisted property: AutomaticMapping.Property, _ reason: String, _ draft: Draft
-    ) -> MigrationError {
-        document.failure(
-            "mapping.unlistedProperty", "A property that is not listed cannot be mapped: " + reason,
-            at: draft.position,
+    /// Returns the mapping of a property that is not listed. One that does not fit has the expression that Core Data's compiler
+    /// fills in, and is refused if that is evaluated.
+    private func unlisted(
+        _ property: AutomaticMapping.Property, _ mapping: EntityMapping
+    ) throws(MigrationError) -> PropertyMapping {
+        guard case .incompatible(let reason, let origin) = property.outcome, !leavesUnmappable else {
+            return property.propertyMapping()
+        }
+        let refusal = document.failure(
+            "mapping.unlistedProperty",
+            "A property that is not listed cannot be mapped: " + reason.reason(of: property.name, from: origin),
+            at: mapping.place ?? .start,
             remedy: (property.convertingLine.map { "List it, \($0), " } ?? "List it with an expression, ")
                 + "or leave it alone with \"\(property.name)\": null or --unmappable leave",
             context: .init(
-                entity: draft.mapping.destinationEntityName, property: property.name,
-                entityMapping: draft.mapping.name))
-    }
-
-    /// Returns an unlisted property that does not fit, with the expression that Core Data's compiler fills in. The property is
-    /// refused if it is evaluated.
-    private func unfitting(
-        _ property: AutomaticMapping.Property, _ entry: Listed?, _ refusal: MigrationError
-    ) -> PropertyMapping {
-        let mapping = PropertyMapping(name: property.name, valueExpression: property.compiledExpression)
-        mapping.refusal = refusal
-        mapping.userInfo = entry?.userInfo
-        return mapping
-    }
-
-    private func mapping(
-        _ name: String, _ entry: Listed, automatic: AutomaticMapping.Property?
-    ) -> PropertyMapping {
-        let mapping = PropertyMapping(
-            name: name, valueExpression: entry.expression,
-            isAutomatic: automatic.map { $0.isReproduced(by: entry.expression) } ?? false)
-        if let reason = entry.unmappable {
-            mapping.unmapped = automatic?.unmapped ?? UnmappedProperty(source: nil, reason: reason)
-        }
-        mapping.userInfo = entry.userInfo
-        mapping.line = entry.place.line
-        mapping.column = entry.place.column
-        return mapping
+                entity: mapping.destinationEntityName, property: property.name, entityMapping: mapping.name))
+        guard !misfits.isEvaluated(mapping), misfits != .refusedWhereUnlisted else { throw refusal }
+        let unfitting = PropertyMapping(name: property.name, valueExpression: property.compiledExpression)
+        unfitting.refusal = refusal
+        return unfitting
     }
 }
 
 extension EntityMapping {
     /// True if a property was left with a reason and without a known source property.
     fileprivate var lacksSources: Bool {
-        ((attributeMappings ?? []) + (relationshipMappings ?? [])).contains {
+        propertyMappings.contains {
             $0.unmapped != nil && $0.unmapped?.source == nil
         }
     }
 
     /// Sets the source property of properties that were left with a reason, as inference finds it for that reason.
     fileprivate func takeSources(of properties: [AutomaticMapping.Property]) {
-        for mapping in (attributeMappings ?? []) + (relationshipMappings ?? []) {
+        for mapping in propertyMappings {
             guard let reason = mapping.unmapped?.reason, mapping.unmapped?.source == nil else { continue }
             let seen = properties.first { $0.name == mapping.name }?.unmapped
             if seen?.reason == reason { mapping.unmapped = seen }

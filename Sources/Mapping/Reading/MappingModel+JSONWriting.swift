@@ -38,15 +38,10 @@ extension MappingModel {
         writer.container("{", "}") { writer in
             writer.key("formatVersion")
             writer.literal("\(MappingDocument.formatVersion)")
-            if rulesOfTheSource != .error {
-                writer.key("rulesOfTheSource")
-                writer.string(rulesOfTheSource.rawValue)
-            }
+            writer.member("rulesOfTheSource", rulesOfTheSource == .error ? nil : rulesOfTheSource.rawValue)
             if let sourceVersionName, let destinationVersionName {
-                writer.key("from")
-                writer.string(sourceVersionName)
-                writer.key("to")
-                writer.string(destinationVersionName)
+                writer.member("from", sourceVersionName)
+                writer.member("to", destinationVersionName)
             }
             writer.key("entityMappings")
             writer.container("[", "]") { writer in
@@ -66,7 +61,7 @@ extension EntityMapping {
         func failure(_ message: String, property: String? = nil) -> MigrationError {
             MigrationError(
                 "mapping.notWritable", .configuration, message,
-                context: .init(path: path, line: line, property: property, entityMapping: name))
+                context: .init(path: path, line: place?.line, property: property, entityMapping: name))
         }
         if (name ?? "").isEmpty { throw failure("An entity mapping without name cannot be written as JSON") }
         if let typeProblem { throw failure(typeProblem) }
@@ -82,7 +77,7 @@ extension EntityMapping {
             }
         }
         try check(userInfo)
-        for mapping in (attributeMappings ?? []) + (relationshipMappings ?? []) {
+        for mapping in propertyMappings {
             if (mapping.name ?? "").isEmpty { throw failure("A property mapping has no name") }
             try check(mapping.userInfo, property: mapping.name)
         }
@@ -90,29 +85,24 @@ extension EntityMapping {
 
     fileprivate func write(to writer: inout JSONWriter) {
         writer.container("{", "}") { writer in
-            func member(_ key: String, _ value: String?) {
-                guard let value else { return }
-                writer.key(key)
-                writer.string(value)
-            }
-            member("name", name)
-            member("mappingType", effectiveType.jsonName)
-            member("sourceEntity", sourceEntityName)
-            member("destinationEntity", destinationEntityName)
+            writer.member("name", name)
+            writer.member("mappingType", effectiveType.jsonName)
+            writer.member("sourceEntity", sourceEntityName)
+            writer.member("destinationEntity", destinationEntityName)
             if statesVersionHashes {
-                member("sourceEntityVersionHash", sourceEntityVersionHash?.hexadecimal)
-                member("destinationEntityVersionHash", destinationEntityVersionHash?.hexadecimal)
+                writer.member("sourceEntityVersionHash", sourceEntityVersionHash?.hexadecimal)
+                writer.member("destinationEntityVersionHash", destinationEntityVersionHash?.hexadecimal)
             }
             switch sourceFetch {
             case .all: break
-            case .filtered(let filter): member("sourceFilter", filter)
+            case .filtered(let filter): writer.member("sourceFilter", filter)
             case .other:
-                member("sourceFilter", sourceFilter?.format)
-                member("sourceExpression", sourceExpression?.format)
+                writer.member("sourceFilter", sourceFilter?.format)
+                writer.member("sourceExpression", sourceExpression?.format)
             }
-            if hasPolicy { member("migrationPolicy", entityMigrationPolicyClassName) }
+            if hasPolicy { writer.member("migrationPolicy", entityMigrationPolicyClassName) }
             Self.write(userInfo, to: &writer)
-            member("convertedFrom", convertedFrom?.rawValue)
+            writer.member("convertedFrom", convertedFrom?.rawValue)
             write("attributes", attributeMappings ?? [], to: &writer)
             write("relationships", relationshipMappings ?? [], to: &writer)
         }
@@ -140,33 +130,21 @@ extension EntityMapping {
         guard !listed.isEmpty else { return }
         writer.key(key)
         writer.container("{", "}") { writer in
-            let sorted = listed.sorted {
-                ($0.name ?? "").unicodeScalars.lexicographicallyPrecedes(($1.name ?? "").unicodeScalars)
-            }
-            for mapping in sorted {
+            for mapping in listed.sortedByName {
                 writer.key(mapping.name ?? "")
                 if mapping.userInfo?.isEmpty == false || mapping.openValue != nil || mapping.unmapped != nil {
                     writer.container("{", "}") { writer in
                         switch mapping.openValue {
                         case .automatic: break
                         case .lookup(let keyPath, let entityMapping):
-                            if let keyPath {
-                                writer.key("keyPath")
-                                writer.string(keyPath.format)
-                            }
-                            if let entityMapping {
-                                writer.key("entityMapping")
-                                writer.string(entityMapping)
-                            }
+                            writer.member("keyPath", keyPath?.format)
+                            writer.member("entityMapping", entityMapping)
                         case nil where !isRestored(mapping):
                             writer.key("expression")
                             Self.write(mapping.valueExpression, to: &writer)
                         case nil: break
                         }
-                        if let unmapped = mapping.unmapped {
-                            writer.key("unmappable")
-                            writer.string(unmapped.reason)
-                        }
+                        writer.member("unmappable", mapping.unmapped?.reason)
                         Self.write(mapping.userInfo, to: &writer)
                     }
                 } else {

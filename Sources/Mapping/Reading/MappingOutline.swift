@@ -33,7 +33,7 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
 
     package let form: MappingForm
     /// The format version, for JSON only.
-    package let formatVersion: String?
+    package private(set) var formatVersion: String?
     /// The path of the model for Xcode, relative to a project.
     package var sourceModelPath: String?
     package var destinationModelPath: String?
@@ -49,49 +49,17 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
     /// - Complexity: O(file).
     package static func reading(_ file: MappingFile) throws(MigrationError) -> MappingOutline {
         switch file.form {
-        case .json: try reading(json: file.bytes, path: file.path)
-        case .xcode: MappingOutline(try XcodeMapping(file.bytes, path: file.path))
-        case .compiled: MappingOutline(try MappingModel.reading(compiled: file.bytes, path: file.path))
-        }
-    }
-
-    private init(formatVersion: String, _ entityMappings: [EntityMapping]) {
-        form = .json
-        self.formatVersion = formatVersion
-        self.entityMappings = entityMappings
-    }
-
-    private init(_ mapping: XcodeMapping) {
-        form = .xcode
-        formatVersion = nil
-        sourceModelPath = mapping.sourceModelPath
-        destinationModelPath = mapping.destinationModelPath
-        entityMappings = mapping.entities.map { entity in
-            EntityMapping(
-                name: entity.name, mappingType: entity.mappingType.jsonName, sourceEntity: entity.source,
-                destinationEntity: entity.destination, sourceFilter: entity.filter?.format,
-                sourceExpression: entity.sourceExpression?.format, migrationPolicy: entity.policy,
-                attributes: entity.properties.filter { !$0.isRelationship }.map(Property.init),
-                relationships: entity.properties.filter(\.isRelationship).map(Property.init))
-        }
-    }
-
-    private init(_ model: MappingModel) {
-        func properties(_ mappings: [PropertyMapping]?) -> [Property] {
-            (mappings ?? []).map { Property(name: $0.name ?? "", expression: $0.valueExpression?.format) }
-        }
-        form = .compiled
-        formatVersion = nil
-        entityMappings = (model.entityMappings ?? []).map { mapping in
-            EntityMapping(
-                name: mapping.name, mappingType: mapping.effectiveType.jsonName,
-                sourceEntity: mapping.sourceEntityName, destinationEntity: mapping.destinationEntityName,
-                sourceEntityVersionHash: mapping.sourceEntityVersionHash?.hexadecimal,
-                destinationEntityVersionHash: mapping.destinationEntityVersionHash?.hexadecimal,
-                sourceFilter: mapping.sourceFilter?.format, sourceExpression: mapping.sourceExpression?.format,
-                migrationPolicy: mapping.entityMigrationPolicyClassName,
-                attributes: properties(mapping.attributeMappings),
-                relationships: properties(mapping.relationshipMappings))
+        case .json: return try reading(json: file.bytes, path: file.path)
+        case .xcode:
+            let mapping = try XcodeMapping(file.bytes, path: file.path)
+            var outline = MappingOutline(form: .xcode, entityMappings: mapping.entities.map { .init($0.mapping) })
+            (outline.sourceModelPath, outline.destinationModelPath) = (
+                mapping.sourceModelPath, mapping.destinationModelPath
+            )
+            return outline
+        case .compiled:
+            let model = try MappingModel.reading(compiled: file.bytes, path: file.path)
+            return MappingOutline(form: .compiled, entityMappings: model.entityMappings.map { .init($0) })
         }
     }
 
@@ -102,29 +70,12 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
     /// - Complexity: O(n) in the text.
     package static func reading(json: [UInt8], path: String) throws(MigrationError) -> MappingOutline {
         let document = try MappingDocument(json, path: path)
-        let members = try document.members(
-            of: document.root, what: "the mapping model", known: MappingDocument.modelKeys)
-        guard let version = members["formatVersion"] else {
-            throw document.failure(
-                "mapping.missingKey", "The key \"formatVersion\" is missing", at: document.root.position,
-                remedy: "Write \"formatVersion\": \(MappingDocument.formatVersion)")
-        }
-        guard case .number(let number) = version.value.value else {
-            throw document.wrongType(of: version.value, what: "\"formatVersion\"", expected: "a number")
-        }
-        guard let list = members["entityMappings"] else {
-            throw document.failure(
-                "mapping.missingKey", "The key \"entityMappings\" is missing", at: document.root.position)
-        }
-        guard case .array(let elements) = list.value.value else {
-            throw document.wrongType(of: list.value, what: "\"entityMappings\"", expected: "an array")
-        }
+        let head = try document.head(isOutline: true)
         var mappings: [EntityMapping] = []
-        for element in elements { mappings.append(try mapping(element, in: document)) }
-        var outline = MappingOutline(formatVersion: number, mappings)
-        let statements = try document.statements(members)
-        outline.rulesOfTheSource = statements.rules.rawValue
-        (outline.from, outline.to) = (statements.from, statements.to)
+        for node in head.entityMappings { mappings.append(try mapping(node, in: document)) }
+        var outline = MappingOutline(form: .json, entityMappings: mappings)
+        outline.formatVersion = head.formatVersion
+        (outline.rulesOfTheSource, outline.from, outline.to) = (head.rules.rawValue, head.from, head.to)
         return outline
     }
 
@@ -150,12 +101,8 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
     private static func properties(
         _ member: JSONMember?, in document: MappingDocument
     ) throws(MigrationError) -> [Property] {
-        guard let member else { return [] }
-        guard case .object(let entries) = member.value.value else {
-            throw document.wrongType(of: member.value, what: "\"\(member.key)\"", expected: "an object")
-        }
         var properties: [Property] = []
-        for entry in entries {
+        for entry in try document.object(member) {
             var value: JSONNode? = entry.value
             if case .object = entry.value.value {
                 let members = try document.members(
@@ -183,13 +130,26 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
     }
 }
 
+extension MappingOutline.EntityMapping {
+    fileprivate init(_ mapping: Mapping.EntityMapping) {
+        self.init(
+            name: mapping.name, mappingType: mapping.effectiveType.jsonName, sourceEntity: mapping.sourceEntityName,
+            destinationEntity: mapping.destinationEntityName,
+            sourceEntityVersionHash: mapping.sourceEntityVersionHash?.hexadecimal,
+            destinationEntityVersionHash: mapping.destinationEntityVersionHash?.hexadecimal,
+            sourceFilter: mapping.sourceFilter?.format, sourceExpression: mapping.sourceExpression?.format,
+            migrationPolicy: mapping.entityMigrationPolicyClassName,
+            attributes: (mapping.attributeMappings ?? []).map { .init($0) },
+            relationships: (mapping.relationshipMappings ?? []).map { .init($0) })
+    }
+}
+
 extension MappingOutline.Property {
-    fileprivate init(_ property: XcodeMapping.Property) {
-        name = property.name
-        switch property.content {
+    fileprivate init(_ property: PropertyMapping) {
+        name = property.name ?? ""
+        switch property.openValue {
+        case nil: expression = property.valueExpression?.format
         case .automatic: (expression, isAutomatic) = (nil, true)
-        case .unset: expression = nil
-        case .expression(let own): expression = own.format
         case .lookup(let keyPath, let mapping):
             expression = [keyPath?.format, mapping.map { "by \($0)" }].compactMap { $0 }.joined(separator: " ")
         }

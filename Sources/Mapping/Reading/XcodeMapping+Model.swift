@@ -20,29 +20,13 @@ extension XcodeMapping {
         source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String> = [],
         misfits: MisfittingExpressions = .refused
     ) throws(MigrationError) -> MappingModel {
-        let model = MappingModel()
-        model.path = path
-        model.entityMappings = entities.map(\.entityMapping)
-        for mapping in model.entityMappings { try mapping.checkEntities(source, destination, path) }
-        let automatic = AutomaticMapping(
-            entityMappings: model.entityMappings, source: source, destination: destination)
-        let hashes = (old: EntityHashes(source), new: EntityHashes(destination))
-        for (entity, mapping) in zip(entities, model.entityMappings) {
-            let origin = mapping.sourceEntityName.flatMap { source.entity(named: $0) }
+        let model = openMappingModel()
+        for (mapping, entity) in zip(model.entityMappings, entities) {
             if entity.isSourceAutomatic { mapping.dropStraySourceExpression(source) }
-            mapping.sourceEntityVersionHash = origin.flatMap { hashes.old[$0] }
-            mapping.attributeMappings = []
-            mapping.relationshipMappings = []
-            guard let target = mapping.destinationEntityName.flatMap({ destination.entity(named: $0) }) else {
-                continue
-            }
-            mapping.destinationEntityVersionHash = hashes.new[target]
-            try PropertyCompletion(mapping: mapping, automatic: automatic, path: path).complete(
-                entity.properties.map {
-                    .init(name: $0.name, isRelationship: $0.isRelationship, content: $0.content, place: $0.place)
-                }, source: origin, destination: target, matchesAutomatic: false)
+            guard mapping.destinationEntityName == nil else { continue }
+            (mapping.attributeMappings, mapping.relationshipMappings) = ([], [])
         }
-        try model.validate(source: source, destination: destination, earlier: earlier, misfits: misfits)
+        try model.complete(source: source, destination: destination, earlier: earlier, misfits: misfits)
         return model
     }
 
@@ -51,10 +35,9 @@ extension XcodeMapping {
         let model = MappingModel()
         model.path = path
         model.entityMappings = entities.map { entity in
-            let mapping = entity.entityMapping
+            let mapping = entity.mapping.copied()
+            mapping.replaceSourceFetchByFilter()
             mapping.convertedFrom = .xcode
-            mapping.attributeMappings = entity.properties.filter { !$0.isRelationship }.map(\.openMapping)
-            mapping.relationshipMappings = entity.properties.filter(\.isRelationship).map(\.openMapping)
             return mapping
         }
         return model
@@ -68,52 +51,6 @@ extension MappingModel {
     /// - Complexity: O(file).
     package static func reading(xcode bytes: [UInt8], path: String) throws(MigrationError) -> MappingModel {
         try XcodeMapping(bytes, path: path).openMappingModel()
-    }
-}
-
-extension XcodeMapping.Property {
-    fileprivate var openMapping: PropertyMapping {
-        let mapping: PropertyMapping
-        switch content {
-        case .unset: mapping = PropertyMapping(name: name, valueExpression: nil)
-        case .expression(let own): mapping = PropertyMapping(name: name, valueExpression: own)
-        case .automatic:
-            mapping = PropertyMapping(name: name, valueExpression: nil)
-            mapping.openValue = .automatic
-        case .lookup(let keyPath, let entityMapping):
-            mapping = PropertyMapping(name: name, valueExpression: nil)
-            mapping.openValue = .lookup(keyPath: keyPath, mapping: entityMapping)
-        }
-        return mapping
-    }
-}
-
-extension XcodeMapping.Entity {
-    /// The type that Xcode's compiler derives.
-    var mappingType: EntityMappingType {
-        if policy != nil { return .customEntityMappingType }
-        if source == nil { return .addEntityMappingType }
-        if destination == nil { return .removeEntityMappingType }
-        return source == destination ? .copyEntityMappingType : .transformEntityMappingType
-    }
-
-    /// The mapping without its properties.
-    fileprivate var entityMapping: EntityMapping {
-        let mapping = EntityMapping()
-        mapping.name = name
-        mapping.mappingType = mappingType
-        mapping.sourceEntityName = source
-        mapping.destinationEntityName = destination
-        mapping.entityMigrationPolicyClassName = policy
-        mapping.userInfo = userInfo
-        mapping.sourceFilter = filter
-        mapping.sourceExpression = sourceExpression
-        mapping.replaceSourceFetchByFilter()
-        mapping.line = place.line
-        mapping.column = place.column
-        mapping.sourceFilterLine = place.line
-        mapping.sourceFilterColumn = place.column
-        return mapping
     }
 }
 
@@ -153,7 +90,8 @@ extension EntityMapping {
 
     /// - Throws: `mapping.unknownEntity` (78).
     func checkEntities(
-        _ source: ManagedObjectModel, _ destination: ManagedObjectModel, _ path: String?
+        _ source: ManagedObjectModel, _ destination: ManagedObjectModel, _ path: String?,
+        remedy: String? = "Check that the models are the versions that the mapping model is for"
     ) throws(MigrationError) {
         for (entity, model, side) in [
             (sourceEntityName, source, "source"), (destinationEntityName, destination, "destination"),
@@ -161,8 +99,7 @@ extension EntityMapping {
             guard let entity, model.entity(named: entity) == nil else { continue }
             throw MigrationError(
                 "mapping.unknownEntity", .configuration, "The \(side) model has no entity \(entity)",
-                remedy: "Check that the models are the versions that the mapping model is for",
-                context: .init(path: path, line: line, column: column, entity: entity, entityMapping: name))
+                remedy: remedy, context: context(place, path, entity: entity))
         }
     }
 }

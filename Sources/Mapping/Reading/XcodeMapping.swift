@@ -10,37 +10,12 @@ import ManagedModel
 ///
 /// Memory: the file's texts without the models' copies.
 struct XcodeMapping {
-    /// The computation of a property.
-    enum Content {
-        /// The compiler fills the expression in.
-        case automatic
-        /// The value is nil and there is no expression: the property is not touched.
-        case unset
-        case expression(ValueExpression)
-        /// A relationship: the objects that an entity mapping made of the objects at a key path. Nil parts are filled in.
-        case lookup(keyPath: ValueExpression?, mapping: String?)
-    }
-
-    struct Property {
-        let name: String
-        let isRelationship: Bool
-        let content: Content
-        let place: TextPosition
-    }
-
+    /// An entity mapping as in the file. What the compiler fills in is open, and the attributes and relationships are sorted by
+    /// name, because the file has no order.
     struct Entity {
-        let name: String
-        let source: String?
-        let destination: String?
-        let policy: String?
-        let filter: SourcePredicate?
-        let sourceExpression: ValueExpression?
+        let mapping: EntityMapping
         /// True if the compiler fills the source expression in. An existing one may then be a leftover.
         let isSourceAutomatic: Bool
-        let userInfo: [AnyHashable: Any]?
-        /// The attributes and relationships, sorted by name, because the file has no order.
-        let properties: [Property]
-        let place: TextPosition
     }
 
     let path: String
@@ -93,7 +68,7 @@ private struct XcodeObjectReader {
     private var taken: Set<Int> = []
     /// The common bound of the walks over all archives of the file.
     private var tree = ArchivedExpression.treeGuard
-    private let positions: [Int: ManagedModel.TextPosition]
+    private let positions: [Int: TextPosition]
     private let path: String
     let model: XcodeObject?
 
@@ -126,19 +101,15 @@ private struct XcodeObjectReader {
         }
     }
 
-    private func place(_ object: XcodeObject) -> TextPosition {
-        let position = positions[object.offset]
-        return TextPosition(line: position?.line ?? 1, column: position?.column ?? 1)
-    }
+    private func place(_ object: XcodeObject) -> TextPosition { positions[object.offset] ?? .start }
 
     private func failure(
         _ code: MigrationError.Code, _ message: String, _ object: XcodeObject, remedy: String? = nil,
         cause: (any Error)? = nil
     ) -> MigrationError {
-        let place = place(object)
-        return MigrationError(
+        MigrationError(
             code, .configuration, message, remedy: remedy,
-            context: .init(path: path, line: place.line, column: place.column, objectID: object.id), cause: cause)
+            context: .init(path: path, place(object), objectID: object.id), cause: cause)
     }
 
     /// Returns the objects of a type that another object refers to, or that refer to it, in the order of the file. The file has
@@ -188,87 +159,91 @@ private struct XcodeObjectReader {
         return text.unescapedFromXcode
     }
 
-    /// Reads an entity mapping; nil for an empty one.
+    /// Reads an entity mapping; nil for an empty one. Its type is the one that Xcode's compiler derives.
     private mutating func entity(_ object: XcodeObject) throws(MigrationError) -> XcodeMapping.Entity? {
-        let source = text("sourcename", of: object)
-        let destination = text("destinationname", of: object)
+        let mapping = EntityMapping()
+        mapping.sourceEntityName = text("sourcename", of: object)
+        mapping.destinationEntityName = text("destinationname", of: object)
         let attributes = try objects(of: "XDDEVATTRIBUTEMAPPING", from: object, "attributemappings")
         let relationships = try objects(of: "XDDEVRELATIONSHIPMAPPING", from: object, "relationshipmappings")
-        if source == nil, destination == nil {
+        if mapping.sourceEntityName == nil, mapping.destinationEntityName == nil {
             if attributes.isEmpty, relationships.isEmpty { return nil }
             throw failure(
                 "mapping.type", "The entity mapping has neither a source nor a destination entity, but properties",
                 object)
         }
-        let name = text("name", of: object) ?? [source, destination].compactMap { $0 }.joined(separator: "To")
+        mapping.name = text("name", of: object) ?? mapping.defaultName
+        mapping.place = place(object)
         do throws(MigrationError) {
-            var properties: [XcodeMapping.Property] = []
-            for object in attributes { properties.append(try property(object, isRelationship: false)) }
-            for object in relationships { properties.append(try property(object, isRelationship: true)) }
-            properties.sort { ($0.name, $0.isRelationship ? 1 : 0) < ($1.name, $1.isRelationship ? 1 : 0) }
-            return XcodeMapping.Entity(
-                name: name, source: source, destination: destination,
-                policy: text("migrationpolicyclassname", of: object), filter: try filter(object),
-                sourceExpression: try expression("sourceexpressiondata", of: object, "source expression"),
-                isSourceAutomatic: text("autogenerateexpression", of: object) == "1",
-                userInfo: try userInfo(object), properties: properties, place: place(object))
+            mapping.attributeMappings = try properties(attributes, isRelationship: false)
+            mapping.relationshipMappings = try properties(relationships, isRelationship: true)
+            mapping.entityMigrationPolicyClassName = text("migrationpolicyclassname", of: object)
+            mapping.sourceFilter = try filter(object)
+            mapping.sourceExpression = try expression("sourceexpressiondata", of: object, "source expression")
+            mapping.userInfo = try userInfo(object)
         } catch {
-            throw error.inside(.init(entityMapping: name))
+            throw error.inside(.init(entityMapping: mapping.name))
         }
+        let isCopy = mapping.sourceEntityName == mapping.destinationEntityName && !mapping.hasPolicy
+        mapping.mappingType = isCopy ? .copyEntityMappingType : mapping.effectiveType
+        return XcodeMapping.Entity(
+            mapping: mapping, isSourceAutomatic: text("autogenerateexpression", of: object) == "1")
     }
 
     private func filter(_ object: XcodeObject) throws(MigrationError) -> SourcePredicate? {
         guard let text = text("sourcefilterpredicatestring", of: object) else { return nil }
-        do throws(MigrationError) {
-            let filter = try SourcePredicate(format: text)
-            return filter.node == .constant(true) ? nil : filter
-        } catch {
+        let filter = try parsed(text, "filter predicate", object, SourcePredicate.init(format:))
+        return filter.node == .constant(true) ? nil : filter
+    }
+
+    private func parsed<Value>(
+        _ text: String, _ what: String, _ object: XcodeObject, _ parse: (String) throws(MigrationError) -> Value
+    ) throws(MigrationError) -> Value {
+        do throws(MigrationError) { return try parse(text) } catch {
             throw failure(
-                "mapping.expression", "The filter predicate does not parse: \(error.message)", object,
-                remedy: error.remedy
+                "mapping.expression", "The \(what) does not parse: \(error.message)", object, remedy: error.remedy
             ).inside(error.context)
         }
     }
 
     // MARK: Properties
 
-    private mutating func property(
-        _ object: XcodeObject, isRelationship: Bool
-    ) throws(MigrationError) -> XcodeMapping.Property {
-        guard let name = text("name", of: object) else {
-            throw failure("mapping.missingName", "A property mapping has no name", object)
+    private mutating func properties(
+        _ objects: [XcodeObject], isRelationship: Bool
+    ) throws(MigrationError) -> [PropertyMapping] {
+        var properties: [PropertyMapping] = []
+        for object in objects {
+            guard let name = text("name", of: object) else {
+                throw failure("mapping.missingName", "A property mapping has no name", object)
+            }
+            let property = PropertyMapping(name: name, valueExpression: nil)
+            property.place = place(object)
+            do throws(MigrationError) { try fill(property, object, isRelationship) } catch {
+                throw error.inside(.init(property: name))
+            }
+            properties.append(property)
         }
-        do throws(MigrationError) {
-            return XcodeMapping.Property(
-                name: name, isRelationship: isRelationship, content: try content(object, isRelationship),
-                place: place(object))
-        } catch {
-            throw error.inside(.init(property: name))
-        }
+        return properties.sorted { ($0.name ?? "") < ($1.name ?? "") }
     }
 
-    private mutating func content(
-        _ object: XcodeObject, _ isRelationship: Bool
-    ) throws(MigrationError) -> XcodeMapping.Content {
+    /// Reads the value of a property. Without an expression and an open part, the property is not touched.
+    private mutating func fill(
+        _ property: PropertyMapping, _ object: XcodeObject, _ isRelationship: Bool
+    ) throws(MigrationError) {
         if object.attributes["valueexpressiondata"]?.isEmpty == false {
-            return try expression("valueexpressiondata", of: object, "value expression")
-                .map { .expression($0) } ?? .unset
+            property.valueExpression = try expression("valueexpressiondata", of: object, "value expression")
+            return
         }
-        guard isRelationship else { return .automatic }
-        let mapping = text("sourcemappingname", of: object)
-        if let keyPath = text("sourcekeypath", of: object) {
-            do throws(MigrationError) {
-                return .lookup(keyPath: try ValueExpression(parsing: keyPath), mapping: mapping)
-            } catch {
-                throw failure(
-                    "mapping.expression", "The source key path does not parse: \(error.message)", object,
-                    remedy: error.remedy
-                ).inside(error.context)
-            }
+        let mapping = isRelationship ? text("sourcemappingname", of: object) : nil
+        if isRelationship, let text = text("sourcekeypath", of: object) {
+            let keyPath = try parsed(text, "source key path", object, ValueExpression.init(parsing:))
+            property.openValue = .lookup(keyPath: keyPath, mapping: mapping)
+        } else if mapping != nil {
+            property.openValue = .lookup(keyPath: nil, mapping: mapping)
+        } else if !isRelationship || text("autogenerateexpression", of: object) != "0" {
+            // With "0", the expression was written by hand and then emptied.
+            property.openValue = .automatic
         }
-        if mapping != nil { return .lookup(keyPath: nil, mapping: mapping) }
-        // The expression was written by hand and then emptied.
-        return text("autogenerateexpression", of: object) == "0" ? .unset : .automatic
     }
 
     // MARK: Archives

@@ -69,11 +69,8 @@ struct MappingResolution {
         _ entity: EntityDescription?
     ) throws(MigrationError) -> (needsObjects: Bool, refusal: MigrationError?) {
         guard let property, let expression = property.valueExpression, let entity else { return (false, nil) }
-        var context = MigrationError.Context(
-            path: model.path, line: property.line ?? mapping.line, column: property.column ?? mapping.column)
-        context.entity = mapping.destinationEntityName
-        context.property = property.name
-        context.entityMapping = mapping.name
+        let context = mapping.context(
+            property.place, model.path, entity: mapping.destinationEntityName, property: property.name)
         do throws(MigrationError) {
             var slots = SourceColumns(entity: entity, schema: source)
             let program = try ExpressionProgram(
@@ -148,10 +145,8 @@ struct MappingResolution {
         _ filter: SourcePredicate?, _ mapping: EntityMapping, _ entity: EntityDescription?
     ) throws(MigrationError) -> Bool {
         guard let filter, let entity else { return false }
-        let context = MigrationError.Context(
-            path: model.path, line: mapping.sourceFilterLine ?? mapping.line,
-            column: mapping.sourceFilterColumn ?? mapping.column, entity: mapping.sourceEntityName,
-            entityMapping: mapping.name, expression: filter.format)
+        let context = mapping.context(
+            mapping.sourceFilterPlace, model.path, entity: mapping.sourceEntityName, expression: filter.format)
         do throws(MigrationError) {
             var slots = SourceColumns(entity: entity, schema: source)
             _ = try PredicateProgram(compiling: filter, resolver: &slots, context: context)
@@ -175,7 +170,7 @@ struct MappingResolution {
         of mapping: EntityMapping, _ entity: EntityDescription?
     ) throws(MigrationError) -> ValueExpression? {
         guard case .other = mapping.sourceFetch, let expression = mapping.usedSourceExpression else { return nil }
-        var context = mapping.sourceExpressionPlace(model.path)
+        var context = mapping.sourceExpressionContext(model.path)
         context.expression = expression.format
         guard entity != nil else {
             throw SourceExpressionFailure.noObjects("the entity mapping has no source entity").inside(context)
@@ -201,7 +196,8 @@ struct MappingResolution {
         guard let entity = model.entity(named: name) else {
             throw MigrationError(
                 "mapping.unknownEntity", .configuration, "The \(side) model has no entity \(name)",
-                context: .init(path: self.model.path, line: mapping.line, entity: name, entityMapping: mapping.name))
+                context: .init(
+                    path: self.model.path, line: mapping.place?.line, entity: name, entityMapping: mapping.name))
         }
         return entity
     }
@@ -219,8 +215,7 @@ struct MappingResolution {
                 var context = item.context
                 context.property = relationship.name
                 context.path = model.path
-                context.line = property.line
-                context.column = property.column
+                (context.line, context.column) = (property.place?.line, property.place?.column)
                 let isFitting = property.refusal == nil && item.source != nil
                 if isFitting {
                     value = try resolve(expression, of: relationship, in: item, among: all, context: context)

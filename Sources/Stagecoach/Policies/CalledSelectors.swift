@@ -16,23 +16,17 @@ enum CalledSelectors {
         let entityMapping = mapping.mapping
         var checked: [(place: MigrationError.Context, expression: ValueExpression)] = []
         if let expression = mapping.sourceExpression {
-            checked.append((entityMapping.sourceExpressionPlace(mapping.modelPath), expression))
+            checked.append((entityMapping.sourceExpressionContext(mapping.modelPath), expression))
         }
         if let filter = mapping.filter {
-            var place = mapping.context
-            place.path = mapping.modelPath
-            place.line = entityMapping.sourceFilterLine ?? entityMapping.line
-            place.column = entityMapping.sourceFilterColumn ?? entityMapping.column
+            let place = entityMapping.context(entityMapping.sourceFilterPlace, mapping.modelPath).filled(
+                from: mapping.context)
             checked.append((place, ValueExpression(node: .predicate(filter.node))))
         }
-        for property in (mapping.mapping.attributeMappings ?? []) + (mapping.mapping.relationshipMappings ?? []) {
+        for property in entityMapping.propertyMappings {
             guard let expression = property.valueExpression else { continue }
-            var place = mapping.context
-            place.path = mapping.modelPath
-            place.property = property.name
-            place.line = property.line ?? entityMapping.line
-            place.column = property.column ?? entityMapping.column
-            checked.append((place, expression))
+            let place = entityMapping.context(property.place, mapping.modelPath, property: property.name)
+            checked.append((place.filled(from: mapping.context), expression))
         }
         for (place, expression) in checked {
             var context = place

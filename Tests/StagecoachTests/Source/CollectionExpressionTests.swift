@@ -191,8 +191,7 @@ struct CollectionExpressionTests {
         try Self.makeStore(source).write(path: path)
         let destination = try model(entity("Shop", [attribute("value", type)]))
         let entityMapping = try mapping("S", "Shop", "Shop", ["value": format])
-        entityMapping.attributeMappings?.first?.line = 12
-        entityMapping.attributeMappings?.first?.column = 9
+        entityMapping.attributeMappings?.first?.place = TextPosition(line: 12, column: 9)
         let comparison = MigrationComparison(
             source: source, destination: destination, mapping: mappings(entityMapping), sourcePath: path,
             folder: folder)

@@ -7,20 +7,20 @@ package struct ArchivingLanguage: PredicateArchiver {
     package init() {}
 
     package func predicate(_ text: String) -> ArchivedGraph? {
-        guard let node = try? SourcePredicate(format: text).node else { return nil }
-        return try? ArchivedGraph.made { builder throws(MigrationError) in
-            var writer = ExpressionArchiveWriter(builder)
-            defer { builder = writer.builder }
-            return try writer.write(node)
-        }
+        graph { writer throws(MigrationError) in try writer.write(SourcePredicate(format: text).node) }
     }
 
     package func expression(_ text: String) -> ArchivedGraph? {
-        guard let node = try? ValueExpression(parsing: text).node else { return nil }
-        return try? ArchivedGraph.made { builder throws(MigrationError) in
+        graph { writer throws(MigrationError) in try writer.write(ValueExpression(parsing: text).node) }
+    }
+
+    private func graph(
+        _ write: (inout ExpressionArchiveWriter) throws(MigrationError) -> KeyedArchiveBuilder.Reference
+    ) -> ArchivedGraph? {
+        try? ArchivedGraph.made { builder throws(MigrationError) in
             var writer = ExpressionArchiveWriter(builder)
             defer { builder = writer.builder }
-            return try writer.write(node)
+            return try write(&writer)
         }
     }
 }
@@ -39,25 +39,11 @@ struct ExpressionArchiveWriter {
     // MARK: Expressions
 
     /// NSExpressionType.
-    private enum Code {
-        static let constant: Int64 = 0
-        static let evaluatedObject: Int64 = 1
-        static let variable: Int64 = 2
-        static let keyPath: Int64 = 3
-        static let function: Int64 = 4
-        static let union: Int64 = 5
-        static let intersection: Int64 = 6
-        static let difference: Int64 = 7
-        static let keyPathSpecifier: Int64 = 10
-        static let subquery: Int64 = 13
-        static let aggregate: Int64 = 14
-        static let anyKey: Int64 = 15
-        static let conditional: Int64 = 20
-    }
+    private typealias Code = ValueExpression.ExpressionType
 
-    private mutating func expression(_ name: String, _ code: Int64, _ fields: Fields = [:]) -> Reference {
+    private mutating func expression(_ name: String, _ code: Code, _ fields: Fields = [:]) -> Reference {
         var fields = fields
-        fields["NSExpressionType"] = .integer(code)
+        fields["NSExpressionType"] = .integer(Int64(code.rawValue))
         return builder.object(ClassName(name, "NSExpression"), fields)
     }
 
@@ -93,15 +79,9 @@ struct ExpressionArchiveWriter {
                     "NSCollection": try write(collection).field, "NSVariable": variable(name).field,
                     "NSPredicate": try write(predicate).field,
                 ])
-        case .setOperation(let operation, let left, let right):
-            let code =
-                switch operation {
-                case .union: Code.union
-                case .intersection: Code.intersection
-                case .difference: Code.difference
-                }
+        case .setOperation(_, let left, let right):
             return expression(
-                "NSSetExpression", code,
+                "NSSetExpression", ValueExpression(node: node).expressionType,
                 ["NSLeftExpression": try write(left).field, "NSRightExpression": try write(right).field])
         case .element(let collection, .at(let index)):
             return try builtIn("objectFrom:withIndex:", [collection, index])
@@ -130,7 +110,7 @@ struct ExpressionArchiveWriter {
         // nil is the constant of no class (Photos' partial indexes).
         case .null:
             return expression(
-                "NSConstantValueExpression", Code.constant, ["NSConstantValueClassName": Reference.null.field])
+                "NSConstantValueExpression", Code.constantValue, ["NSConstantValueClassName": Reference.null.field])
         case .boolean(let flag): value = builder.boolean(flag)
         case .integer(let number): value = builder.integer(number)
         case .double(let number): value = builder.real(number)
@@ -141,20 +121,21 @@ struct ExpressionArchiveWriter {
             guard let parts = ArchivedDecimal(number) else { throw Self.noForm() }
             value = builder.decimal(parts)
         }
-        return expression("NSConstantValueExpression", Code.constant, ["NSConstantValue": value.field])
+        return expression("NSConstantValueExpression", Code.constantValue, ["NSConstantValue": value.field])
     }
 
     private mutating func keyPath(_ components: [String], of target: Reference?) -> Reference {
         let path = components.joined(separator: ".")
-        let specifier = expression(
-            "NSKeyPathSpecifierExpression", Code.keyPathSpecifier, ["NSKeyPath": builder.string(path).field])
+        let specifier = builder.object(
+            ClassName("NSKeyPathSpecifierExpression", "NSExpression"),
+            ["NSExpressionType": .integer(10), "NSKeyPath": builder.string(path).field])
         let operand = target ?? expression("NSSelfExpression", Code.evaluatedObject)
         // Paths from a variable are archived as calls of valueForKeyPath: (SampleModel2_V1's `$FETCH_SOURCE.alias`).
         let selector = target != nil || components.count > 1 ? "valueForKeyPath:" : "valueForKey:"
         return builder.object(
             ClassName("NSKeyPathExpression", "NSFunctionExpression", "NSExpression"),
             [
-                "NSExpressionType": .integer(target == nil ? Code.keyPath : Code.function),
+                "NSExpressionType": .integer(Int64((target == nil ? Code.keyPath : .function).rawValue)),
                 "NSOperand": operand.field, "NSSelectorName": builder.string(selector).field,
                 "NSArguments": builder.array([specifier], isMutable: true).field,
             ])
@@ -164,7 +145,7 @@ struct ExpressionArchiveWriter {
         _ selector: String, _ arguments: [ExpressionNode]
     ) throws(MigrationError) -> Reference {
         let operand = expression(
-            "NSConstantValueExpression", Code.constant,
+            "NSConstantValueExpression", Code.constantValue,
             ["NSConstantValueClassName": builder.string("_NSPredicateUtilities").field])
         return function(operand, selector, try list(arguments))
     }
@@ -209,9 +190,9 @@ struct ExpressionArchiveWriter {
         _ modifier: ComparisonModifier, _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode,
         _ options: ComparisonOptions
     ) throws(MigrationError) -> Reference {
-        let code = ArchivedPredicate.code(of: sign)
+        let code = sign.code
         var fields: Fields = [
-            "NSOperatorType": .integer(code), "NSModifier": .integer(modifier == .all ? 1 : modifier == .any ? 2 : 0),
+            "NSOperatorType": .integer(code), "NSModifier": .integer(modifier.code),
         ]
         let className: ClassName
         switch sign {

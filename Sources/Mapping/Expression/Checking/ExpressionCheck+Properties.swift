@@ -166,18 +166,18 @@ extension MappingModel {
             if let filter = mapping.sourceFilter {
                 var check = makeCheck(ExpressionCheck.filterVariables, isLenient: mapping.hasPolicy)
                 do { try check.check(filter.node) } catch {
-                    throw error.described(filter.format, mapping.filterPlace(path))
+                    throw error.described(filter.format, mapping.context(mapping.sourceFilterPlace, path))
                 }
             }
             if let expression = mapping.usedSourceExpression {
                 var check = makeCheck(ExpressionCheck.sourceExpressionVariables, isLenient: mapping.hasPolicy)
                 do { _ = try check.kind(of: expression.node) } catch {
-                    throw error.described(expression.format, mapping.sourceExpressionPlace(path))
+                    throw error.described(expression.format, mapping.sourceExpressionContext(path))
                 }
             }
             try target?.checkPatterns()
             let isEvaluated = misfits.isEvaluated(mapping)
-            for property in (mapping.attributeMappings ?? []) + (mapping.relationshipMappings ?? []) {
+            for property in mapping.propertyMappings {
                 if isEvaluated, let refusal = property.refusal { throw refusal }
                 guard let expression = property.valueExpression, let name = property.name else { continue }
                 func check(isLenient: Bool) throws(MigrationError) {
@@ -190,9 +190,10 @@ extension MappingModel {
                             try check.fit(kind, of: expression.node, relationship)
                         }
                     } catch {
-                        var place = mapping.propertyPlace(property, path)
-                        place.entity = mapping.destinationEntityName
-                        throw error.described(expression.format, place)
+                        throw error.described(
+                            expression.format,
+                            mapping.context(
+                                property.place, path, entity: mapping.destinationEntityName, property: name))
                     }
                 }
                 do throws(MigrationError) { try check(isLenient: false) } catch {
@@ -220,21 +221,6 @@ extension EntityDescription {
                     context: .init(entity: definition.name, property: attribute.name, expression: text))
             }
         }
-    }
-}
-
-extension EntityMapping {
-    fileprivate func propertyPlace(_ property: PropertyMapping, _ path: String?) -> MigrationError.Context {
-        MigrationError.Context(
-            path: path, line: property.line ?? line, column: property.column ?? column, property: property.name,
-            entityMapping: name)
-    }
-
-    /// Returns the place of the source expression in its file.
-    package func sourceExpressionPlace(_ path: String?) -> MigrationError.Context {
-        MigrationError.Context(
-            path: path, line: sourceExpressionLine ?? line, column: sourceExpressionColumn ?? column,
-            entity: sourceEntityName, entityMapping: name)
     }
 }
 

@@ -221,22 +221,13 @@ struct ExpressionCheck {
     func cast(
         _ value: ExpressionKind, to name: String, _ fragment: String
     ) throws(ExpressionMistake) -> ExpressionKind {
-        let target: ExpressionKind
-        switch name {
-        case "NSNumber", "double", "float", "Double", "Float", "CGFloat": target = .value(.real)
-        case "integer", "NSInteger", "int", "int16", "int32", "int64", "Int", "Int16", "Int32", "Int64":
-            target = .value(.integer)
-        case "BOOL", "bool", "boolean", "Bool": target = .value(.boolean)
-        case "NSDecimalNumber", "NSDecimal", "Decimal": target = .value(.decimal)
-        case "NSString", "String": target = .value(.text)
-        case "NSDate", "Date": target = .value(.date)
-        case "NSURL", "URL": target = .value(.uri)
-        case "NSUUID", "UUID": target = .value(.uuid)
-        case "NSData", "Data": target = .value(.data)
-        case "NSArray", "Array", "NSOrderedSet": return .collection(value.element, isOrdered: true)
-        case "NSSet", "Set": return .collection(value.element, isOrdered: false)
-        case "NSDictionary", "Dictionary": return .unknown
-        default:
+        guard let target = ExpressionType.castTargets[name] else {
+            switch name {
+            case "NSArray", "Array", "NSOrderedSet": return .collection(value.element, isOrdered: true)
+            case "NSSet", "Set": return .collection(value.element, isOrdered: false)
+            case "NSDictionary", "Dictionary": return .unknown
+            default: break
+            }
             throw mistake(
                 "expression.castType", "a cast to '\(name)' is unknown", at: fragment,
                 remedy:
@@ -246,30 +237,31 @@ struct ExpressionCheck {
         for alternative in value.alternatives {
             switch alternative {
             case .unknown, .null: continue
-            case .value(let type) where target.takes(type): continue
+            case .value(let type) where target.isCast(from: type): continue
             default: try mistyped("\(alternative.label) cannot be cast to '\(name)'", at: fragment)
             }
         }
-        return target
+        return .value(target)
     }
 }
 
-extension ExpressionKind {
+extension ExpressionType {
     /// Tells whether a cast to this type accepts a value of another type.
-    fileprivate func takes(_ type: ExpressionType) -> Bool {
-        guard case .value(let target) = self else { return true }
-        switch (type, target) {
-        case _ where type == target || type == .null: return true
-        case (.transformable, _): return target == .data
-        case _ where type.isNumber && target.isNumber: return true
-        case (_, .date), (_, .text): return type.isNumber || (target == .text && (type == .uuid || type == .uri))
-        case (.date, _): return target.isNumber && target != .boolean
+    fileprivate func isCast(from type: ExpressionType) -> Bool {
+        switch (type, self) {
+        case _ where type == self || type == .null: return true
+        case (.transformable, _): return self == .data
+        case _ where type.isNumber && isNumber: return true
+        case (_, .date), (_, .text): return type.isNumber || (self == .text && (type == .uuid || type == .uri))
+        case (.date, _): return isNumber && self != .boolean
         case (.text, .decimal), (.text, .integer), (.text, .real), (.text, .uuid), (.text, .uri), (.uuid, .data):
             return true
         default: return false
         }
     }
+}
 
+extension ExpressionKind {
     init(_ constant: ExpressionConstant) {
         switch constant {
         case .null: self = .null

@@ -1,14 +1,8 @@
+import Foundation
 import ManagedModel
 
-/// The messages of Foundation's values and the kinds of their results, by the type of the receiver.
+/// The messages of Foundation's values, by the type of the receiver.
 enum ExpressionMessages {
-    /// The arguments and the result of a message.
-    struct Signature {
-        /// The required kind of each argument; nil for any.
-        var arguments: [ArgumentKind?]
-        var result: ExpressionKind
-    }
-
     enum ArgumentKind: String {
         case text = "a String"
         case number = "a number"
@@ -25,20 +19,22 @@ enum ExpressionMessages {
         }
     }
 
-    /// Returns the signature of a selector for values of a type; nil if they do not know it.
-    static func signature(_ selector: String, of type: ExpressionType) -> Signature? {
+    /// Returns the arguments and the result of a message to values of a type, nil for any argument; nil if they do not know it.
+    static func signature(
+        _ selector: String, of type: ExpressionType
+    ) -> (arguments: [ArgumentKind?], result: ExpressionKind)? {
         switch selector {
-        case "self": return Signature(arguments: [], result: .value(type))
-        case "isEqual:", "isEqualTo:": return Signature(arguments: [nil], result: .value(.boolean))
+        case "self": return ([], .value(type))
+        case "isEqual:", "isEqualTo:": return ([nil], .value(.boolean))
         default: break
         }
         switch type {
-        case .text: return texts[selector]
-        case .boolean, .integer, .float, .real, .decimal: return numbers[selector]
-        case .date: return dates[selector]
-        case .uri: return addresses.contains(selector) ? Signature(arguments: [], result: .value(.text)) : nil
-        case .uuid: return selector == "UUIDString" ? Signature(arguments: [], result: .value(.text)) : nil
-        case .data: return selector == "length" ? Signature(arguments: [], result: .value(.integer)) : nil
+        case .text: return TextMessages.table.signature(selector)
+        case .boolean, .integer, .float, .real, .decimal: return numbers.signature(selector)
+        case .date: return dates.signature(selector)
+        case .uri: return addresses.signature(selector)
+        case .uuid: return selector == "UUIDString" ? ([], .value(.text)) : nil
+        case .data: return selector == "length" ? ([], .value(.integer)) : nil
         case .null, .transformable, .reference: return nil
         }
     }
@@ -58,71 +54,122 @@ enum ExpressionMessages {
         ].contains(selector)
     }
 
-    private static let texts = table([
-        (["length", "intValue", "integerValue", "longLongValue"], [], .value(.integer)),
-        (["caseInsensitiveCompare:", "compare:"], [.text], .value(.integer)),
-        (["characterAtIndex:"], [.place], .value(.integer)),
-        (["doubleValue"], [], .value(.real)), (["floatValue"], [], .value(.float)),
-        (["boolValue"], [], .value(.boolean)),
-        (["hasPrefix:", "hasSuffix:", "containsString:", "isEqualToString:"], [.text], .value(.boolean)),
-        (
-            [
-                "uppercaseString", "localizedUppercaseString", "lowercaseString", "localizedLowercaseString",
-                "capitalizedString", "localizedCapitalizedString", "description", "copy", "mutableCopy",
-                "lastPathComponent", "pathExtension", "stringByDeletingPathExtension",
-                "stringByDeletingLastPathComponent", "decomposedStringWithCanonicalMapping",
-                "precomposedStringWithCanonicalMapping", "stringByRemovingPercentEncoding",
-            ], [], .value(.text)
-        ),
-        (
-            ["stringByAppendingString:", "stringByAppendingPathComponent:", "stringByAppendingPathExtension:"], [.text],
-            .value(.text)
-        ),
-        (["substringFromIndex:", "substringToIndex:"], [.place], .value(.text)),
-        (["stringByReplacingOccurrencesOfString:withString:"], [.text, .text], .value(.text)),
-        (["stringByTrimmingCharactersInSet:"], [nil], .value(.text)),
-        (["componentsSeparatedByString:"], [.text], .collection(.value(.text), isOrdered: true)),
-    ])
+    /// Tells whether values of some type respond to a message.
+    static func isMessage(_ selector: String) -> Bool {
+        ["valueForKey:", "valueForKeyPath:", "UUIDString", "objectForKey:", "allValues"].contains(selector)
+            || isCollectionMessage(selector) || TextMessages.table.signature(selector) != nil
+            || numbers.signature(selector) != nil || dates.signature(selector) != nil
+            || addresses.signature(selector) != nil
+    }
 
-    private static let numbers = table([
-        (
-            [
-                "intValue", "integerValue", "longLongValue", "longValue", "shortValue", "unsignedIntegerValue",
-                "unsignedIntValue",
-            ], [], .value(.integer)
-        ),
-        (["doubleValue"], [], .value(.real)), (["floatValue"], [], .value(.float)),
-        (["boolValue"], [], .value(.boolean)),
-        (["decimalValue"], [], .value(.decimal)), (["stringValue", "description"], [], .value(.text)),
-        (["isEqualToNumber:"], [nil], .value(.boolean)), (["compare:"], [.number], .value(.integer)),
-        (
-            [
-                "decimalNumberByAdding:", "decimalNumberBySubtracting:", "decimalNumberByMultiplyingBy:",
-                "decimalNumberByDividingBy:",
-            ], [.number], .value(.real)
-        ),
-    ])
-
-    private static let dates = table([
-        (
-            ["timeIntervalSinceReferenceDate", "timeIntervalSince1970", "timeIntervalSinceNow"], [], .value(.real)
-        ),
-        (["dateByAddingTimeInterval:", "addTimeInterval:"], [.number], .value(.date)),
-        (["timeIntervalSinceDate:"], [.date], .value(.real)), (["isEqualToDate:"], [nil], .value(.boolean)),
-        (["earlierDate:", "laterDate:"], [.date], .value(.date)), (["description"], [], .value(.text)),
-    ])
-
-    private static let addresses: Set<String> = [
-        "absoluteString", "description", "path", "host", "scheme", "query", "fragment", "lastPathComponent",
-        "pathExtension",
-    ]
-
-    private static func table(_ rows: [([String], [ArgumentKind?], ExpressionKind)]) -> [String: Signature] {
-        var signatures: [String: Signature] = [:]
-        for (names, arguments, result) in rows {
-            for name in names { signatures[name] = Signature(arguments: arguments, result: result) }
+    /// The messages of NSNumber and NSDecimalNumber.
+    static let numbers = MessageTable<EvaluatedValue> { table in
+        table.add("intValue", gives: .integer) { try $0.cast(to: "int32") }
+        table.add(
+            "integerValue", "longLongValue", "longValue", "shortValue", "unsignedIntegerValue", "unsignedIntValue",
+            gives: .integer
+        ) { try $0.cast(to: "integer") }
+        table.add("doubleValue", gives: .real) { .real(try $0.finiteReal()) }
+        table.add("floatValue", gives: .float) { .float(Float(try $0.finiteReal())) }
+        table.add("boolValue", gives: .boolean) { .boolean($0.real != 0) }
+        table.add("decimalValue", gives: .decimal) { try $0.cast(to: "NSDecimalNumber") }
+        table.add("stringValue", "description", gives: .text) { try $0.cast(to: "NSString") }
+        table.add("isEqualToNumber:", takes: [nil], gives: .boolean) { number, arguments, _ in
+            .boolean(number == arguments[0])
         }
-        return signatures
+        table.add("compare:", takes: [.number], gives: .integer) { number, arguments, selector in
+            if arguments[0].isNull { return .null }
+            guard arguments[0].isNumber else { throw ExpressionEvaluator.misfit(selector, arguments[0]) }
+            return .integer(Int64(ValueOrder.order(number, arguments[0]) ?? 0))
+        }
+        let signs: [(String, ArithmeticOperator)] = [
+            ("decimalNumberByAdding:", .add), ("decimalNumberBySubtracting:", .subtract),
+            ("decimalNumberByMultiplyingBy:", .multiply), ("decimalNumberByDividingBy:", .divide),
+        ]
+        for (selector, sign) in signs {
+            table.add(selector, takes: [.number], gives: .real) { number, arguments, _ in
+                try EvaluatedNumbers.apply(sign, number, arguments[0])
+            }
+        }
+    }
+
+    /// The messages of NSDate, to seconds since 2001.
+    static let dates = MessageTable<Double> { table in
+        table.add("timeIntervalSinceReferenceDate", gives: .real) { .real($0) }
+        table.add("timeIntervalSince1970", gives: .real) { .real($0 + Date.timeIntervalBetween1970AndReferenceDate) }
+        table.add("timeIntervalSinceNow", gives: .real) { .real($0 - EvaluationScope.time) }
+        table.add("dateByAddingTimeInterval:", "addTimeInterval:", takes: [.number], gives: .date) {
+            seconds, arguments, _ in try EvaluatedNumbers.apply(.add, .date(seconds), arguments[0])
+        }
+        table.add("timeIntervalSinceDate:", takes: [.date], gives: .real) { seconds, arguments, selector in
+            arguments[0].isNull ? .null : .real(seconds - (try arguments[0].argumentDate(selector)))
+        }
+        table.add("isEqualToDate:", takes: [nil], gives: .boolean) { seconds, arguments, _ in
+            .boolean(.date(seconds) == arguments[0])
+        }
+        table.add("earlierDate:", takes: [.date], gives: .date) { seconds, arguments, selector in
+            .date(min(seconds, try arguments[0].argumentDate(selector)))
+        }
+        table.add("laterDate:", takes: [.date], gives: .date) { seconds, arguments, selector in
+            .date(max(seconds, try arguments[0].argumentDate(selector)))
+        }
+        table.add("description", gives: .text) { .text(Date(timeIntervalSinceReferenceDate: $0).description) }
+    }
+
+    /// The messages of NSURL.
+    static let addresses = MessageTable<URL> { table in
+        table.add("absoluteString", "description", gives: .text) { .text($0.absoluteString) }
+        table.add("path", gives: .text) { .text($0.path) }
+        table.add("host", gives: .text) { EvaluatedValue($0.host) }
+        table.add("scheme", gives: .text) { EvaluatedValue($0.scheme) }
+        table.add("query", gives: .text) { EvaluatedValue($0.query) }
+        table.add("fragment", gives: .text) { EvaluatedValue($0.fragment) }
+        table.add("lastPathComponent", gives: .text) { .text($0.lastPathComponent) }
+        table.add("pathExtension", gives: .text) { .text($0.pathExtension) }
+    }
+}
+
+/// The messages to values of one type: what each takes and gives, and the answer.
+struct MessageTable<Receiver>: Sendable {
+    typealias Answer = @Sendable (Receiver, _ arguments: [EvaluatedValue], _ selector: String) throws -> EvaluatedValue
+
+    private var messages:
+        [String: (arguments: [ExpressionMessages.ArgumentKind?], result: ExpressionKind, answer: Answer)] =
+            [:]
+
+    init(_ fill: (inout MessageTable) -> Void) { fill(&self) }
+
+    mutating func add(
+        _ selectors: String..., takes arguments: [ExpressionMessages.ArgumentKind?], gives result: ExpressionKind,
+        _ answer: @escaping Answer
+    ) {
+        for selector in selectors { messages[selector] = (arguments, result, answer) }
+    }
+
+    mutating func add(
+        _ selectors: String..., takes arguments: [ExpressionMessages.ArgumentKind?], gives type: ExpressionType,
+        _ answer: @escaping Answer
+    ) {
+        for selector in selectors { messages[selector] = (arguments, .value(type), answer) }
+    }
+
+    /// Adds messages without arguments.
+    mutating func add(
+        _ selectors: String..., gives type: ExpressionType,
+        _ answer: @escaping @Sendable (Receiver) throws -> EvaluatedValue
+    ) {
+        for selector in selectors { messages[selector] = ([], .value(type), { value, _, _ in try answer(value) }) }
+    }
+
+    func signature(
+        _ selector: String
+    ) -> (arguments: [ExpressionMessages.ArgumentKind?], result: ExpressionKind)? {
+        messages[selector].map { ($0.arguments, $0.result) }
+    }
+
+    /// Returns the answer of a value; nil if the message is unknown.
+    func answer(_ selector: String, _ value: Receiver, _ arguments: [EvaluatedValue]) throws -> EvaluatedValue? {
+        try messages[selector]?.answer(value, arguments, selector)
     }
 }
 

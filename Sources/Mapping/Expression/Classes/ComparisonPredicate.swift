@@ -75,15 +75,10 @@ open class ComparisonPredicate: FormatPredicate, @unchecked Sendable {
         comparisonPredicateModifier = modifier
         predicateOperatorType = type
         self.options = options
-        let modifier: ComparisonModifier =
-            switch modifier {
-            case .direct: .direct
-            case .all: .all
-            case .any: .any
-            }
         super.init(
             node: .comparison(
-                modifier: modifier, leftExpression.node, type.comparison, rightExpression.node,
+                modifier: ComparisonModifier.byCode[Int64(modifier.rawValue)] ?? .direct, leftExpression.node,
+                ComparisonOperator.byCode[Int64(type.rawValue)] ?? .equal, rightExpression.node,
                 ComparisonOptions(rawValue: UInt8(truncatingIfNeeded: options.rawValue & 7))))
     }
 
@@ -94,52 +89,9 @@ open class ComparisonPredicate: FormatPredicate, @unchecked Sendable {
         }
         leftExpression = ValueExpression(node: left)
         rightExpression = ValueExpression(node: right)
-        comparisonPredicateModifier =
-            switch modifier {
-            case .direct: .direct
-            case .all: .all
-            case .any, .none: .any
-            }
-        predicateOperatorType = Operator(comparison)
+        comparisonPredicateModifier = Modifier(rawValue: UInt(modifier.code)) ?? .any
+        predicateOperatorType = Operator(rawValue: UInt(comparison.code)) ?? .equalTo
         self.options = Options(rawValue: UInt(options.rawValue & 7))
         super.init(node: node)
-    }
-}
-
-extension ComparisonPredicate.Operator {
-    var comparison: ComparisonOperator {
-        switch self {
-        case .lessThan: .lessThan
-        case .lessThanOrEqualTo: .lessThanOrEqual
-        case .greaterThan: .greaterThan
-        case .greaterThanOrEqualTo: .greaterThanOrEqual
-        case .equalTo: .equal
-        case .notEqualTo: .notEqual
-        case .matches: .matches
-        case .like: .like
-        case .beginsWith: .beginsWith
-        case .endsWith: .endsWith
-        case .in: .isIn
-        case .contains: .contains
-        case .between: .between
-        }
-    }
-
-    init(_ comparison: ComparisonOperator) {
-        switch comparison {
-        case .lessThan: self = .lessThan
-        case .lessThanOrEqual: self = .lessThanOrEqualTo
-        case .greaterThan: self = .greaterThan
-        case .greaterThanOrEqual: self = .greaterThanOrEqualTo
-        case .equal: self = .equalTo
-        case .notEqual: self = .notEqualTo
-        case .matches: self = .matches
-        case .like: self = .like
-        case .beginsWith: self = .beginsWith
-        case .endsWith: self = .endsWith
-        case .isIn: self = .in
-        case .contains: self = .contains
-        case .between: self = .between
-        }
     }
 }

@@ -7,13 +7,19 @@ extension EvaluatedValue {
     ///   `value.outOfRange`.
     func cast(to name: String) throws -> EvaluatedValue {
         if isNull { return .null }
-        switch name {
-        case "NSNumber": return isNumber ? self : .real(try castReal(name))
-        case "double", "float", "Double", "Float", "CGFloat": return .real(try castReal(name))
-        case "integer", "NSInteger", "int64", "Int", "Int64": return .integer(try castWhole(name))
-        case "int32", "Int32", "int": return .integer(try ranged(castWhole(name), Int32.self, "Integer 32"))
-        case "int16", "Int16": return .integer(try ranged(castWhole(name), Int16.self, "Integer 16"))
-        case "BOOL", "bool", "boolean", "Bool":
+        switch ExpressionType.castTargets[name] {
+        case .real: return name == "NSNumber" && isNumber ? self : .real(try castReal(name))
+        case .integer:
+            let number = try castWhole(name)
+            switch name {
+            case "int32", "Int32", "int":
+                guard Int32(exactly: number) != nil else { throw ProgramFault.range("\(number)", "Integer 32") }
+            case "int16", "Int16":
+                guard Int16(exactly: number) != nil else { throw ProgramFault.range("\(number)", "Integer 16") }
+            default: break
+            }
+            return .integer(number)
+        case .boolean:
             guard isNumber else { throw misfit(name) }
             let number = try castWhole(name)
             guard number == 0 || number == 1 else {
@@ -21,26 +27,29 @@ extension EvaluatedValue {
                     "\(number)", "Boolean", remedy: "Compare it: TERNARY(<value> != 0, YES, NO)")
             }
             return .boolean(number == 1)
-        case "NSDecimalNumber", "NSDecimal", "Decimal": return .decimal(try castDecimal(name))
-        case "NSString", "String": return .text(try castText(name))
-        case "NSDate", "Date":
+        case .decimal: return .decimal(try castDecimal(name))
+        case .text: return .text(try castText(name))
+        case .date:
             if isDate { return self }
             guard isNumber else { throw misfit(name) }
             return .date(try finiteReal())
-        case "NSURL", "URL":
+        case .uri:
             if case .url = self { return self }
             guard case .text(let text) = self else { throw misfit(name) }
             guard let url = URL(string: text) else { throw notA("URL", text) }
             return .url(url)
-        case "NSUUID", "UUID":
+        case .uuid:
             if case .uuid = self { return self }
             guard case .text(let text) = self else { throw misfit(name) }
             guard let uuid = UUID(uuidString: text) else { throw notA("UUID", text) }
             return .uuid(uuid)
-        case "NSData", "Data":
+        case .data:
             if case .data = self { return self }
             guard case .uuid(let uuid) = self else { throw misfit(name) }
             return .data(withUnsafeBytes(of: uuid.uuid) { Data($0) })
+        default: break
+        }
+        switch name {
         case "NSArray", "Array": return try castCollection(name, .array)
         case "NSSet", "Set": return try castCollection(name, .set)
         case "NSOrderedSet": return try castCollection(name, .orderedSet)
@@ -83,13 +92,6 @@ extension EvaluatedValue {
             }
             return Int64(number)
         }
-    }
-
-    private func ranged<Whole: FixedWidthInteger>(
-        _ number: Int64, _ type: Whole.Type, _ name: String
-    ) throws(ProgramFault) -> Int64 {
-        guard Whole(exactly: number) != nil else { throw .range("\(number)", name) }
-        return number
     }
 
     private func castDecimal(_ name: String) throws(ProgramFault) -> Decimal {

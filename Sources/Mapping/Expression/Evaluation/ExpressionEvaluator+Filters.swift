@@ -61,9 +61,8 @@ extension ExpressionEvaluator {
     /// Returns the values at the end of a path, one for each row of the last to-many relationship of the path; nil for a row
     /// that leads to no value. An object that several rows lead to counts once.
     private func rows(at node: ExpressionNode) throws -> [EvaluatedValue] {
-        let unions: Set = ["@distinctUnionOfObjects", "@distinctUnionOfSets", "@distinctUnionOfArrays"]
         guard let (root, whole) = node.keyPathParts else { return try Self.leaves(of: evaluate(node)) }
-        let path = whole.filter { !unions.contains($0) && $0 != "self" }
+        let path = whole.filter { !CollectionFold.distinctUnions.contains($0) && $0 != "self" }
         guard !path.contains(where: { $0.hasPrefix("@") }) else { return try Self.leaves(of: evaluate(node)) }
         var rows = try Self.leaves(of: evaluate(root))
         // If no row leads that far, only the model can tell a to-many relationship from an attribute without a value.

@@ -48,12 +48,12 @@ extension ExpressionEvaluator {
         }
     }
 
-    private static let numberFunctions: [String: NumberFunction] = [
+    static let numberFunctions: [String: NumberFunction] = [
         "abs:": .absolute, "ceiling:": .ceiling, "floor:": .floor, "trunc:": .truncate, "sqrt:": .squareRoot,
         "ln:": .naturalLogarithm, "log:": .decimalLogarithm, "exp:": .exponential, "negate:": .negate,
     ]
 
-    private static let bitOperations: [String: BitOperation] = [
+    static let bitOperations: [String: BitOperation] = [
         "bitwiseAnd:with:": .and, "bitwiseOr:with:": .or, "bitwiseXor:with:": .exclusiveOr,
         "leftshift:by:": .shiftLeft, "rightshift:by:": .shiftRight, "onesComplement:": .complement,
     ]

@@ -45,52 +45,16 @@ extension ExpressionEvaluator {
     ) throws -> EvaluatedValue? {
         guard selector.count(where: { $0 == ":" }) == arguments.count else { return nil }
         switch target {
-        case .text(let text): return try TextMessages.answer(selector, text, arguments)
-        case .boolean, .integer, .float, .real, .decimal: return try NumberMessages.answer(selector, target, arguments)
-        case .date(let seconds): return try dateAnswer(selector, seconds, arguments)
+        case .text(let text): return try TextMessages.table.answer(selector, text, arguments)
+        case .boolean, .integer, .float, .real, .decimal:
+            return try ExpressionMessages.numbers.answer(selector, target, arguments)
+        case .date(let seconds): return try ExpressionMessages.dates.answer(selector, seconds, arguments)
         case .uuid(let uuid): return selector == "UUIDString" ? .text(uuid.uuidString) : nil
-        case .url(let url): return urlAnswer(selector, url)
+        case .url(let url): return try ExpressionMessages.addresses.answer(selector, url, arguments)
         case .data(let data): return selector == "length" ? .integer(Int64(data.count)) : nil
         case .collection(let collection): return try collectionAnswer(selector, collection, arguments)
         case .dictionary(let dictionary): return try dictionaryAnswer(selector, dictionary, arguments)
         case .null, .object: return nil
-        }
-    }
-
-    private static func dateAnswer(
-        _ selector: String, _ seconds: Double, _ arguments: [EvaluatedValue]
-    ) throws(ProgramFault) -> EvaluatedValue? {
-        switch selector {
-        case "timeIntervalSinceReferenceDate": return .real(seconds)
-        case "timeIntervalSince1970": return .real(seconds + Date.timeIntervalBetween1970AndReferenceDate)
-        case "timeIntervalSinceNow": return .real(seconds - EvaluationScope.time)
-        case "dateByAddingTimeInterval:", "addTimeInterval:":
-            return try EvaluatedNumbers.apply(.add, .date(seconds), arguments[0])
-        case "timeIntervalSinceDate:":
-            if arguments[0].isNull { return .null }
-            guard case .date(let other) = arguments[0] else { throw misfit(selector, arguments[0]) }
-            return .real(seconds - other)
-        case "isEqualToDate:": return .boolean(.date(seconds) == arguments[0])
-        case "earlierDate:", "laterDate:":
-            guard case .date(let other) = arguments[0] else { throw misfit(selector, arguments[0]) }
-            return .date(selector == "earlierDate:" ? min(seconds, other) : max(seconds, other))
-        case "description":
-            return .text(Date(timeIntervalSinceReferenceDate: seconds).description)
-        default: return nil
-        }
-    }
-
-    private static func urlAnswer(_ selector: String, _ url: URL) -> EvaluatedValue? {
-        switch selector {
-        case "absoluteString", "description": .text(url.absoluteString)
-        case "path": .text(url.path)
-        case "host": EvaluatedValue(url.host)
-        case "scheme": EvaluatedValue(url.scheme)
-        case "query": EvaluatedValue(url.query)
-        case "fragment": EvaluatedValue(url.fragment)
-        case "lastPathComponent": .text(url.lastPathComponent)
-        case "pathExtension": .text(url.pathExtension)
-        default: nil
         }
     }
 
@@ -150,5 +114,11 @@ extension EvaluatedValue {
         case .text(let text): return text
         default: throw ExpressionEvaluator.misfit(selector, self)
         }
+    }
+
+    /// Returns the date that a message takes as its argument, in seconds since 2001.
+    func argumentDate(_ selector: String) throws(ProgramFault) -> Double {
+        guard case .date(let seconds) = self else { throw ExpressionEvaluator.misfit(selector, self) }
+        return seconds
     }
 }

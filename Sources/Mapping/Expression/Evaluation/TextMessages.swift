@@ -2,59 +2,87 @@ import Foundation
 
 /// The messages of NSString. Indices and lengths count UTF-16 units.
 enum TextMessages {
-    static func answer(
-        _ selector: String, _ text: String, _ arguments: [EvaluatedValue]
-    ) throws -> EvaluatedValue? {
-        if arguments.isEmpty { return plain(selector, text) }
-        switch selector {
-        case "substringFromIndex:", "substringToIndex:", "characterAtIndex:":
-            return try part(selector, text, arguments[0])
-        case "stringByTrimmingCharactersInSet:": return try trimmed(text, arguments[0], selector)
-        case "isEqual:": return .boolean(.text(text) == arguments[0])
-        default: break
+    static let table = MessageTable<String> { table in
+        addConversions(to: &table)
+        table.add("length", gives: .integer) { .integer(Int64($0.utf16.count)) }
+        table.add("substringFromIndex:", takes: [.place], gives: .text) { text, arguments, selector in
+            try part(selector, text, arguments[0]) { .text(String(decoding: $0[$1...], as: UTF16.self)) }
         }
-        var texts: [String] = []
-        for argument in arguments {
-            guard let text = try textArgument(selector, argument) else { return .null }
-            texts.append(text)
+        table.add("substringToIndex:", takes: [.place], gives: .text) { text, arguments, selector in
+            try part(selector, text, arguments[0]) { .text(String(decoding: $0[..<$1], as: UTF16.self)) }
         }
-        return try answer(selector, text, texts)
-    }
-
-    /// Returns the text of an argument; nil for nil. Selectors without a text argument give an empty text, so that nothing is
-    /// thrown for them.
-    private static func textArgument(_ selector: String, _ value: EvaluatedValue) throws -> String? {
-        guard withTexts.contains(selector) else { return "" }
-        return try value.argumentText(selector)
-    }
-
-    private static let withTexts: Set<String> = [
-        "stringByAppendingString:", "stringByReplacingOccurrencesOfString:withString:", "componentsSeparatedByString:",
-        "hasPrefix:", "hasSuffix:", "containsString:", "isEqualToString:", "caseInsensitiveCompare:", "compare:",
-        "stringByAppendingPathComponent:", "stringByAppendingPathExtension:",
-    ]
-
-    private static func answer(_ selector: String, _ text: String, _ texts: [String]) throws -> EvaluatedValue? {
-        guard withTexts.contains(selector), let first = texts.first else { return nil }
-        let exact = TextFolding([])
-        switch selector {
-        case "stringByAppendingString:": return .text(try joined([text, first], ""))
-        case "stringByReplacingOccurrencesOfString:withString:":
-            return .text(first.isEmpty ? text : try joined(text.components(separatedBy: first), texts[1]))
-        case "componentsSeparatedByString:":
-            let parts = first.isEmpty ? [text] : text.components(separatedBy: first)
+        table.add("characterAtIndex:", takes: [.place], gives: .integer) { text, arguments, selector in
+            try part(selector, text, arguments[0]) { .integer(Int64($0[$1])) }
+        }
+        table.add("stringByTrimmingCharactersInSet:", takes: [nil], gives: .text) { text, arguments, selector in
+            .text(text.trimmingCharacters(in: try characters(arguments[0], selector)))
+        }
+        add(&table, "stringByAppendingString:", gives: .text) { .text(try joined([$0, $1], "")) }
+        add(&table, "stringByAppendingPathExtension:", gives: .text) { .text(try joined([$0, $1], ".")) }
+        add(&table, "stringByAppendingPathComponent:", gives: .text) { text, part in
+            .text(try joined([text, part], text.isEmpty || text.hasSuffix("/") || part.hasPrefix("/") ? "" : "/"))
+        }
+        table.add("stringByReplacingOccurrencesOfString:withString:", takes: [.text, .text], gives: .text) {
+            text, arguments, selector in
+            guard let old = try arguments[0].argumentText(selector), let new = try arguments[1].argumentText(selector)
+            else { return .null }
+            return .text(old.isEmpty ? text : try joined(text.components(separatedBy: old), new))
+        }
+        table.add(
+            "componentsSeparatedByString:", takes: [.text], gives: .collection(.value(.text), isOrdered: true)
+        ) { text, arguments, selector in
+            guard let separator = try arguments[0].argumentText(selector) else { return .null }
+            let parts = separator.isEmpty ? [text] : text.components(separatedBy: separator)
             return .collection(try EvaluatedCollection(parts.map { .text($0) }, .array))
-        case "hasPrefix:": return .boolean(!first.isEmpty && TextSearch.finds(text, .beginsWith, first, exact))
-        case "hasSuffix:": return .boolean(!first.isEmpty && TextSearch.finds(text, .endsWith, first, exact))
-        case "containsString:": return .boolean(TextSearch.finds(text, .contains, first, exact))
-        case "isEqualToString:": return .boolean(TextSearch.order(text, first, exact) == 0)
-        case "compare:": return .integer(Int64(TextSearch.order(text, first, exact)))
-        case "caseInsensitiveCompare:":
-            return .integer(Int64(TextSearch.order(text, first, TextFolding([.caseInsensitive]))))
-        case "stringByAppendingPathComponent:":
-            return .text(
-                try joined([text, first], text.isEmpty || text.hasSuffix("/") || first.hasPrefix("/") ? "" : "/"))
-        default: return .text(try joined([text, first], "."))
+        }
+        let exact = TextFolding([])
+        add(&table, "hasPrefix:", gives: .boolean) {
+            .boolean(!$1.isEmpty && TextSearch.finds($0, .beginsWith, $1, exact))
+        }
+        add(&table, "hasSuffix:", gives: .boolean) {
+            .boolean(!$1.isEmpty && TextSearch.finds($0, .endsWith, $1, exact))
+        }
+        add(&table, "containsString:", gives: .boolean) { .boolean(TextSearch.finds($0, .contains, $1, exact)) }
+        add(&table, "isEqualToString:", gives: .boolean) { .boolean(TextSearch.order($0, $1, exact) == 0) }
+        add(&table, "compare:", gives: .integer) { .integer(Int64(TextSearch.order($0, $1, exact))) }
+        add(&table, "caseInsensitiveCompare:", gives: .integer) {
+            .integer(Int64(TextSearch.order($0, $1, TextFolding([.caseInsensitive]))))
+        }
+    }
+
+    private static func addConversions(to table: inout MessageTable<String>) {
+        table.add("intValue", gives: .integer) { .integer(Int64(Int32(clamping: whole($0)))) }
+        table.add("integerValue", "longLongValue", gives: .integer) { .integer(whole($0)) }
+        table.add("doubleValue", gives: .real) { .real(number($0)) }
+        table.add("floatValue", gives: .float) { .float(Float(number($0))) }
+        table.add("boolValue", gives: .boolean) { .boolean(truth($0)) }
+        table.add("description", "copy", "mutableCopy", "self", gives: .text) { .text($0) }
+        table.add("uppercaseString", "localizedUppercaseString", gives: .text) { .text($0.uppercased()) }
+        table.add("lowercaseString", "localizedLowercaseString", gives: .text) { .text($0.lowercased()) }
+        table.add("capitalizedString", "localizedCapitalizedString", gives: .text) { .text($0.capitalized) }
+        table.add("lastPathComponent", gives: .text) { .text(($0 as NSString).lastPathComponent) }
+        table.add("pathExtension", gives: .text) { .text(($0 as NSString).pathExtension) }
+        table.add("stringByDeletingPathExtension", gives: .text) { .text(($0 as NSString).deletingPathExtension) }
+        table.add("stringByDeletingLastPathComponent", gives: .text) {
+            .text(($0 as NSString).deletingLastPathComponent)
+        }
+        table.add("decomposedStringWithCanonicalMapping", gives: .text) {
+            .text($0.decomposedStringWithCanonicalMapping)
+        }
+        table.add("precomposedStringWithCanonicalMapping", gives: .text) {
+            .text($0.precomposedStringWithCanonicalMapping)
+        }
+        table.add("stringByRemovingPercentEncoding", gives: .text) { EvaluatedValue($0.removingPercentEncoding) }
+    }
+
+    /// Adds a message that takes a text; with nil for it the answer is nil.
+    private static func add(
+        _ table: inout MessageTable<String>, _ selector: String, gives type: ExpressionType,
+        _ answer: @escaping @Sendable (_ text: String, _ argument: String) throws -> EvaluatedValue
+    ) {
+        table.add(selector, takes: [.text], gives: type) { text, arguments, selector in
+            guard let argument = try arguments[0].argumentText(selector) else { return .null }
+            return try answer(text, argument)
         }
     }
 
@@ -74,33 +102,12 @@ enum TextMessages {
         return parts.joined(separator: separator)
     }
 
-    private static func plain(_ selector: String, _ text: String) -> EvaluatedValue? {
-        switch selector {
-        case "length": return .integer(Int64(text.utf16.count))
-        case "uppercaseString", "localizedUppercaseString": return .text(text.uppercased())
-        case "lowercaseString", "localizedLowercaseString": return .text(text.lowercased())
-        case "capitalizedString", "localizedCapitalizedString": return .text(text.capitalized)
-        case "description", "copy", "mutableCopy", "self": return .text(text)
-        case "intValue": return .integer(Int64(Int32(clamping: whole(text))))
-        case "integerValue", "longLongValue": return .integer(whole(text))
-        case "doubleValue": return .real(number(text))
-        case "floatValue": return .float(Float(number(text)))
-        case "boolValue":
-            // As in NSString: skip blanks, a sign and zeros, then test the next character.
-            var rest = text[...]
-            while let next = rest.first, next.isWhitespace { rest.removeFirst() }
-            if let sign = rest.first, sign == "-" || sign == "+" { rest.removeFirst() }
-            while rest.first == "0" { rest.removeFirst() }
-            return .boolean(rest.first.map { "YyTt123456789".contains($0) } ?? false)
-        case "lastPathComponent": return .text((text as NSString).lastPathComponent)
-        case "pathExtension": return .text((text as NSString).pathExtension)
-        case "stringByDeletingPathExtension": return .text((text as NSString).deletingPathExtension)
-        case "stringByDeletingLastPathComponent": return .text((text as NSString).deletingLastPathComponent)
-        case "decomposedStringWithCanonicalMapping": return .text(text.decomposedStringWithCanonicalMapping)
-        case "precomposedStringWithCanonicalMapping": return .text(text.precomposedStringWithCanonicalMapping)
-        case "stringByRemovingPercentEncoding": return EvaluatedValue(text.removingPercentEncoding)
-        default: return nil
-        }
+    /// Returns the Boolean at the start of a text, as NSString reads it: it skips blanks, a sign and zeros, then tests the next
+    /// character.
+    private static func truth(_ text: String) -> Bool {
+        var rest = text.drop { $0.isWhitespace }
+        if let sign = rest.first, sign == "-" || sign == "+" { rest.removeFirst() }
+        return rest.first { $0 != "0" }.map { "YyTt123456789".contains($0) } ?? false
     }
 
     /// Returns the integer at the start of a text, as NSString reads it: 0 if there is none, the nearest limit if it is too
@@ -153,7 +160,10 @@ enum TextMessages {
         return Double(text) ?? 0
     }
 
-    private static func part(_ selector: String, _ text: String, _ index: EvaluatedValue) throws -> EvaluatedValue {
+    /// Returns what a function makes of the UTF-16 units of a text and a place among them; nil for nil.
+    private static func part(
+        _ selector: String, _ text: String, _ index: EvaluatedValue, _ make: ([UInt16], Int) -> EvaluatedValue
+    ) throws -> EvaluatedValue {
         if index.isNull { return .null }
         guard case .integer(let place) = index else { throw ExpressionEvaluator.misfit(selector, index) }
         let units = Array(text.utf16)
@@ -162,52 +172,17 @@ enum TextMessages {
                 "value.outOfRange",
                 "the index \(place) of '\(selector)' is out of the range of \(units.count) characters")
         }
-        switch selector {
-        case "substringFromIndex:": return .text(String(decoding: units[Int(place)...], as: UTF16.self))
-        case "substringToIndex:": return .text(String(decoding: units[..<Int(place)], as: UTF16.self))
-        default: return .integer(Int64(units[Int(place)]))
-        }
+        return make(units, Int(place))
     }
 
-    /// Returns a text without the characters of a set at its ends. The set is a CharacterSet given by code, or a text of its
-    /// characters.
-    private static func trimmed(_ text: String, _ set: EvaluatedValue, _ selector: String) throws -> EvaluatedValue {
+    /// Returns a set of characters: blanks for nil, a CharacterSet given by code, or a text of its characters.
+    private static func characters(_ set: EvaluatedValue, _ selector: String) throws -> CharacterSet {
         switch set {
-        case .null: return .text(text.trimmingCharacters(in: .whitespacesAndNewlines))
-        case .text(let characters): return .text(text.trimmingCharacters(in: CharacterSet(charactersIn: characters)))
-        case .object(let object):
-            if let set = object as? CharacterSet { return .text(text.trimmingCharacters(in: set)) }
-            if let set = object as? NSCharacterSet { return .text(text.trimmingCharacters(in: set as CharacterSet)) }
-            throw ExpressionEvaluator.misfit(selector, set)
+        case .null: return .whitespacesAndNewlines
+        case .text(let characters): return CharacterSet(charactersIn: characters)
+        case .object(let set as CharacterSet): return set
+        case .object(let set as NSCharacterSet): return set as CharacterSet
         default: throw ExpressionEvaluator.misfit(selector, set)
-        }
-    }
-}
-
-/// The messages of NSNumber and NSDecimalNumber.
-enum NumberMessages {
-    static func answer(
-        _ selector: String, _ number: EvaluatedValue, _ arguments: [EvaluatedValue]
-    ) throws -> EvaluatedValue? {
-        switch selector {
-        case "intValue", "integerValue", "longLongValue", "longValue", "shortValue", "unsignedIntegerValue",
-            "unsignedIntValue":
-            return try number.cast(to: selector == "intValue" ? "int32" : "integer")
-        case "doubleValue": return .real(try number.finiteReal())
-        case "floatValue": return .float(Float(try number.finiteReal()))
-        case "boolValue": return .boolean(number.real != 0)
-        case "decimalValue": return try number.cast(to: "NSDecimalNumber")
-        case "stringValue", "description": return try number.cast(to: "NSString")
-        case "isEqualToNumber:", "isEqual:": return .boolean(number == arguments[0])
-        case "compare:":
-            if arguments[0].isNull { return .null }
-            guard arguments[0].isNumber else { throw ExpressionEvaluator.misfit(selector, arguments[0]) }
-            return .integer(Int64(ValueOrder.order(number, arguments[0]) ?? 0))
-        case "decimalNumberByAdding:": return try EvaluatedNumbers.apply(.add, number, arguments[0])
-        case "decimalNumberBySubtracting:": return try EvaluatedNumbers.apply(.subtract, number, arguments[0])
-        case "decimalNumberByMultiplyingBy:": return try EvaluatedNumbers.apply(.multiply, number, arguments[0])
-        case "decimalNumberByDividingBy:": return try EvaluatedNumbers.apply(.divide, number, arguments[0])
-        default: return nil
         }
     }
 }
