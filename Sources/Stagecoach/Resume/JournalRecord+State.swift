@@ -271,7 +271,6 @@ extension JournalRecord.State {
             writer.write(part != nil)
             if let part { writer.write(bytes: part) }
         }
-        writer.write(namesSorts)
         writer.write(stagedFiles)
         writer.write(ordinal)
     }
@@ -296,7 +295,6 @@ extension JournalRecord.State {
         stages = try part()
         models = try part()
         references = try part()
-        namesSorts = try reader.flag()
         stagedFiles = try reader.signed()
         ordinal = try reader.signed()
         try reader.finish()

@@ -55,14 +55,14 @@ enum JournalRecord {
 
     /// The counts of a run.
     struct Progress {
-        var counts: MigrationCounts
-        var rowsWritten: [Int]
-        var linksWritten: [Int]
+        var counts = MigrationCounts()
+        var rowsWritten: [Int] = []
+        var linksWritten: [Int] = []
         /// Z_MAX so far, by destination table.
-        var highest: [Int64]
-        var missing: [Int: [ExternalFiles.Missing]]
+        var highest: [Int64] = []
+        var missing: [Int: [ExternalFiles.Missing]] = [:]
         /// The rows that the progress display has counted.
-        var rows: Int
+        var rows = 0
     }
 
     /// The store that is appended to, as it was before the run.
@@ -101,13 +101,13 @@ enum JournalRecord {
     /// A complete record of the work done so far. Nothing in the journal before it has to be read.
     struct State {
         /// The stamp that the store's file bears in this state.
-        var stamp: Int64
+        var stamp: Int64 = 0
         /// The number of steps that are done.
-        var unit: Int
+        var unit = 0
         /// The position in the current step; nil at its beginning.
         var position: LoadPosition?
-        var progress: Progress
-        var knowledge: DestinationStore.Knowledge
+        var progress = Progress()
+        var knowledge = DestinationStore.Knowledge()
         /// The results of the first load, if objects were rejected and this is the load without them.
         var rejects: Rejects?
         /// The copy of the store from before the current mapping model, if objects may be rejected.
@@ -126,8 +126,6 @@ enum JournalRecord {
         var models: [UInt8]?
         /// The encoded unmigrated references of the current mapping model, if it has no user code.
         var references: [UInt8]?
-        /// True if ``fill`` names files of entries that are sorted for indexes.
-        var namesSorts = false
         /// The number of external data files that were made.
         var stagedFiles = 0
         /// The number of states taken before this one, including those of the interrupted runs that this run resumes.
