@@ -6,6 +6,28 @@ import SpillStorage
 
 /// Saves the state of a table that is being filled, and resumes from it.
 extension PageTableWriter {
+    /// The part of a state that is not in the trees.
+    private struct Head: StateCodable {
+        var isComplete = false
+        var rows: Int64 = 0
+        /// The pages of the file before the first row.
+        var pages: UInt32 = 0
+        /// The names of the indexes; of those that need no sorter any more; and of those that are built.
+        var (all, done, built): ([String], [String], [String]) = ([], [], [])
+        /// The columns of the last entry of the primary key's index; nil before the first one.
+        var last: [Int64]?
+
+        mutating func code(with coder: inout StateCoder) throws(MigrationError) {
+            try coder.code(&isComplete)
+            try coder.code(&rows)
+            try coder.code(&pages)
+            try coder.code(&all)
+            try coder.code(&done)
+            try coder.code(&built)
+            try coder.code(&last)
+        }
+    }
+
     /// Writes appended rows into the file and returns the rest of the state needed to resume; nil if nothing was appended, and
     /// while an index is built.
     ///
@@ -14,20 +36,15 @@ extension PageTableWriter {
     /// - Throws: `store.full`, `store.io` (74).
     package func checkpoint() throws(MigrationError) -> [UInt8]? {
         guard let open, !isBuilding else { return nil }
+        let indexes = open.target.indexes
+        let head = Head(
+            isComplete: isComplete, rows: rows, pages: open.file.existingPages, all: indexes.map(\.name),
+            done: indexes.filter { $0.sorter == nil }.map(\.name), built: built.sorted(),
+            last: open.last.flatMap { $0.isFirst ? nil : Array($0.values) })
         var state = StateWriter()
-        state.write(isComplete)
-        state.write(rows)
-        state.write(open.file.existingPages)
-        state.write(texts: open.target.indexes.map(\.name))
-        state.write(texts: open.target.indexes.filter { $0.sorter == nil }.map(\.name))
-        state.write(texts: built.sorted())
-        state.write(open.last?.values.count ?? 0)
-        if let last = open.last {
-            state.write(last.isFirst)
-            for value in last.values { state.write(value) }
-        }
-        let (tables, indexes) = isComplete ? ([], []) : ([open.table], open.primary.map { [$0] } ?? [])
-        try open.file.save(tables: tables, indexes: indexes, to: &state)
+        state.write(bytes: StateCoder.bytes(of: head))
+        let (tables, trees) = isComplete ? ([], []) : ([open.table], open.primary.map { [$0] } ?? [])
+        try open.file.save(tables: tables, indexes: trees, to: &state)
         return state.bytes
     }
 
@@ -39,22 +56,17 @@ extension PageTableWriter {
     package func resume(from bytes: [UInt8]) throws(MigrationError) {
         precondition(open == nil, "a writer is resumed before its first row")
         var state = StateReader(bytes)
-        isComplete = try state.flag()
-        rows = try state.integer()
-        let pages = try state.page()
-        let all = Set(try state.texts(upTo: 1 << 16))
-        let done = Set(try state.texts(upTo: 1 << 16))
-        built = Set(try state.texts(upTo: 1 << 16))
-        var target = try begin(all)
-        guard target.indexes.count == all.count else { throw StateReader.damaged("other indexes") }
-        for place in target.indexes.indices where done.contains(target.indexes[place].name) {
+        let head = try StateCoder.value(Head.self, from: try state.block())
+        (isComplete, rows, built) = (head.isComplete, head.rows, Set(head.built))
+        var target = try begin(Set(head.all))
+        guard target.indexes.count == head.all.count else { throw StateReader.damaged("other indexes") }
+        for place in target.indexes.indices where head.done.contains(target.indexes[place].name) {
             target.indexes[place].sorter = nil
         }
-        let rest = state
         if target.indexes.contains(where: { $0.sorter != nil }), rows > 0 {
-            try sortAgain(target, pages: try whole(target, pages: pages, from: rest))
+            try sortAgain(target, pages: try whole(target, head, state))
         }
-        let made = try restored(target, pages: pages, from: rest)
+        let made = try restored(target, head, state)
         // The pages that the killed run wrote after the state are cut off, and those that it overwrote are restored.
         if access(FileSums.path(of: path), F_OK) == 0 {
             try FileSums.check(path, upTo: made.file.pageCount * FileSums.block)
@@ -66,8 +78,8 @@ extension PageTableWriter {
     /// memory is free for the resumed one.
     ///
     /// - Returns: the number of pages of the file.
-    private func whole(_ target: Target, pages: UInt32, from state: StateReader) throws(MigrationError) -> UInt32 {
-        let made = try restored(target, pages: pages, from: state)
+    private func whole(_ target: Target, _ head: Head, _ state: StateReader) throws(MigrationError) -> UInt32 {
+        let made = try restored(target, head, state)
         if !isComplete {
             try made.table.finish()
             try made.primary?.finish()
@@ -76,16 +88,15 @@ extension PageTableWriter {
         return UInt32(clamping: made.file.pageCount)
     }
 
-    private func restored(
-        _ target: Target, pages: UInt32, from state: StateReader
-    ) throws(MigrationError) -> Open {
+    private func restored(_ target: Target, _ head: Head, _ state: StateReader) throws(MigrationError) -> Open {
         var state = state
-        let made = Open(target, file: try DatabaseFileWriter(path: path, pages: pages))
-        let count = try state.count(upTo: 1 << 10)
-        guard count == made.last?.values.count ?? 0 else { throw StateReader.damaged("another primary key") }
-        if let last = made.last {
-            last.isFirst = try state.flag()
-            for place in 0..<count { last.values[place] = try state.integer() }
+        let made = Open(target, file: try DatabaseFileWriter(path: path, pages: head.pages))
+        if let values = head.last {
+            guard let last = made.last, values.count == last.values.count else {
+                throw StateReader.damaged("another primary key")
+            }
+            last.isFirst = false
+            for (place, value) in values.enumerated() { last.values[place] = value }
         }
         let open = target.indexes.filter { $0.sorter != nil }.map(\.root)
         if isComplete {
