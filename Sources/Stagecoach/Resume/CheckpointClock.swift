@@ -11,14 +11,11 @@ struct CheckpointClock {
 
     init(intervals: ClosedRange<Duration>) { self.intervals = intervals }
 
-    /// The time since the run began.
-    var elapsed: Duration { start.duration(to: .now) }
-
     /// Tells whether enough time has passed since the last state.
     func isDue(fillsPages: Bool) -> Bool {
         let waited = last.duration(to: .now)
         if waited < intervals.lowerBound || waited >= intervals.upperBound { return waited >= intervals.upperBound }
-        return fillsPages && waited >= elapsed / 10
+        return fillsPages && waited >= start.duration(to: .now) / 10
     }
 
     /// Tells whether a file has grown so much since the last state that the next one is due.

@@ -18,7 +18,7 @@ final class CheckpointScheduler {
     /// The interrupted run whose journal is continued if this run resumes from a state of it.
     private let earlier: InterruptedRun?
     private let cancellation: CancellationFlag
-    private(set) var clock: CheckpointClock
+    private var clock: CheckpointClock
     private(set) var writer: JournalWriter?
     /// The state to resume from; nil after it was restored, and if there is none.
     private(set) var resumed: JournalRecord.State?
