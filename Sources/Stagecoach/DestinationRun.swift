@@ -79,7 +79,12 @@ final class DestinationRun {
         checkpoints.identity = old?.identity ?? []
         checkpoints.original = old?.descriptor
         if let state {
-            try checkpoints.checkUnchanged(place.path)
+            if let appended = state.appended, appended.identity != checkpoints.identity {
+                throw MigrationError(
+                    "resume.changed", .configuration,
+                    "A run to this destination was interrupted, and the destination was written since",
+                    remedy: "Give --restart to begin anew", context: .init(path: place.path))
+            }
             if old != nil, state.appended == nil { throw StateReader.damaged("nothing of the destination") }
         } else {
             try old?.copy(to: area.storePath) { if let error = migration.cancellation.error { throw error } }
@@ -131,7 +136,7 @@ final class DestinationRun {
             var report = try report(loaded, left, bytes: bytes)
             if !options.isDryRun {
                 try checkpoints.publish(
-                    report, store: place.path, built: area.storePath, results: [rejectFile?.parts, idMap?.parts])
+                    report, store: place.path, results: [rejectFile?.parts, idMap?.parts])
             }
             try rejectFile?.place()
             do {

@@ -140,7 +140,7 @@ struct StoreLoad {
         let modelRun = ModelRun(
             previous, validation: validation, external: external, earlierObjects: earlierObjects,
             hasLaterModels: !isLast)
-        checkpoints?.model = modelRun
+        checkpoints?.draft.model = modelRun
         let optimistic = OptimisticLoad(
             modelRun: modelRun, checkpoints: checkpoints, mappings: turn.mappings, excuses: excuses, turn: number,
             store: store, earlierRejects: loaded.rejects ?? RejectReport())
@@ -166,7 +166,7 @@ struct StoreLoad {
                 manager: migration.manager
             ).run(load: fill)
         if validation.ledger != nil { loaded.rejects = optimistic.report }
-        checkpoints?.model = nil
+        checkpoints?.draft.model = nil
         previous.end(modelRun, highest: outcome.highest, outcome.associations)
         return isStaged
     }
@@ -183,8 +183,8 @@ struct StoreLoad {
         if let models = state.models {
             try FinishedModels.restore(models, state.turns, in: previous, mappings: prepared.mappings)
         }
-        // Other states claim their sort files when they read them.
-        if state.stages == nil, state.references == nil, !state.namesSorts { try run.inputs.work.removeUnclaimed() }
+        // Other states claim their files when they read them.
+        if state.stages == nil, state.references == nil { try run.inputs.work.removeUnclaimed() }
         if state.turns.isAtBeginning {
             checkpoints?.restore()
         } else if let written = state.turns.written {

@@ -210,43 +210,6 @@ import Testing
         }
     }
 
-    @Test("Saved entries are taken over only if they have the same words")
-    func savedLayout() throws {
-        let folder = try TemporaryFolder()
-        let work = try WorkDirectory(path: folder.file("work"))
-        func sorter(_ most: Int64?) -> IndexSorter {
-            IndexSorter(
-                terms: [0, 1].map { IndexTerm(slot: $0, affinity: .integer, isAscending: true, mostExpected: most) },
-                isUnique: false, directory: work, memory: 64 << 10)
-        }
-        let full = sorter(1000)
-        var batch = RowBatch(slots: 2, rowCapacity: 500, byteTarget: 1 << 16)
-        for first in 0..<40 {
-            batch.removeAll()
-            for second in 0..<500 {
-                let row = batch.appendRow(key: 0)
-                batch[row, 0] = .integer(Int64(first))
-                batch[row, 1] = .integer(Int64(second))
-            }
-            try full.append(batch, firstID: Int64(first) * 500 + 1)
-        }
-        let settled = full.spilledRows
-        #expect(settled > 0 && settled < 20_000)
-        var state = StateWriter()
-        try full.save(to: &state)
-        for most in [nil, 500, 1 << 12] as [Int64?] {
-            let other = sorter(most)
-            var reader = StateReader(state.bytes)
-            #expect(try !other.restore(from: &reader))
-            #expect(other.spilledRows == 0)
-        }
-        let same = sorter(1000)
-        var reader = StateReader(state.bytes)
-        #expect(try same.restore(from: &reader))
-        try reader.finish()
-        #expect(same.spilledRows == settled)
-    }
-
     private func outcome(of values: [Cell], isUnique: Bool, declared: String, bytes: Int = 1) throws
         -> IndexSorter.Outcome
     {

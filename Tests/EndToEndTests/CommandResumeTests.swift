@@ -88,67 +88,6 @@ struct CommandResumeTests {
         #expect(Set(after) == Set(before + ["new.sqlite"]))
     }
 
-    /// - Parameter loses: whether the machine loses what was written last.
-    @Test(
-        "A run goes on from a state that nothing waited for, where the store has all that it tells of",
-        arguments: [(1, false), (2, false), (7, false), (40, false), (130, false), (25, true), (45, true)])
-    func recentState(number: Int, loses: Bool) throws {
-        let folder = try TemporaryFolder()
-        let source = try store(in: folder, isValid: true)
-        func arguments(_ name: String) -> [String] {
-            [
-                "migrate", source, name, "--from", Self.from, "--to", Self.models, "--batch-size", "10", "--json",
-                "--progress", "none",
-            ]
-        }
-        let whole = try CommandBinary.run(arguments("whole.sqlite"), in: folder.path)
-        #expect(whole.code == 0, "\(whole.messages)")
-        let work = folder.file(".new.sqlite.stagecoach")
-        func kill(at number: Int) throws {
-            let killed = try CommandBinary.run(
-                arguments("new.sqlite"), in: folder.path,
-                environment: FaultInjection.kill(atRecentState: number, in: folder.path))
-            #expect(killed.code == -SIGKILL, "\(killed.messages)")
-            #expect(FileManager.default.fileExists(atPath: "\(work)/run.recent"))
-        }
-        try kill(at: number)
-        if loses {
-            // Only what was written after the journal's last state can be lost, and that state may have been synced just
-            // before: then nothing is left to lose.
-            var tried = number
-            while try !lose(work), tried < number + 40 {
-                try FileManager.default.removeItem(atPath: work)
-                tried += 1
-                try kill(at: tried)
-            }
-            #expect(tried < number + 40)
-        }
-        let outcome = try CommandBinary.run(arguments("new.sqlite"), in: folder.path)
-        #expect(outcome.code == 0, "\(outcome.messages)")
-        #expect(outcome.output.contains("resumed one that was interrupted"), "\(outcome.output)")
-        #expect(try dump(folder.file("new.sqlite")) == dump(folder.file("whole.sqlite")))
-        #expect(!FileManager.default.fileExists(atPath: work))
-    }
-
-    /// Takes from a killed run's store half of what was written last, where its last state tells that it was after the one of
-    /// the journal; false if none was.
-    private func lose(_ work: String) throws -> Bool {
-        var recent = StateReader(try #require(try RecordSlot.read("\(work)/run.recent")))
-        _ = try (recent.text(), recent.integer())
-        var written = StateReader(try recent.block())
-        var last: UInt32 = 0
-        for _ in 0..<(try written.count(upTo: 1 << 16)) {
-            let (after, through, _) = try (written.page(), written.page(), written.word())
-            if through > after { last = through }
-        }
-        guard last > 0 else { return false }
-        let store = try FileHandle(forUpdating: URL(fileURLWithPath: "\(work)/store.sqlite"))
-        try store.seek(toOffset: UInt64(last) * 4096 - 2048)
-        try store.write(contentsOf: Data(repeating: 0, count: 2048))
-        try store.close()
-        return true
-    }
-
     /// Runs a command until it is done: killed at a record of the first run, and of every later one.
     ///
     /// - Parameters:

@@ -50,8 +50,6 @@ enum FuzzJournals {
             precondition(JournalRecord.state(written).map(JournalRecord.record) == written, "a state reads as another")
         }
         _ = JournalRecord.publication(record)
-        if kind & 7 == 5 { _ = try RecentState(from: body) }
-        if kind & 7 == 6 { _ = try DatabaseFileWriter.isWritten(body, in: "/dev/null") }
         if kind & 7 == 0 { _ = try UserInfoArchive.info(body) }
     }
 
@@ -79,8 +77,6 @@ enum FuzzJournals {
         ]
         return [
             ("header", [2] + JournalRecord.record(header).body), ("state", [4] + JournalRecord.record(state).body),
-            ("recent", [5] + RecentState(run: "B", base: 1, written: [1, 2, 3, 4, 0], state: state).bytes),
-            ("written", [6, 1, 2, 9, 7, 1, 5, 3]),
             ("info", [0] + (UserInfoArchive.bytes(of: info) ?? [])),
         ]
     }
@@ -90,7 +86,7 @@ enum FuzzJournals {
 enum FuzzStates {
     /// The structure that an input is fed to.
     private enum Form: UInt8, CaseIterable {
-        case keys, pairs, log, rows, sort
+        case keys, pairs, log, rows
     }
 
     private static let folder = "/dev/shm/stagecoach-fuzzing-\(getpid())-state"
@@ -158,10 +154,6 @@ enum FuzzStates {
                 if key % 5 == 0 { try spill.patch(key: key, row: row, of: batch) }
             }
             try spill.save(to: &state)
-        case .sort:
-            let sorter = RecordSorter(directory: directory, name: "sort", width: 2, memory: 1 << 16)
-            for number in 0..<UInt64(size) { try sorter.append(number &* 0x9E37_79B9 % 1009, number) }
-            try sorter.save(to: &state)
         }
     }
 
@@ -219,15 +211,6 @@ enum FuzzStates {
                 rounds += 1
                 batch.removeAll()
             }
-        case .sort:
-            let sorter = RecordSorter(directory: directory, name: "sort", width: 2, memory: 1 << 16)
-            guard try sorter.restore(from: &state) else { return }
-            for number in 0..<UInt64(2000) { try sorter.append(number, number) }
-            let sorted = try sorter.finish()
-            let record = UnsafeMutablePointer<UInt64>.allocate(capacity: 2)
-            defer { record.deallocate() }
-            var seen = 0
-            while seen < 9000, try sorted.next(into: record) { seen += 1 }
         }
     }
 

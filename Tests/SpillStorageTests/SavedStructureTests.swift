@@ -130,54 +130,6 @@ struct SavedStructureTests {
         for other in revived { #expect(try records(other) == all) }
     }
 
-    private func sorted(_ sorter: RecordSorter) throws -> [UInt64] {
-        var found: [UInt64] = []
-        let records = try sorter.finish()
-        var word: UInt64 = 0
-        while try records.next(into: &word) { found.append(word) }
-        return found
-    }
-
-    @Test("Records that are being sorted: those in files are there, the others come again")
-    func recordSorter() throws {
-        var random = SeededGenerator(seed: 85)
-        let folder = try TemporaryFolder()
-        let directory = try WorkDirectory(path: folder.file("work"))
-        func make(_ directory: WorkDirectory) -> RecordSorter {
-            RecordSorter(directory: directory, name: "records", width: 1, memory: 64 << 10)
-        }
-        let sorter = make(directory)
-        var all: [UInt64] = []
-        var revived: [RecordSorter] = []
-        for round in 0..<9 {
-            for number in 0..<7000 {
-                let record = round == 4 ? UInt64(number) : UInt64(random.below(50_000))
-                all.append(record)
-                for one in [sorter] + revived { try one.append([record]) }
-            }
-            guard round % 3 == 1 else { continue }
-            let settled = sorter.spilled
-            #expect(settled > 0 && settled <= all.count)
-            let made = try self.revived(
-                folder, round, &random, save: { state throws(MigrationError) in try sorter.save(to: &state) },
-                make: make,
-                restore: { made, state throws(MigrationError) in
-                    let isTaken = try made.restore(from: &state)
-                    #expect(isTaken)
-                })
-            #expect(made.spilled == settled)
-            for record in all[settled...] { try made.append([record]) }
-            revived.append(made)
-        }
-        var state = StateWriter()
-        try sorter.save(to: &state)
-        var reader = StateReader(state.bytes)
-        let other = RecordSorter(directory: directory, name: "records", width: 1, memory: 1 << 20)
-        #expect(try !other.restore(from: &reader) && other.appended == 0)
-        #expect(try sorted(sorter) == all.sorted())
-        for one in revived { #expect(try sorted(one) == all.sorted()) }
-    }
-
     // MARK: - Pairs
 
     @Test("An association table of every form", arguments: 0..<5)

@@ -56,7 +56,6 @@ extension RunConditions {
     static func savingOften(failingAfter records: Int? = nil) -> RunConditions {
         var conditions = RunConditions()
         conditions.checkpointIntervals = .zero ... .zero
-        conditions.recentStateInterval = { _ in .zero }
         if let records { conditions.fileCalls = FailingJournal(after: records) }
         return conditions
     }

@@ -3,11 +3,11 @@ import ManagedModel
 import SpillStorage
 
 /// The indexes of a table that are dropped while many rows are inserted, and rebuilt unchanged afterwards.
-package struct AbsentIndexes: Equatable, Sendable {
+package struct AbsentIndexes: Equatable, Sendable, StateCodable {
     private struct Index: Equatable, Sendable {
-        let statement: String
-        let isUnique: Bool
-        let columns: [String]
+        var statement: String
+        var isUnique: Bool
+        var columns: [String]
     }
 
     private var indexes: [Index] = []
@@ -32,19 +32,14 @@ package struct AbsentIndexes: Equatable, Sendable {
         for name in names { try connection.execute("DROP INDEX \(SQLName.quoted(name))") }
     }
 
-    /// Writes the indexes for ``init(from:)``.
-    func write(to writer: inout StateWriter) {
-        writer.write(list: indexes) { index, writer in
-            writer.write(index.statement)
-            writer.write(index.isUnique)
-            writer.write(texts: index.columns)
-        }
-    }
+    package init() {}
 
-    /// - Throws: `journal.damaged`.
-    init(from reader: inout StateReader) throws(MigrationError) {
-        indexes = try reader.list(upTo: 1 << 16) { reader throws(MigrationError) in
-            Index(statement: try reader.text(), isUnique: try reader.flag(), columns: try reader.texts(upTo: 1 << 16))
+    package mutating func code(with coder: inout StateCoder) throws(MigrationError) {
+        try coder.code(list: &indexes, empty: Index(statement: "", isUnique: false, columns: [])) {
+            coder, index throws(MigrationError) in
+            try coder.code(&index.statement)
+            try coder.code(&index.isUnique)
+            try coder.code(&index.columns)
         }
     }
 

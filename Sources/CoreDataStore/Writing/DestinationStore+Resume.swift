@@ -10,19 +10,20 @@ import SpillStorage
 /// file selects the description: the last one with this number. Pages added after that state are cut off.
 extension DestinationStore {
     /// The facts about a store that its file does not contain.
-    package struct Knowledge: Equatable, Sendable {
+    package struct Knowledge: Equatable, Sendable, StateCodable {
         /// The tables, and below the join tables, that have their indexes.
-        package var indexed: [Int]
-        package var indexedJoins: [Int]
+        package var indexed: [Int] = []
+        package var indexedJoins: [Int] = []
         /// The indexes that are dropped while rows are inserted, by table.
         package var absent: [String: AbsentIndexes] = [:]
         /// True if the store had rows of its own. ``firstStamp`` is the number that it had then.
         package var isAppending = false
         package var firstStamp: Int64 = 0
 
+        package init() {}
+
         package init(
-            indexed: [Int] = [], indexedJoins: [Int] = [], absent: [String: AbsentIndexes] = [:],
-            isAppending: Bool = false, firstStamp: Int64 = 0
+            indexed: [Int], indexedJoins: [Int], absent: [String: AbsentIndexes], isAppending: Bool, firstStamp: Int64
         ) {
             self.indexed = indexed
             self.indexedJoins = indexedJoins
@@ -31,31 +32,12 @@ extension DestinationStore {
             self.firstStamp = firstStamp
         }
 
-        /// Writes the facts for ``init(from:)``.
-        package func write(to writer: inout StateWriter) {
-            for list in [indexed, indexedJoins] {
-                writer.write(list.count)
-                for place in list { writer.write(place) }
-            }
-            writer.write(absent.count)
-            for (table, indexes) in absent.sorted(by: { $0.key < $1.key }) {
-                writer.write(table)
-                indexes.write(to: &writer)
-            }
-            writer.write(isAppending)
-            writer.write(firstStamp)
-        }
-
-        /// - Throws: `journal.damaged`.
-        package init(from reader: inout StateReader) throws(MigrationError) {
-            indexed = try reader.integers()
-            indexedJoins = try reader.integers()
-            for _ in 0..<(try reader.count(upTo: 1 << 16)) {
-                let table = try reader.text()
-                absent[table] = try AbsentIndexes(from: &reader)
-            }
-            isAppending = try reader.flag()
-            firstStamp = try reader.integer()
+        package mutating func code(with coder: inout StateCoder) throws(MigrationError) {
+            try coder.code(&indexed)
+            try coder.code(&indexedJoins)
+            try coder.code(&absent)
+            try coder.code(&isAppending)
+            try coder.code(&firstStamp)
         }
     }
 

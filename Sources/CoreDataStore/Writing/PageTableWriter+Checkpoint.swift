@@ -1,102 +1,72 @@
 import DatabasePages
 import Diagnostics
 import Glibc
+import Rows
 import SpillStorage
 
 /// Saves the state of a table that is being filled, and resumes from it.
 extension PageTableWriter {
-    /// Writes appended rows into the file and returns the rest of the state needed to resume; nil if nothing was appended.
-    ///
-    /// The state may contain index entries in files, and entries in memory that are also in a file. All other entries are read
-    /// again from the rows in the store.
-    ///
-    /// - Parameter sorts: the entries that the state describes.
-    /// - Throws: `store.full`, `store.io` (74), `spill.…`.
-    package func checkpoint(sorts: SavedSorts) throws(MigrationError) -> [UInt8]? {
-        guard let open else { return nil }
-        var state = StateWriter()
-        state.write(isComplete)
-        state.write(rows)
-        state.write(open.file.existingPages)
-        state.write(texts: open.target.indexes.map(\.name))
-        state.write(texts: open.target.indexes.filter { $0.sorter == nil }.map(\.name))
-        state.write(texts: built.sorted())
-        switch sorts {
-        case .none: pendingSorts = []
-        case .all: pendingSorts = try sortedEntries(open.target)
-        case .standing: break
+    /// The part of a state that is not in the trees.
+    private struct Head: StateCodable {
+        var isComplete = false
+        var rows: Int64 = 0
+        /// The pages of the file before the first row.
+        var pages: UInt32 = 0
+        /// The names of the indexes; of those that need no sorter any more; and of those that are built.
+        var (all, done, built): ([String], [String], [String]) = ([], [], [])
+        /// The columns of the last entry of the primary key's index; nil before the first one.
+        var last: [Int64]?
+
+        mutating func code(with coder: inout StateCoder) throws(MigrationError) {
+            try coder.code(&isComplete)
+            try coder.code(&rows)
+            try coder.code(&pages)
+            try coder.code(&all)
+            try coder.code(&done)
+            try coder.code(&built)
+            try coder.code(&last)
         }
-        // An index built since then has no use for its entries.
-        let sorted = (sorts == .standing ? savedSorts : pendingSorts).filter { saved in
-            open.target.indexes.contains { $0.name == saved.name && $0.sorter != nil }
-        }
-        let kept = sorts == .none ? [] : keptEntries(open.target)
-        namesFiles = !sorted.isEmpty || !kept.isEmpty
-        var entries = StateWriter()
-        for saved in sorted { saved.write(to: &entries) }
-        state.write(bytes: entries.bytes)
-        state.write(bytes: kept)
-        state.write(open.last?.values.count ?? 0)
-        if let last = open.last {
-            state.write(last.isFirst)
-            for value in last.values { state.write(value) }
-        }
-        if isComplete {
-            try state.write(optional: building?.progress) { progress, state throws(MigrationError) in
-                progress.write(to: &state)
-            }
-            try open.file.save(tables: [], indexes: building.map { [$0.loader] } ?? [], to: &state)
-        } else {
-            try open.file.save(tables: [open.table], indexes: open.primary.map { [$0] } ?? [], to: &state)
-        }
-        return state.bytes
     }
 
-    /// Begins the checksums of later writes, because the last checkpoint is about to be synced to the disk.
+    /// Writes appended rows into the file and returns the rest of the state needed to resume; nil if nothing was appended, and
+    /// while an index is built.
     ///
-    /// - Returns: a number for ``forgetWritten(before:)``; nil if no table is open.
-    package func beginWritten() -> Int? { open?.file.beginWritten() }
-
-    /// Ends the checksums from before the checkpoint with that number, which is on the disk now.
-    package func forgetWritten(before number: Int) {
-        savedSorts = pendingSorts
-        open?.file.forgetWritten(before: number)
-    }
-
-    /// The checksums of all that was written to the file since the last checkpoint on the disk. Read it directly after
-    /// ``checkpoint(sorts:)``.
-    package var written: [UInt8] {
+    /// The entries of indexes are not part of the state: a resumed writer reads them again from the rows in the store.
+    ///
+    /// - Throws: `store.full`, `store.io` (74).
+    package func checkpoint() throws(MigrationError) -> [UInt8]? {
+        guard let open, !isBuilding else { return nil }
+        let indexes = open.target.indexes
+        let head = Head(
+            isComplete: isComplete, rows: rows, pages: open.file.existingPages, all: indexes.map(\.name),
+            done: indexes.filter { $0.sorter == nil }.map(\.name), built: built.sorted(),
+            last: open.last.flatMap { $0.isFirst ? nil : Array($0.values) })
         var state = StateWriter()
-        open?.file.saveWritten(to: &state)
+        state.write(bytes: StateCoder.bytes(of: head))
+        let (tables, trees) = isComplete ? ([], []) : ([open.table], open.primary.map { [$0] } ?? [])
+        try open.file.save(tables: tables, indexes: trees, to: &state)
         return state.bytes
     }
 
     /// Resumes from a checkpoint. Later writes to the file are cut off.
     ///
-    /// - Parameter bytes: the result of ``checkpoint(sorts:)``.
+    /// - Parameter bytes: the result of ``checkpoint()``.
     /// - Throws: `journal.damaged`, `store.io` (74), `spill.…`.
     /// - Complexity: O(rows so far) if the table has sorted indexes, else O(1).
     package func resume(from bytes: [UInt8]) throws(MigrationError) {
         precondition(open == nil, "a writer is resumed before its first row")
         var state = StateReader(bytes)
-        isComplete = try state.flag()
-        rows = try state.integer()
-        let pages = try state.page()
-        let all = Set(try state.texts(upTo: 1 << 16))
-        let done = Set(try state.texts(upTo: 1 << 16))
-        built = Set(try state.texts(upTo: 1 << 16))
-        var target = try begin(all)
-        guard target.indexes.count == all.count else { throw StateReader.damaged("other indexes") }
-        for place in target.indexes.indices where done.contains(target.indexes[place].name) {
+        let head = try StateCoder.value(Head.self, from: try state.block())
+        (isComplete, rows, built) = (head.isComplete, head.rows, Set(head.built))
+        var target = try begin(Set(head.all))
+        guard target.indexes.count == head.all.count else { throw StateReader.damaged("other indexes") }
+        for place in target.indexes.indices where head.done.contains(target.indexes[place].name) {
             target.indexes[place].sorter = nil
         }
-        try restoreSorts(try state.block(), &target)
-        let kept = try restoreKept(try state.block(), target)
-        let rest = state
         if target.indexes.contains(where: { $0.sorter != nil }), rows > 0 {
-            try sortAgain(&target, kept, pages: try whole(target, pages: pages, from: rest))
+            try sortAgain(target, pages: try whole(target, head, state))
         }
-        let made = try restored(target, pages: pages, from: rest)
+        let made = try restored(target, head, state)
         // The pages that the killed run wrote after the state are cut off, and those that it overwrote are restored.
         if access(FileSums.path(of: path), F_OK) == 0 {
             try FileSums.check(path, upTo: made.file.pageCount * FileSums.block)
@@ -108,12 +78,9 @@ extension PageTableWriter {
     /// memory is free for the resumed one.
     ///
     /// - Returns: the number of pages of the file.
-    private func whole(_ target: Target, pages: UInt32, from state: StateReader) throws(MigrationError) -> UInt32 {
-        let made = try restored(target, pages: pages, from: state)
-        if isComplete {
-            try building?.loader.finish()
-            building = nil
-        } else {
+    private func whole(_ target: Target, _ head: Head, _ state: StateReader) throws(MigrationError) -> UInt32 {
+        let made = try restored(target, head, state)
+        if !isComplete {
             try made.table.finish()
             try made.primary?.finish()
         }
@@ -121,30 +88,19 @@ extension PageTableWriter {
         return UInt32(clamping: made.file.pageCount)
     }
 
-    private func restored(
-        _ target: Target, pages: UInt32, from state: StateReader
-    ) throws(MigrationError) -> Open {
+    private func restored(_ target: Target, _ head: Head, _ state: StateReader) throws(MigrationError) -> Open {
         var state = state
-        let made = Open(target, file: try DatabaseFileWriter(path: path, pages: pages))
-        let count = try state.count(upTo: 1 << 10)
-        guard count == made.last?.values.count ?? 0 else { throw StateReader.damaged("another primary key") }
-        if let last = made.last {
-            last.isFirst = try state.flag()
-            for place in 0..<count { last.values[place] = try state.integer() }
+        let made = Open(target, file: try DatabaseFileWriter(path: path, pages: head.pages))
+        if let values = head.last {
+            guard let last = made.last, values.count == last.values.count else {
+                throw StateReader.damaged("another primary key")
+            }
+            last.isFirst = false
+            for (place, value) in values.enumerated() { last.values[place] = value }
         }
         let open = target.indexes.filter { $0.sorter != nil }.map(\.root)
         if isComplete {
-            building = try state.optional { state throws(MigrationError) in
-                let progress = try IndexProgress(from: &state)
-                guard let place = target.indexes.firstIndex(where: { $0.sorter != nil }) else {
-                    throw StateReader.damaged("an index that is built and is not there")
-                }
-                return Building(
-                    place: place, loader: made.file.index(root: target.indexes[place].root), progress: progress)
-            }
-            let loaders = building.map { [$0.loader] } ?? []
-            try made.file.restore(tables: [], indexes: loaders, emptied: ([], open), from: &state)
-            guard !loaders.contains(where: \.isEmpty) else { throw StateReader.damaged("an index without entries") }
+            try made.file.restore(tables: [], indexes: [], emptied: ([], open), from: &state)
         } else {
             try made.file.restore(
                 tables: [made.table], indexes: made.primary.map { [$0] } ?? [],
@@ -152,5 +108,46 @@ extension PageTableWriter {
         }
         try state.finish()
         return made
+    }
+
+    /// Gives the sorters the entries of the rows in the file.
+    private func sortAgain(_ target: Target, pages: UInt32) throws(MigrationError) {
+        let descriptor = PosixFile.openReadOnly(path)
+        guard descriptor >= 0 else {
+            throw MigrationError(
+                "store.io", .io, "Opening failed: \(String(cString: strerror(errno)))", context: .init(path: path))
+        }
+        defer { close(descriptor) }
+        // Pages that were written past the page cache are read past it too.
+        let direct = Glibc.open(path, O_RDONLY | O_CLOEXEC | FileFlags.direct)
+        defer { if direct >= 0 { close(direct) } }
+        guard
+            let file = try PageFile.open(
+                path: path, descriptor: descriptor, direct: direct >= 0 ? direct : nil, pageSize: 4096, frames: nil,
+                pageCount: Int64(pages))
+        else { throw StateReader.damaged("the file cannot be read") }
+        defer { file.close() }
+        // No limit, because each value was in memory once, when its row was written.
+        var request = ScanRequest(
+            large: .init(
+                limit: .max, streamed: [],
+                reference: { _, _, _, _ in preconditionFailure("no value is above the limit") },
+                refusal: { _, _, _ in StateReader.damaged("a value") }))
+        let indexes = target.indexes.filter { $0.sorter != nil }
+        for slot in Set(indexes.flatMap(\.slots)).sorted() {
+            request.fields.append(
+                .init(field: slot + (target.isKeyed ? 1 : 0), slot: slot, affinity: target.affinities[slot]))
+        }
+        let scan = TableScan(file: file, root: target.root, request: request)
+        var batch = RowBatch(slots: target.affinities.count, rowCapacity: 1000, byteTarget: 128 << 10)
+        var read: Int64 = 0
+        while true {
+            batch.removeAll()
+            try scan.fill(&batch)
+            if batch.isEmpty { break }
+            for index in indexes { try index.sorter?.append(batch, firstID: nil) }
+            read += Int64(batch.count)
+        }
+        guard read == rows else { throw StateReader.damaged("\(read) rows in the place of \(rows)") }
     }
 }

@@ -32,19 +32,6 @@ package final class PageTableWriter: TableWriter {
         var slots: [Int]
         /// The sorter; nil once the index is built, or if it cannot be.
         var sorter: IndexSorter?
-        /// The number of first rows whose entries are in files, and the key of the last of them.
-        var spilled: (rows: Int64, key: Int64) = (0, .min)
-    }
-
-    /// An index whose tree has a part of the sorted entries.
-    struct Building {
-        /// The position among the table's indexes.
-        let place: Int
-        let loader: IndexLoader
-        /// The progress; nil before the first entries are in the tree.
-        var progress: IndexProgress?
-        /// The entries in checkpoints. Once they are sorted, those in files no longer change.
-        var kept: SavedEntries?
     }
 
     struct Open {
@@ -67,19 +54,15 @@ package final class PageTableWriter: TableWriter {
     var rows: Int64 = 0
     /// True if all rows are in the table's tree.
     package var isComplete = false
+    /// The size of the store's file so far; 0 before the first row.
+    package var byteCount: Int { open.map { $0.file.pageCount * FileSums.block } ?? 0 }
     /// The names of the indexes that are built.
     var built: Set<String> = []
-    /// The index that is being built.
-    var building: Building?
-    /// The entries in files that checkpoints describe: of the last one on the disk and, in ``pendingSorts``, of one that is
-    /// being synced.
-    var savedSorts: [SavedEntries] = []
-    var pendingSorts: [SavedEntries] = []
-    /// True if the last checkpoint names files.
-    package var namesFiles = false
+    /// True while an index is built. No checkpoint can be taken then.
+    var isBuilding = false
     private var isFinished = false
-    /// Called after the file is opened for the first row, before the first sort, and after each long step: times for a
-    /// checkpoint.
+    /// Called after the file is opened for the first row, before the first sort, now and then while an index is built, and
+    /// after each index.
     package var passed: ((PageTableWriter) throws(MigrationError) -> Void)?
 
     /// - Parameters:
@@ -108,31 +91,8 @@ package final class PageTableWriter: TableWriter {
         if let index = open.primary, let last = open.last {
             for row in 0..<batch.count { try enter(batch, row, last, rows + Int64(row) + 1, index) }
         }
-        for (place, index) in open.target.indexes.enumerated() {
-            guard let sorter = index.sorter else { continue }
-            try sorter.append(batch, firstID: firstID)
-            let spilled = Int64(sorter.spilledRows)
-            guard spilled != index.spilled.rows else { continue }
-            self.open?.target.indexes[place].spilled = Self.spilled(
-                spilled, after: rows, in: batch, isKeyed: open.target.isKeyed)
-        }
+        for index in open.target.indexes { try index.sorter?.append(batch, firstID: firstID) }
         rows += Int64(batch.count)
-    }
-
-    /// Returns the number of rows whose entries are in files, after a batch has changed it, and the key of the last of them.
-    ///
-    /// - Parameter rows: the number of rows before the batch.
-    static func spilled(
-        _ spilled: Int64, after rows: Int64, in batch: borrowing RowBatch, isKeyed: Bool
-    ) -> (rows: Int64, key: Int64) {
-        let place = Int(clamping: spilled - rows) - 1
-        guard place >= 0, place < batch.count else { return (0, .min) }
-        return (spilled, isKeyed ? batch.key(place) : spilled)
-    }
-
-    /// True if all rows are in the tree and an index is to be sorted next. The writer must not be resumed during that sort.
-    package var sortsNext: Bool {
-        isComplete && building == nil && open?.target.indexes.contains { $0.sorter != nil } ?? false
     }
 
     private func opened() throws(MigrationError) -> Open {
@@ -173,32 +133,22 @@ package final class PageTableWriter: TableWriter {
             try open.table.finish()
             try open.primary?.finish()
             isComplete = true
-            if sortsNext { try passed?(self) }
+            try passed?(self)
         }
         for (place, index) in open.target.indexes.enumerated() {
             guard let sorter = index.sorter else { continue }
-            if case .built = try build(place, index, sorter, open.file) { built.insert(index.name) }
-            building = nil
+            isBuilding = true
+            let outcome = try sorter.build(into: open.file.index(root: index.root)) { () throws(MigrationError) in
+                try self.passed?(self)
+            }
+            if case .built = outcome { built.insert(index.name) }
+            isBuilding = false
             self.open?.target.indexes[place].sorter = nil
             try passed?(self)
         }
         self.open = nil
         try open.file.finish()
         try end(built)
-    }
-
-    /// Fills an index's tree, from its start or from a checkpoint.
-    private func build(
-        _ place: Int, _ index: SortedIndex, _ sorter: IndexSorter, _ file: DatabaseFileWriter
-    ) throws(MigrationError) -> IndexSorter.Outcome {
-        var current = building ?? Building(place: place, loader: file.index(root: index.root))
-        guard current.place == place else { throw StateReader.damaged("an index that is not the next one") }
-        current.kept = SavedEntries(kept: sorter, of: index.name)
-        return try sorter.build(into: current.loader, after: current.progress) { progress throws(MigrationError) in
-            current.progress = progress
-            self.building = current
-            try self.passed?(self)
-        }
     }
 }
 

@@ -1,38 +1,10 @@
 import Diagnostics
 import SpillStorage
 
-/// The progress of building an index's tree from sorted entries.
-package struct IndexProgress: Sendable {
-    /// The number of entries in the tree, the first ones in order.
-    package let entries: Int
-    /// The layout of `last` in words.
-    let layout: [UInt64]
-    /// The last entry in the tree, if all are half words; otherwise empty.
-    let last: [UInt64]
-
-    package func write(to state: inout StateWriter) {
-        state.write(entries)
-        state.write(words: layout)
-        state.write(words: last)
-    }
-
-    /// Reads saved progress.
-    package init(from state: inout StateReader) throws(MigrationError) {
-        entries = try state.count(upTo: 1 << 48)
-        layout = try state.words()
-        last = try state.words()
-        guard entries > 0 else { throw StateReader.damaged("an index that was not begun") }
-    }
-
-    init(entries: Int, layout: [UInt64], last: [UInt64]) {
-        (self.entries, self.layout, self.last) = (entries, layout, last)
-    }
-}
-
 /// Builds the tree of an index.
 extension IndexSorter {
     /// A closure that is called between two entries while a tree is built.
-    package typealias Passed = (IndexProgress) throws(MigrationError) -> Void
+    package typealias Passed = () throws(MigrationError) -> Void
 
     /// The number of entries between two calls.
     private static let step = 4096
@@ -40,23 +12,16 @@ extension IndexSorter {
     /// Builds the index's tree.
     ///
     /// - Parameters:
-    ///   - loader: the loader of an empty tree, or of one that has the first entries.
-    ///   - done: the progress of that tree, as a sorter of the same entries reported it.
-    ///   - passed: receives the progress now and then, if all entries are words in memory: with all entries at hand, a tree
-    ///     that has some can be continued. Not called for entries in files, because these are given back as they are read.
-    /// - Throws: `journal.damaged` if the entries are not those that `done` reports, `spill.…`, `store.full`, `store.io` (74),
-    ///   `store.tooLarge`.
-    package func build(
-        into loader: IndexLoader, after done: IndexProgress? = nil, passed: Passed? = nil
-    ) throws(MigrationError) -> Outcome {
+    ///   - loader: the loader of an empty tree.
+    ///   - passed: called now and then.
+    /// - Throws: `spill.…`, `store.full`, `store.io` (74), `store.tooLarge`; the error of `passed`.
+    package func build(into loader: IndexLoader, passed: Passed? = nil) throws(MigrationError) -> Outcome {
         if isTooLarge { return .tooLarge }
-        let passed = isInMemory ? passed : nil
-        let dropped = try drop(done)
         let finished = try halves?.finish()
         halves = nil
         // The usual case: half words only.
         if sorter == nil, entries == nil, let finished, let form {
-            return try build(from: finished, form, into: loader, (done?.entries ?? 0, dropped), passed)
+            return try build(from: finished, form, into: loader, passed)
         }
         let merged =
             takesWords
@@ -65,61 +30,26 @@ extension IndexSorter {
         sorter = nil
         entries = nil
         if isOneInteger, !isUnique, sorted.entries == nil, let words = sorted.words {
-            return try build(fromIntegers: words, into: loader, after: done?.entries ?? 0, passed)
+            return try build(fromIntegers: words, into: loader, passed)
         }
-        return try build(from: sorted, into: loader, after: done?.entries ?? 0, passed)
+        return try build(from: sorted, into: loader, passed)
     }
-
-    /// True if all entries are words in memory. Entries sorted as records may be too large for a resumed run with less memory.
-    private var isInMemory: Bool {
-        halves.map { $0.inMemory != nil } ?? true && sorter.map { $0.inMemory != nil } ?? true && entries == nil
-    }
-
-    /// Removes the entries that the tree already has, so that they are not sorted.
-    ///
-    /// - Returns: the number removed; 0 if they must be skipped one by one instead.
-    private func drop(_ done: IndexProgress?) throws(MigrationError) -> Int {
-        // A unique index needs the values of the entries before, to find duplicates.
-        guard let done, !isUnique, let halves, halves.inMemory != nil, sorter == nil, entries == nil,
-            done.layout == layout, done.last.count == form?.width
-        else { return 0 }
-        let dropped = done.last.withUnsafeBufferPointer { last in
-            last.baseAddress.map { halves.drop(upTo: $0) } ?? 0
-        }
-        guard dropped == done.entries else { throw Self.others }
-        return dropped
-    }
-
-    private static var others: MigrationError { StateReader.damaged("an index of other entries") }
 
     /// Builds the index's tree from half words alone.
-    ///
-    /// - Parameter done: the number of entries in the tree, and how many of them were removed before sorting.
     private func build(
-        from sorted: SortedRecords, _ form: CompactIndexEntry, into loader: IndexLoader,
-        _ done: (tree: Int, dropped: Int),
-        _ passed: Passed?
+        from sorted: SortedRecords, _ form: CompactIndexEntry, into loader: IndexLoader, _ passed: Passed?
     ) throws(MigrationError) -> Outcome {
         let isPair = terms.count == 2
         // The bits above the row's id of the entry before; 0 if that has a NULL, because values without NULL are never 0.
         var last: UInt64 = 0
         var isDuplicate = false
-        var entries = done.dropped
         let width = form.width
         try sorted.forEachChunk { records, count throws(MigrationError) in
             var next = records
             let end = records + count * width
             while next < end {
-                if let passed, entries > done.tree, next > records {
-                    try passed(
-                        .init(entries: entries, layout: layout, last: (0..<width).map { (next - width)[$0] }))
-                }
-                // First up to the place where the tree's entries end, then a step at a time.
-                let isThere = entries < done.tree
-                let most = isThere ? done.tree - entries : passed == nil ? .max : Self.step
-                let here = min(most, (end - next) / width)
-                let stop = next + here * width
-                entries += here
+                try passed?()
+                let stop = next + min(Self.step, (end - next) / width) * width
                 for record in stride(from: next, to: stop, by: width) {
                     let (high, low) = (form.first(of: record[0]), form.second(of: record[0]))
                     if isUnique {
@@ -131,7 +61,6 @@ extension IndexSorter {
                         }
                         last = hasNull ? 0 : value
                     }
-                    if isThere { continue }
                     if isPair {
                         try loader.append(
                             pair: CompactIndexEntry.value(ofHalf: high), CompactIndexEntry.value(ofHalf: low),
@@ -145,31 +74,28 @@ extension IndexSorter {
             return true
         }
         if isDuplicate { return .duplicates }
-        guard entries >= done.tree else { throw Self.others }
         try loader.finish()
         return .built
     }
 
     /// Builds the index's tree from words of one integer each.
     private func build(
-        fromIntegers sorted: SortedWords, into loader: IndexLoader, after done: Int, _ passed: Passed?
+        fromIntegers sorted: SortedWords, into loader: IndexLoader, _ passed: Passed?
     ) throws(MigrationError) -> Outcome {
         var count = 0
         while try sorted.next(into: words) {
             count += 1
-            guard count > done else { continue }
             try loader.append(
                 integer: words[0] == 0 ? nil : Int64(bitPattern: words[0] ^ 1 << 63), SortKey.decode(words[1]))
-            if count % Self.step == 0 { try passed?(.init(entries: count, layout: [], last: [])) }
+            if count % Self.step == 0 { try passed?() }
         }
-        guard count >= done else { throw Self.others }
         try loader.finish()
         return .built
     }
 
     /// Builds the index's tree from entries of all kinds.
     private func build(
-        from streams: SortedIndex, into loader: IndexLoader, after done: Int, _ passed: Passed?
+        from streams: SortedIndex, into loader: IndexLoader, _ passed: Passed?
     ) throws(MigrationError) -> Outcome {
         var sorted = streams
         let record = UnsafeMutableRawPointer.allocate(byteCount: (terms.count + 1) * 9 + 9, alignment: 8)
@@ -201,17 +127,14 @@ extension IndexSorter {
                 lastCount = next.count
             }
             count += 1
-            if count > done {
-                try loader.append(next)
-                if count % Self.step == 0 { try passed?(.init(entries: count, layout: [], last: [])) }
-            }
+            try loader.append(next)
+            if count % Self.step == 0 { try passed?() }
             if next.baseAddress == UnsafeRawPointer(record) {
                 sorted.hasWord = try sorted.words?.next(into: words) ?? false
             } else {
                 sorted.entry = try sorted.entries?.next()
             }
         }
-        guard count >= done else { throw Self.others }
         try loader.finish()
         return .built
     }

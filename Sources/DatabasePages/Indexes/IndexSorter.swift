@@ -37,9 +37,6 @@ package final class IndexSorter {
     private let encoder: RecordEncoder
     private let directory: WorkDirectory
     private let entryMemory: Int
-    /// The copy on disk of the entries in memory; nil before there are enough of them.
-    private var log: EntryLog?
-    private var hasLog = true
     /// Sorts entries of other values; nil before the first.
     var entries: EntrySorter?
     var isTooLarge = false
@@ -92,29 +89,27 @@ package final class IndexSorter {
 
     /// Adds the entries of a batch's rows.
     ///
-    /// - Parameters:
-    ///   - firstID: the id of the batch's first row if rows are numbered; nil: the batch's keys.
-    package func append(_ batch: borrowing RowBatch, from first: Int = 0, firstID: Int64?) throws(MigrationError) {
-        precondition(first >= 0 && first <= batch.count)
+    /// - Parameter firstID: the id of the batch's first row if rows are numbered; nil: the batch's keys.
+    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func append(_ batch: borrowing RowBatch, firstID: Int64?) throws(MigrationError) {
         guard !isTooLarge else { return }
         guard takesWords else {
-            for row in first..<batch.count { try appendEntry(batch, row, firstID) }
+            for row in 0..<batch.count { try appendEntry(batch, row, firstID) }
             return
         }
-        if let halves, let form { return try append(batch, from: first, to: halves, form, firstID) }
-        for row in first..<batch.count { try appendWords(batch, row, firstID) }
+        if let halves, let form { return try append(batch, to: halves, form, firstID) }
+        for row in 0..<batch.count { try appendWords(batch, row, firstID) }
     }
 
     /// Adds the entries of a batch's rows, as half words if possible.
     private func append(
-        _ batch: borrowing RowBatch, from start: Int, to halves: RecordSorter, _ form: CompactIndexEntry,
-        _ firstID: Int64?
+        _ batch: borrowing RowBatch, to halves: RecordSorter, _ form: CompactIndexEntry, _ firstID: Int64?
     ) throws(MigrationError) {
         let isPair = terms.count == 2
         let (first, second) = (slots[0], slots[isPair ? 1 : 0])
         precondition(first < batch.slots && second < batch.slots)
-        var row = start
-        try halves.append(upTo: batch.count - start) { room, most throws(MigrationError) in
+        var row = 0
+        try halves.append(upTo: batch.count) { room, most throws(MigrationError) in
             var written = 0
             let end = row + most
             while row < end {
@@ -139,36 +134,6 @@ package final class IndexSorter {
             }
             return written
         }
-    }
-
-    /// Adds the entries of the rows that a scan reads next, as long as the rows are ordinary.
-    ///
-    /// - Parameters:
-    ///   - fields: the fields of the index's columns in the table's records.
-    ///   - spilled: called when ``spilledRows`` has grown; receives the key of the last of these rows.
-    /// - Returns: the number of rows whose entries were added; fewer than `most` at the end, and before a row that must be read
-    ///   in another way.
-    package func append(
-        rowsOf scan: TableScan, fields: [Int], upTo most: Int, spilled: (Int64) -> Void
-    ) throws(MigrationError) -> Int {
-        guard let halves, let form, !isTooLarge, fields.first != fields.last || fields.count == 1 else { return 0 }
-        let fields = EntryFields(fields, form: form)
-        var known = spilledRows
-        var added = 0
-        var isOrdinary = true
-        try halves.append(upTo: most) { room, most throws(MigrationError) in
-            let now = spilledRows
-            if now != known, let key = scan.lastKey {
-                known = now
-                spilled(key)
-            }
-            guard isOrdinary else { return 0 }
-            let written = try scan.entries(of: fields, upTo: most, into: room)
-            isOrdinary = written == most
-            added += written
-            return written
-        }
-        return added
     }
 
     /// Adds a row's entry as words; as a record if a value has no word.
@@ -206,92 +171,6 @@ package final class IndexSorter {
         guard encoder.size <= entries.largestEntry else { return giveUp() }
         try entries.append(size: encoder.size) { encoder.write(to: $0) }
     }
-
-    /// The sorter that has all entries; nil if they are spread over several.
-    private var only: RecordSorter? {
-        guard !isTooLarge, takesWords, entries == nil else { return nil }
-        if let halves { return sorter == nil ? halves : nil }
-        return sorter
-    }
-
-    /// The number of rows whose entries are in files; these are the first rows, and ``save(to:)`` can save them.
-    package var spilledRows: Int { only?.spilled ?? 0 }
-
-    /// Writes the state of the entries in files. From now on these outlive the process.
-    ///
-    /// - Precondition: ``spilledRows`` is not 0.
-    package func save(to state: inout StateWriter) throws(MigrationError) {
-        precondition(spilledRows > 0)
-        for bits in layout { state.write(bits) }
-        try only?.save(to: &state)
-    }
-
-    /// Restores the saved entries of the same index. This sorter must be empty.
-    ///
-    /// - Returns: false if they cannot be used; nothing is restored then.
-    package func restore(from state: inout StateReader) throws(MigrationError) -> Bool {
-        for bits in layout where try state.word() != bits { return false }
-        return try only?.restore(from: &state) ?? false
-    }
-
-    /// Copies entries in memory to a file, so that they can be saved.
-    ///
-    /// - Returns: the number of rows whose entries are in the file (the first rows), and the id of the last of them; nil while
-    ///   there are too few entries, if the file cannot be written, and once entries were spilled (``spilledRows``).
-    package func keep() -> (rows: Int64, id: Int64)? {
-        guard hasLog, let only, let entries = only.inMemory else {
-            log = nil
-            return nil
-        }
-        if log == nil {
-            guard entries.count >= EntryLog.piece else { return nil }
-            log = EntryLog(in: directory)
-        }
-        guard let log, log.append(from: entries) else {
-            (log, hasLog) = (nil, false)
-            return nil
-        }
-        return kept
-    }
-
-    /// The result of the last ``keep()``; nil if there is none. It writes nothing.
-    package var kept: (rows: Int64, id: Int64)? {
-        guard let log, let entries = only?.inMemory else { return nil }
-        return last(of: entries, upTo: log.byteCount)
-    }
-
-    /// Writes the state of the entries that ``keep()`` reported.
-    ///
-    /// - Precondition: it reported some.
-    package func saveKept(to state: inout StateWriter) {
-        guard let log else { preconditionFailure("entries that stand in a file") }
-        for bits in layout { state.write(bits) }
-        log.save(to: &state)
-    }
-
-    /// Restores the entries of the same index that ``saveKept(to:)`` saved. This sorter must be empty.
-    ///
-    /// - Returns: like ``keep()``; nil if they cannot be used: nothing is restored then.
-    package func restoreKept(from state: inout StateReader) throws(MigrationError) -> (rows: Int64, id: Int64)? {
-        let isSame = try layout.map { bits throws(MigrationError) in try state.word() == bits }.allSatisfy { $0 }
-        guard let log = try EntryLog(in: directory, restoring: &state), isSame, let only,
-            only.begin(byteCount: log.byteCount, fill: { log.read(into: $0) }), let entries = only.inMemory
-        else { return nil }
-        self.log = log
-        return last(of: entries, upTo: log.byteCount)
-    }
-
-    /// The number of entries in some bytes (of the first rows), and the row's id of the last one.
-    private func last(of entries: UnsafeRawBufferPointer, upTo byteCount: Int) -> (rows: Int64, id: Int64)? {
-        let width = halves != nil ? form?.width ?? 1 : terms.count + 1
-        let rows = byteCount / (width * 8)
-        guard rows > 0, let start = entries.baseAddress?.assumingMemoryBound(to: UInt64.self) else { return nil }
-        let entry = start + (rows - 1) * width
-        return (Int64(rows), halves != nil ? form?.id(of: entry) ?? 0 : SortKey.decode(entry[terms.count]))
-    }
-
-    /// The numbers that describe the layout of half words.
-    var layout: [UInt64] { form.map { [UInt64($0.width), $0.secondBits, $0.idBits] } ?? [0, 0, 0] }
 
     private func giveUp() {
         isTooLarge = true

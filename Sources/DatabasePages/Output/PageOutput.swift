@@ -34,8 +34,6 @@ final class PageOutput {
     private var firstBuffered: UInt32
     /// The number of the last page of the file, written or buffered.
     private(set) var pageCount: UInt32
-    /// Notes the checksums of the pages written since a checkpoint; nil if nobody needs them.
-    var written: WrittenPages?
     /// The checksums of the file's pages; nil if it has none.
     private let sums: FileSums?
     private var sumRoom: [UInt64] = []
@@ -177,10 +175,9 @@ final class PageOutput {
 
     /// Notes the checksums of pages that are about to be appended to the file.
     private func note(_ bytes: UnsafeRawBufferPointer, from first: UInt32) {
-        guard sums != nil || written != nil else { return }
+        guard let sums else { return }
         FileSums.sums(of: bytes, from: Int(first) - 1, in: &sumRoom)
-        sums?.note(sumRoom, from: Int(first) - 1)
-        written?.note(sumRoom, from: first)
+        sums.note(sumRoom, from: Int(first) - 1)
     }
 
     /// Waits if bytes that are about to be read or overwritten are still being written.
@@ -194,11 +191,7 @@ final class PageOutput {
     /// Overwrites a page that is in the file already.
     func overwrite(_ page: UInt32, with bytes: UnsafeRawPointer) throws(MigrationError) {
         precondition(page < firstBuffered, "the page is still in the buffer")
-        if sums != nil || written != nil {
-            let sum = FileSums.sum(of: bytes, number: page)
-            sums?.note([sum], from: Int(page) - 1)
-            written?.note(overwritten: page, sum: sum)
-        }
+        sums?.note([FileSums.sum(of: bytes, number: page)], from: Int(page) - 1)
         try waitForWrites(at: offset(of: page), count: PageGeometry.pageSize)
         try write(UnsafeRawBufferPointer(start: bytes, count: PageGeometry.pageSize), at: offset(of: page))
     }

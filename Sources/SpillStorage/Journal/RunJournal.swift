@@ -60,7 +60,7 @@ package final class RunJournal {
 
     private static let magic = Array("SCJOURNL".utf8)
     /// The version of the format.
-    package static let version: UInt32 = 7
+    package static let version: UInt32 = 8
     private static let headSize = 16
     private static let prefixSize = 16
     /// The longest body, in bytes, that is accepted when read.
@@ -256,15 +256,16 @@ package final class RunJournal {
     /// True if the journal is so long that it should be rewritten.
     package var isLong: Bool { size > Self.longest }
 
-    /// Appends a record and syncs it to the disk.
+    /// Appends a record.
     ///
+    /// - Parameter synchronizes: true to sync it to the disk.
     /// - Returns: the offset of the record.
     /// - Throws: `journal.full`, `journal.io` (74).
     @discardableResult
-    package func append(_ record: Record) throws(MigrationError) -> Int {
+    package func append(_ record: Record, synchronizes: Bool = true) throws(MigrationError) -> Int {
         let place = size
         try write(record)
-        try synchronize()
+        if synchronizes { try synchronize() }
         return place
     }
 

@@ -59,6 +59,9 @@ package struct StateReader {
         return Array(bytes[place..<place + count])
     }
 
+    /// Reads a string.
+    package mutating func text() throws(MigrationError) -> String { String(decoding: try block(), as: UTF8.self) }
+
     /// Reads numbers behind their count.
     package mutating func words() throws(MigrationError) -> [UInt64] {
         let count = try count(upTo: bytes.count - place)
@@ -85,9 +88,6 @@ package struct StateReader {
         guard try flag() else { return nil }
         return try body(&self)
     }
-
-    /// True if all bytes were read.
-    package var isAtEnd: Bool { place == bytes.count }
 
     /// Checks that all bytes were read.
     package func finish() throws(MigrationError) {

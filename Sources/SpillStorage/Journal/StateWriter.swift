@@ -55,4 +55,7 @@ package struct StateWriter {
 
     /// Writes bytes behind their count.
     package mutating func write(bytes other: [UInt8]) { other.withUnsafeBytes { write(bytes: $0) } }
+
+    /// Writes a string as its UTF-8 bytes, behind their count.
+    package mutating func write(_ text: String) { write(bytes: Array(text.utf8)) }
 }

@@ -15,8 +15,6 @@ package final class RecordSorter {
         case dropped
     }
 
-    /// The most records that a saved run may claim to have. The sum over all runs cannot overflow then.
-    private static let mostInRun = 1 << 48
     /// The size in bytes from which malloc maps a block by itself; see ``ProcessMemory/returnFreedBlocks()``.
     private static let mapped = 128 << 10
 
@@ -150,85 +148,6 @@ package final class RecordSorter {
         gathered = 0
         appended = 0
         return sorted
-    }
-
-    /// The number of records in files. If duplicates are kept, these are the ones appended first.
-    package var spilled: Int { runs.reduce(0) { $0 + $1.count } }
-
-    /// Writes the state of the records in files. From now on these outlive the process.
-    package func save(to state: inout StateWriter) throws(MigrationError) {
-        state.write(recordsPerBlock)
-        state.write(runs.count)
-        for run in runs { try run.save(to: &state) }
-    }
-
-    /// Restores the records that a sorter of the same width saved. This one must be empty.
-    ///
-    /// - Returns: false if that sorter had another allowance, so that its files do not fit; nothing is restored then.
-    package func restore(from state: inout StateReader) throws(MigrationError) -> Bool {
-        precondition(appended == 0 && runs.isEmpty)
-        guard try state.count(upTo: .max) == recordsPerBlock else { return false }
-        for _ in 0..<(try state.count(upTo: 1 << 12)) {
-            runsWritten += 1
-            let run = try SortedRecordFile(
-                restoring: &state, directory: directory, named: name, width: width, indexWords: 0,
-                recordsPerBlock: recordsPerBlock, number: runsWritten, scratch: scratch, block: block)
-            guard run.count > 0, run.count <= Self.mostInRun else { throw StateReader.damaged("a run of records") }
-            runs.append(run)
-        }
-        appended = spilled
-        return true
-    }
-
-    /// The bytes of the records in the order of appending; nil once some are in files.
-    package var inMemory: UnsafeRawBufferPointer? {
-        runs.isEmpty ? UnsafeRawBufferPointer(start: records, count: gathered * width * 8) : nil
-    }
-
-    /// Begins with records that the caller writes in place at once, as ``inMemory`` gave them. The sorter must be empty.
-    ///
-    /// - Parameters:
-    ///   - byteCount: the number of bytes; those behind the last whole record are ignored.
-    ///   - fill: receives room for as many bytes, and returns true if it wrote them.
-    /// - Returns: false if the allowance has no room for them, or they were not written; nothing is added then.
-    package func begin(byteCount: Int, fill: (UnsafeMutableRawBufferPointer) -> Bool) -> Bool {
-        precondition(appended == 0 && runs.isEmpty && byteCount >= 0)
-        let size = width * 8
-        guard byteCount <= most * size else { return false }
-        while capacity * size < byteCount { enlarge() }
-        guard fill(UnsafeMutableRawBufferPointer(start: records, count: byteCount)) else { return false }
-        gathered = byteCount / size
-        appended = gathered
-        return true
-    }
-
-    /// Removes the records up to and including one: they were already processed.
-    ///
-    /// - Precondition: all records are in memory.
-    /// - Returns: the number of records removed.
-    package func drop(upTo record: UnsafePointer<UInt64>) -> Int {
-        precondition(runs.isEmpty)
-        var kept = 0
-        if width == 1 {
-            // Branch-free: the outcome of each comparison is unpredictable.
-            for index in 0..<gathered {
-                let other = records[index]
-                records[kept] = other
-                kept += other > record[0] ? 1 : 0
-            }
-        } else {
-            for index in 0..<gathered {
-                let other = records + index * width
-                guard RecordOrder.isLess(record, other, words: width) else { continue }
-                if kept != index { (records + kept * width).update(from: other, count: width) }
-                kept += 1
-            }
-        }
-        defer {
-            gathered = kept
-            appended = kept
-        }
-        return gathered - kept
     }
 
     @inline(__always)

@@ -16,8 +16,6 @@ final class DestinationKeys {
     var holdsEveryRow = false
     /// True if the load collects the keys as it reads the rows; see ``UnaskedKeys``.
     var isFilledByLoad = false
-    /// True if the keys are unknown and no longer needed, because an interrupted run has already read the rows.
-    var isLeftOut = false
 
     init(mapping: PlannedMapping, mode: KeyMode, index: KeyIndex) {
         self.mapping = mapping

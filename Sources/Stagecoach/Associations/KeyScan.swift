@@ -8,28 +8,16 @@ import SpillStorage
 /// The scan of keys before any rows: reads the keys of every source table once and fills the association tables of all mappings
 /// that need no user code, for the whole plan. A reference to a later pass is then an ordinary lookup.
 struct KeyScan {
-    /// The source tables whose keys are not looked up before all their rows are read.
-    struct Unasked {
-        /// The tables whose keys the load collects, each with the mapping whose load does it.
-        var noting: [Int: Int] = [:]
-        /// The tables in ``noting`` whose keys later steps look up.
-        var asked: Set<Int> = []
-        /// The tables whose keys are no longer needed.
-        var leftOut: Set<Int> = []
-    }
-
     let run: MigrationRun
     let archive: AssociationArchive
     let keysBefore: KeysBefore
     let mappings: [PlannedMapping]
     let tables: [PlannedTable]
-    /// Fills an empty set with the keys of a source table that an interrupted run has noted, and returns false if it has
-    /// noted none.
-    let restoreKeys: (KeyIndex, Int) throws(MigrationError) -> Bool
     /// Collects the keys of a mapping whose filter needs objects. The columns begin with all own columns of the table.
     let collectByObjects: (DestinationKeys, SourceFilter, SourceColumns) throws -> Void
-    /// The source tables whose keys need no scan.
-    var unasked = Unasked()
+    /// The source tables whose keys the load collects, because they are not looked up before all their rows are read, each with
+    /// the mapping whose load does it.
+    var unasked: [Int: Int] = [:]
     /// The source tables whose keys are collected while objects are made of their rows, each with the mapping that makes them;
     /// see ``PolicyPath``.
     var awaited: [Int: Int] = [:]
@@ -74,23 +62,11 @@ struct KeyScan {
                 byMapping[mapping.index] = keys
                 if let entity { plain[entity] = index }
             }
-            if let first = unasked.noting[table], let only = plain.values.first {
+            if let first = unasked[table], let only = plain.values.first {
                 byMapping[first]?.isFilledByLoad = true
                 // The progress counts these rows here and not in the load, so that it is the same whether the scan or the load
                 // collects the keys.
                 run.services.progress.advance(rows: run.tally.counts.mappings[first].sourceObjects)
-                byTable[table] = only
-                continue
-            }
-            if unasked.leftOut.contains(table), let only = plain.values.first {
-                for keys in byMapping.values where keys.mapping.sourceTable == table { keys.isLeftOut = true }
-                byTable[table] = only
-                continue
-            }
-            if plain.count == 1, let only = plain.values.first,
-                try restoreKeys(only, table)
-            {
-                run.services.progress.advance(rows: only.count)
                 byTable[table] = only
                 continue
             }

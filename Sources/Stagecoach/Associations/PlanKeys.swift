@@ -31,10 +31,9 @@ struct PlanKeys {
     func account(for mappings: [PlannedMapping], in tally: RunTally) {
         for mapping in mappings {
             guard !mapping.belongsToPreviousModel, let own = byMapping[mapping.index] else { continue }
-            let migrated = own.isLeftOut ? tally.counts.mappings[mapping.index].created : own.index.count
-            tally.counts.mappings[mapping.index].migrated = migrated
+            tally.counts.mappings[mapping.index].migrated = own.index.count
             tally.counts.mappings[mapping.index].filtered =
-                tally.counts.mappings[mapping.index].sourceObjects - migrated
+                tally.counts.mappings[mapping.index].sourceObjects - own.index.count
         }
     }
 }

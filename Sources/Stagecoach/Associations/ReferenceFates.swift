@@ -121,7 +121,7 @@ final class ReferenceFates {
         switch makers {
         case .keys(let keys):
             guard mapping.sourceTable == table, let entity = mapping.destination, let own = keys[mapping.index],
-                !own.isLeftOut, try own.destinationKey(of: key) != nil
+                try own.destinationKey(of: key) != nil
             else { return [] }
             return [entity]
         case .associations(let tables):

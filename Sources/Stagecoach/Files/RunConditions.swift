@@ -17,11 +17,8 @@ package struct RunConditions: Sendable {
     package var leastConcurrentCall = Duration.microseconds(5)
     /// The system calls on the run's journal and spill files.
     package var fileCalls: any FileCalls = SystemFileCalls()
-    /// The time between two checkpoints: the lower bound in processor time, the upper bound in wall-clock time.
+    /// The least and the greatest time between two checkpoints.
     package var checkpointIntervals = Duration.milliseconds(30)...Duration.milliseconds(500)
-    /// Returns the least time between two recent states (``RecentState``) of a run that has taken so long: they take no more
-    /// than a small share of a long run.
-    package var recentStateInterval: @Sendable (Duration) -> Duration = { max(.milliseconds(4), $0 / 50) }
 
     package init() {}
 }

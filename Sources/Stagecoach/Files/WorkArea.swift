@@ -25,10 +25,6 @@ final class WorkArea {
     let runJournalPath: String
     /// The path of the second copy of the publication record.
     let publicationPath: String
-    /// The path of the run's recent state.
-    let recentStatePath: String
-    /// The path of the noted keys of source tables.
-    let notedKeysPath: String
     /// The path to which the journal is moved once the store is published and the run is about to end.
     let lastJournalPath: String
     /// The work directory beside the destination.
@@ -58,8 +54,6 @@ final class WorkArea {
         runJournalPath = place.journalPath
         publicationPath = place.publicationPath
         lastJournalPath = place.lastJournalPath
-        recentStatePath = "\(place.workDirectory)/run.recent"
-        notedKeysPath = "\(place.workDirectory)/run.keys"
         externalPath = "\(place.workDirectory)/external"
         earlierFilesPath = "\(place.workDirectory)/external.sqlite"
         journalPath = "\(place.workDirectory)/external.journal"
@@ -82,7 +76,6 @@ final class WorkArea {
             unlink(path + "-journal")
             FileSums.remove(of: path)
         }
-        for path in [recentStatePath, notedKeysPath] { unlink(path) }
         FileSystem.removeTree(externalPath)
         try? spills.removeSpillFiles()
     }

@@ -19,7 +19,6 @@ struct JoinTableLoad {
         modelRun.services.begin(.load, [name])
         if walk.beginsAfterKill { try destination.checkEmpty(name) }
         let writer = try destination.joinWriter(joinTable, resumingFrom: walk.fill)
-        if walk.namesSorts { try modelRun.inputs.work.removeUnclaimed() }
         let count: Int
         if let position = walk.position, position.isDone {
             walk.restoreState()

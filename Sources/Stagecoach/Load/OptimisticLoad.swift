@@ -132,7 +132,7 @@ final class OptimisticLoad {
         modelRun.archive.rejectingTables.formUnion(try ledger.tables())
         var file: RejectFile?
         if case .publish(let asked) = purpose { file = asked }
-        checkpoints?.countsBeforeRejects = modelRun.tally.counts
+        checkpoints?.draft.countsBeforeRejects = modelRun.tally.counts
         report = try RejectAccount(
             run: modelRun.run, earlierObjects: modelRun.earlierObjects, mappings: mappings, ledger: ledger,
             rejected: rejected, origins: origins, rounds: rounds,

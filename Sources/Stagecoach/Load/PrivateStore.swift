@@ -57,9 +57,11 @@ final class PrivateStore {
     ///
     /// - Throws: `journal.damaged`, `spill.io` (74).
     func keptCopy(_ checkpoints: CheckpointScheduler) throws -> DestinationStore.Checkpoint {
-        guard let before = checkpoints.before else { throw StateReader.damaged("the store before the load") }
+        guard let before = checkpoints.draft.next.before else { throw StateReader.damaged("the store before the load") }
         // If the load without rejected objects has begun, the run has already returned to the copy.
-        if checkpoints.rejects == nil { try FileSums.check(checkpointPath, copiedFrom: checkpoints.original) }
+        if checkpoints.draft.next.rejects == nil {
+            try FileSums.check(checkpointPath, copiedFrom: checkpoints.original)
+        }
         return destination.checkpoint(at: checkpointPath, knowledge: before.knowledge, stamp: before.stamp)
     }
 
@@ -74,7 +76,7 @@ final class PrivateStore {
         let checkpoint = try destination.checkpoint(to: checkpointPath) { try services.checkCancelled() }
         // The copy keeps the previous stamp, which tells the two apart.
         if checkpoints?.isResumable ?? false { try destination.write(stamp: destination.stamp + 1) }
-        checkpoints?.before = JournalRecord.Before(knowledge: checkpoint.knowledge, stamp: checkpoint.stamp)
+        checkpoints?.draft.next.before = JournalRecord.Before(knowledge: checkpoint.knowledge, stamp: checkpoint.stamp)
         return checkpoint
     }
 

@@ -54,9 +54,6 @@ struct UnitWalk {
     /// True if the table of the current unit has to be empty, because a killed run may have begun a later state of the file.
     var beginsAfterKill: Bool { state != nil && position == nil }
 
-    /// True if the state at ``position`` names sort files, so that all others can be removed.
-    var namesSorts: Bool { position != nil && state?.namesSorts ?? false }
-
     /// Restores the counts of the killed run, once.
     mutating func restoreState() {
         guard !isRestored else { return }

@@ -35,10 +35,8 @@ struct PolicyPath {
         let awaited = awaitedKeys
         let scan = try KeyScan(
             run: modelRun.run, archive: modelRun.archive, keysBefore: modelRun.keysBefore, mappings: mappings,
-            tables: work.tables,
-            restoreKeys: { [checkpoints] index, table throws(MigrationError) in
-                try checkpoints?.restoreKeys(index, ofTable: table) ?? false
-            }, collectByObjects: ObjectFilterScan(modelRun: modelRun, manager: manager).collect, awaited: awaited
+            tables: work.tables, collectByObjects: ObjectFilterScan(modelRun: modelRun, manager: manager).collect,
+            awaited: awaited
         ).scan()
         var keys = PlanKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         modelRun.sourceKeys = keys
@@ -49,8 +47,8 @@ struct PolicyPath {
         let stages = PolicyCheckpoint(
             modelRun: modelRun, mappings: mappings, runtime: runtime, keys: keys, policies: policies, manager: manager)
         let start = try resume(stages)
-        checkpoints?.stages = stages
-        defer { checkpoints?.stages = nil }
+        checkpoints?.draft.stages = stages
+        defer { checkpoints?.draft.stages = nil }
         for mapping in mappings {
             guard let part = StagePosition.part(of: mapping.index, in: .create, from: start) else { continue }
             let table = mapping.sourceTable.flatMap { awaited[$0] == mapping.index ? $0 : nil }

@@ -9,8 +9,6 @@ final class RowLoad {
     private let work: PlannedWork
     private let keys: PlanKeys
     private let links: LinkPlan
-    /// The source tables whose keys the load collects and later units look up, each with the mapping whose load does it.
-    private let asked: [Int: Int]
     private let excuses: Bool
     private let destination: DestinationStore
     private var walk: UnitWalk
@@ -30,7 +28,7 @@ final class RowLoad {
 
     init(
         modelRun: ModelRun, checkpoints: CheckpointScheduler?, mappings: [PlannedMapping], work: PlannedWork,
-        keys: PlanKeys, links: LinkPlan, asked: [Int: Int], excuses: Bool, destination: DestinationStore
+        keys: PlanKeys, links: LinkPlan, excuses: Bool, destination: DestinationStore
     ) {
         self.modelRun = modelRun
         self.checkpoints = checkpoints
@@ -38,7 +36,6 @@ final class RowLoad {
         self.work = work
         self.keys = keys
         self.links = links
-        self.asked = asked
         self.excuses = excuses
         self.destination = destination
         walk = UnitWalk(
@@ -115,7 +112,6 @@ final class RowLoad {
         }
         let writer = try destination.tableWriter(
             step.table, isWhole: step.isFirst && step.isLast, resumingFrom: walk.fill)
-        if walk.namesSorts { try modelRun.inputs.work.removeUnclaimed() }
         try walk.recordBeginning()
         let loaded = try load.run(step, writer: writer, from: start)
         walk.recordEnd(of: .init(isDone: true, highest: loaded))
@@ -127,9 +123,6 @@ final class RowLoad {
             modelRun.services.begin(.indexes, names(step))
             try modelRun.validation.createIndexes(of: step.table, in: destination)
         }
-        for (table, mapping) in asked where step.mappings.contains(mapping) {
-            if let index = keys.byTable[table] { try checkpoints?.note(index, ofTable: table) }
-        }
         try walk.finishUnit()
     }
 
@@ -137,8 +130,7 @@ final class RowLoad {
     private func expectedRows(_ table: PlannedTable) -> Int {
         table.mappings.reduce(0) { sum, index in
             guard let own = keys.byMapping[index] else { return sum }
-            let isKnown = !own.isFilledByLoad && !own.isLeftOut
-            return sum + (isKnown ? own.index.count : modelRun.tally.counts.mappings[index].sourceObjects)
+            return sum + (own.isFilledByLoad ? modelRun.tally.counts.mappings[index].sourceObjects : own.index.count)
         }
     }
 

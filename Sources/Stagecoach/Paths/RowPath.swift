@@ -45,7 +45,7 @@ struct RowPath {
             mappings: mappings, source: modelRun.inputs.layout.schema, destination: modelRun.inputs.destinationSchema
         ).plan()
         let unasked = UnaskedKeys(
-            modelRun: modelRun, mappings: mappings, work: work, links: links, resumed: checkpoints?.resumed
+            modelRun: modelRun, mappings: mappings, work: work, links: links, state: checkpoints?.resumed
         ).tables
         let keys = try scanKeys(unasked)
         // The resolution of an inverse pair uses up to six sorts at a time; each of its results waits in a sort for its
@@ -56,8 +56,7 @@ struct RowPath {
         for (mapping, planned) in links.counted { try stream.forEach(mapping, planned, countsMissing: true) { _ in } }
         let load = RowLoad(
             modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, work: work, keys: keys, links: links,
-            asked: unasked.noting.filter { unasked.asked.contains($0.key) }, excuses: excuses,
-            destination: destination)
+            excuses: excuses, destination: destination)
         let highest = try load.run()
         // Count again: the load has noted further keys, and a killed run may have saved the counts from before a load
         // without rejects.
@@ -80,13 +79,11 @@ struct RowPath {
 
     /// Determines the keys, and what follows from them: the causes of missing references, the origins of objects, and
     /// the counts of source objects.
-    private func scanKeys(_ unasked: KeyScan.Unasked) throws -> PlanKeys {
+    private func scanKeys(_ unasked: [Int: Int]) throws -> PlanKeys {
         let scan = try KeyScan(
             run: modelRun.run, archive: modelRun.archive, keysBefore: modelRun.keysBefore, mappings: mappings,
-            tables: work.tables,
-            restoreKeys: { [checkpoints] index, table throws(MigrationError) in
-                try checkpoints?.restoreKeys(index, ofTable: table) ?? false
-            }, collectByObjects: ObjectFilterScan(modelRun: modelRun, manager: manager).collect, unasked: unasked
+            tables: work.tables, collectByObjects: ObjectFilterScan(modelRun: modelRun, manager: manager).collect,
+            unasked: unasked
         ).scan()
         let keys = PlanKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         modelRun.sourceKeys = keys

@@ -7,46 +7,36 @@ import CoreDataStore
 /// Only simple cases qualify: there is one mapping model; its mappings read every row of the table's only entity; and no
 /// mapping shares its step with others or is cut. If objects may be rejected, all keys are scanned.
 ///
-/// A resumed run has already read the rows of some tables, in whole or in part. If kept keys of such a table are no longer
-/// needed, they are left out; otherwise they are scanned.
+/// A resumed run scans the tables of which it has read rows, in whole or in part.
 struct UnaskedKeys {
     let modelRun: ModelRun
     let mappings: [PlannedMapping]
     let work: PlannedWork
     let links: LinkPlan
     /// The state of a killed run from which the load resumes.
-    let resumed: JournalRecord.State?
+    let state: JournalRecord.State?
 
-    /// The tables that need no scan.
-    var tables: KeyScan.Unasked {
+    /// The tables that need no scan, each with the mapping whose load collects the keys.
+    var tables: [Int: Int] {
         guard modelRun.validation.ledger == nil, modelRun.missing.unmigrated == nil, links.columns.isEmpty,
-            modelRun.inputs.mappingCount == mappings.count, resumed == nil || modelRun.inputs.options.idMap == nil,
+            modelRun.inputs.mappingCount == mappings.count,
             mappings.allSatisfy({ !$0.belongsToPreviousModel && $0.filter == nil && !$0.needsObjects })
-        else { return KeyScan.Unasked() }
+        else { return [:] }
         let asked = asked
         let units = unitNumbers
-        let done = resumed?.unit ?? 0
-        var found = KeyScan.Unasked()
-        for table in Set(mappings.compactMap(\.sourceTable)).sorted() {
+        // The first unit whose beginning the load has before it.
+        let first = (state?.unit ?? 0) + (state?.position == nil ? 0 : 1)
+        var found: [Int: Int] = [:]
+        for table in Set(mappings.compactMap(\.sourceTable)) {
             let reading = mappings.filter { $0.sourceTable == table }
             guard modelRun.inputs.layout.schema.tables[table].entities.count == 1, reading.allSatisfy(isPlain),
-                let (step, first) = reading.compactMap({ mapping in
+                let (step, mapping) = reading.compactMap({ mapping in
                     units.steps[mapping.index]?.min().map { ($0, mapping.index) }
-                }).min(by: { $0.0 < $1.0 }), step < asked.byOthers[table]?.min() ?? .max
+                }).min(by: { $0.0 < $1.0 }), step >= first, step < asked[table]?.min() ?? .max
             else { continue }
-            let last = max(asked.byOthers[table]?.max() ?? -1, asked.byItself[table]?.max() ?? -1)
-            if step > done || step == done && resumed?.position == nil {
-                found.noting[table] = first
-                if last > step { found.asked.insert(table) }
-            } else if last < done, reading.allSatisfy(isKept) {
-                found.leftOut.insert(table)
-            }
+            found[table] = mapping
         }
         return found
-    }
-
-    private func isKept(_ mapping: PlannedMapping) -> Bool {
-        work.tables.contains { $0.keys == .kept && $0.mappings.contains(mapping.index) }
     }
 
     /// Tells whether a mapping's rows are all read in one step, and no other keys depend on their number.
@@ -71,10 +61,10 @@ struct UnaskedKeys {
         return (steps, join)
     }
 
-    /// The steps in which a table's keys are looked up, by others and by rows that look themselves up; -1 is before the load.
-    private var asked: (byOthers: [Int: Set<Int>], byItself: [Int: Set<Int>]) {
+    /// The steps in which a table's keys are looked up by other tables' rows; -1 is before the load.
+    private var asked: [Int: Set<Int>] {
         let units = unitNumbers
-        var (asked, byItself): ([Int: Set<Int>], [Int: Set<Int>]) = ([:], [:])
+        var asked: [Int: Set<Int>] = [:]
         func note(_ tables: [Int?], at numbers: Set<Int>?) {
             for table in tables.compactMap(\.self) { asked[table, default: []].formUnion(numbers ?? [-1]) }
         }
@@ -85,25 +75,23 @@ struct UnaskedKeys {
         for (index, references) in links.direct {
             for reference in references {
                 guard let (argument, found) = tables(reference.planned) else { continue }
+                // Rows that look themselves up come after their own keys.
                 if case .object = argument, let table = mappings[index].sourceTable,
                     found.allSatisfy({ $0 == table })
                 {
-                    byItself[table, default: []].formUnion(units.steps[index] ?? [-1])
-                } else {
-                    note(found, at: units.steps[index])
+                    continue
                 }
+                note(found, at: units.steps[index])
             }
         }
         for (mapping, planned) in links.counted { note((tables(planned)?.all ?? []) + [mapping.sourceTable], at: nil) }
         for mapping in mappings {
             for planned in mapping.relationships {
                 guard case .join(let join, _) = modelRun.inputs.destinationSchema.storage(of: planned.relationship)
-                else {
-                    continue
-                }
+                else { continue }
                 note((tables(planned)?.all ?? []) + [mapping.sourceTable], at: units.join[join].map { [$0] })
             }
         }
-        return (asked, byItself)
+        return asked
     }
 }

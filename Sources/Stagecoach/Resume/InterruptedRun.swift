@@ -1,3 +1,4 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
 import SpillStorage
@@ -62,14 +63,24 @@ struct InterruptedRun {
 
     /// True if a state names spill files.
     var namesFiles: Bool {
-        states.contains { $0.stages != nil || $0.models != nil || $0.references != nil || $0.namesSorts }
+        states.contains { $0.stages != nil || $0.models != nil || $0.references != nil }
     }
 
-    /// Returns the state that matches the stamp in the store's file.
+    /// Finds the state that matches the store, after rolling the store back to a sound state.
     ///
     /// - Parameter bound: states with this ordinal or a higher one are ignored.
-    func state(bearing stamp: Int64, before bound: Int = .max) -> JournalRecord.State? {
-        states.last { $0.stamp == stamp && $0.ordinal < bound }
+    /// - Returns: the state, and an ordinal that no state in the journal exceeds; nil if the run starts anew.
+    /// - Throws: `store.io` (74).
+    func findState(
+        in area: WorkArea, before bound: Int
+    ) throws(MigrationError) -> (state: JournalRecord.State, ordinal: Int)? {
+        let (store, vfs) = (area.storePath, area.vfsName)
+        guard !states.isEmpty, try DestinationPath.status(store) != nil,
+            let stamp = try FileSums.rollingBack(
+                store, { () throws(MigrationError) in try DestinationStore.recover(store, vfs: vfs) }),
+            let state = states.last(where: { $0.stamp == stamp && $0.ordinal < bound })
+        else { return nil }
+        return (state, states.reduce(bound < .max ? bound : state.ordinal) { max($0, $1.ordinal) })
     }
 
     /// Reads the interrupted run to a destination. Returns nil if there is none.
@@ -82,9 +93,7 @@ struct InterruptedRun {
         let run = try read(place.journalPath, last: most)
         if let run, try run.isPublished() { return run }
         for path in [place.publicationPath, place.lastJournalPath] {
-            for published in [try readCopy(path), try read(path)] {
-                if let published, try published.isPublished() { return published }
-            }
+            if let published = try read(path), try published.isPublished() { return published }
         }
         return run
     }
@@ -94,21 +103,7 @@ struct InterruptedRun {
     static func writeCopy(
         _ path: String, _ header: JournalRecord.Header, _ publication: RunJournal.Record
     ) throws(MigrationError) {
-        var writer = StateWriter()
-        writer.write(bytes: JournalRecord.record(header).body)
-        writer.write(bytes: publication.body)
-        try RecordSlot(path).write(writer.bytes)
-    }
-
-    /// Reads the second copy of a publication record. Returns nil if it is missing or damaged.
-    private static func readCopy(_ path: String) throws(MigrationError) -> InterruptedRun? {
-        guard let bytes = try RecordSlot.read(path) else { return nil }
-        var reader = StateReader(bytes)
-        guard let first = try? reader.block(), let last = try? reader.block(),
-            let header = JournalRecord.header(.init(kind: JournalRecord.headerKind, body: first)),
-            let publication = JournalRecord.publication(.init(kind: JournalRecord.publicationKind, body: last))
-        else { return nil }
-        return InterruptedRun(
-            journal: RunJournal.Contents(), statePlaces: [], header: header, states: [], publication: publication)
+        let copy = try RunJournal(creating: path)
+        for record in [JournalRecord.record(header), publication] { try copy.append(record, synchronizes: false) }
     }
 }

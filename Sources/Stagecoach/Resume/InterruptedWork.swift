@@ -45,10 +45,7 @@ struct InterruptedWork {
             unlink(area.publicationPath)
             area.removeFiles()
         }
-        // A recent state may name files that no state of the journal names.
-        if run?.namesFiles != true, try DestinationPath.status(area.recentStatePath) == nil {
-            try area.spills.removeSpillFiles()
-        }
+        if run?.namesFiles != true { try area.spills.removeSpillFiles() }
     }
 
     /// Removes the files of a run that was killed after its last act, the removal of its journal.

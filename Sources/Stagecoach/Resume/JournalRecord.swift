@@ -55,26 +55,26 @@ enum JournalRecord {
 
     /// The counts of a run.
     struct Progress {
-        var counts: MigrationCounts
-        var rowsWritten: [Int]
-        var linksWritten: [Int]
+        var counts = MigrationCounts()
+        var rowsWritten: [Int] = []
+        var linksWritten: [Int] = []
         /// Z_MAX so far, by destination table.
-        var highest: [Int64]
-        var missing: [Int: [ExternalFiles.Missing]]
+        var highest: [Int64] = []
+        var missing: [Int: [ExternalFiles.Missing]] = [:]
         /// The rows that the progress display has counted.
-        var rows: Int
+        var rows = 0
     }
 
     /// The store that is appended to, as it was before the run.
     struct Appended {
         /// The store's ``ExistingDestination/identity``.
-        var identity: [Int64]
+        var identity: [Int64] = []
         /// The highest keys, by destination table.
-        var highestKeys: [Int64]
-        var hasRows: [Bool]
+        var highestKeys: [Int64] = []
+        var hasRows: [Bool] = []
         /// The numbers of rows and links before the run.
-        var rows: [Int]
-        var links: [Int]
+        var rows: [Int] = []
+        var links: [Int] = []
     }
 
     /// The results of the mapping models that ran before the current one.
@@ -101,13 +101,13 @@ enum JournalRecord {
     /// A complete record of the work done so far. Nothing in the journal before it has to be read.
     struct State {
         /// The stamp that the store's file bears in this state.
-        var stamp: Int64
+        var stamp: Int64 = 0
         /// The number of steps that are done.
-        var unit: Int
+        var unit = 0
         /// The position in the current step; nil at its beginning.
         var position: LoadPosition?
-        var progress: Progress
-        var knowledge: DestinationStore.Knowledge
+        var progress = Progress()
+        var knowledge = DestinationStore.Knowledge()
         /// The results of the first load, if objects were rejected and this is the load without them.
         var rejects: Rejects?
         /// The copy of the store from before the current mapping model, if objects may be rejected.
@@ -126,8 +126,6 @@ enum JournalRecord {
         var models: [UInt8]?
         /// The encoded unmigrated references of the current mapping model, if it has no user code.
         var references: [UInt8]?
-        /// True if ``fill`` names files of entries that are sorted for indexes.
-        var namesSorts = false
         /// The number of external data files that were made.
         var stagedFiles = 0
         /// The number of states taken before this one, including those of the interrupted runs that this run resumes.
@@ -137,16 +135,16 @@ enum JournalRecord {
     /// A copy of the store to which the load may return.
     struct Before {
         /// The knowledge of the store at the time of the copy.
-        var knowledge: DestinationStore.Knowledge
+        var knowledge = DestinationStore.Knowledge()
         /// The stamp that the copy bears.
-        var stamp: Int64
+        var stamp: Int64 = 0
     }
 
     /// The results of the first of two loads.
     struct Rejects {
         /// The number of rows that the first load made, valid or not.
-        var made: Int
-        var rounds: Int
+        var made = 0
+        var rounds = 0
         /// The rows and references that the second load has left out so far.
         var skippedRows = 0
         var removed = ReferenceCounts()
@@ -192,9 +190,7 @@ enum JournalRecord {
     }
 
     static func record(_ header: Header) -> RunJournal.Record {
-        var writer = StateWriter(capacity: 4096)
-        header.write(to: &writer)
-        return RunJournal.Record(kind: headerKind, body: writer.bytes)
+        RunJournal.Record(kind: headerKind, body: StateCoder.bytes(of: header))
     }
 
     static func record(_ publication: Publication) throws -> RunJournal.Record {
@@ -203,15 +199,12 @@ enum JournalRecord {
 
     static func record(_ state: State) -> RunJournal.Record {
         let parts = [state.fill, state.stages, state.models, state.references]
-        var writer = StateWriter(capacity: parts.reduce(4096) { $0 + ($1?.count ?? 0) })
-        state.write(to: &writer)
-        return RunJournal.Record(kind: stateKind, body: writer.bytes)
+        let capacity = parts.reduce(4096) { $0 + ($1?.count ?? 0) }
+        return RunJournal.Record(kind: stateKind, body: StateCoder.bytes(of: state, capacity: capacity))
     }
 
     static func header(_ record: RunJournal.Record) -> Header? {
-        guard record.kind == headerKind else { return nil }
-        var reader = StateReader(record.body)
-        return try? Header(from: &reader)
+        record.kind == headerKind ? try? StateCoder.value(Header.self, from: record.body) : nil
     }
 
     static func publication(_ record: RunJournal.Record) -> Publication? {
@@ -220,8 +213,6 @@ enum JournalRecord {
     }
 
     static func state(_ record: RunJournal.Record) -> State? {
-        guard record.kind == stateKind else { return nil }
-        var reader = StateReader(record.body)
-        return try? State(from: &reader)
+        record.kind == stateKind ? try? StateCoder.value(State.self, from: record.body) : nil
     }
 }

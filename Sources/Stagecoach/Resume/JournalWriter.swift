@@ -20,7 +20,6 @@ final class JournalWriter: @unchecked Sendable {
     /// The directory of the spill files that states name.
     private let spills: WorkDirectory
     private let busy = Atomic<Bool>(false)
-    private let lastSynced = Atomic<Int>(0)
     private let failure = Mutex<MigrationError?>(nil)
 
     /// - Parameters:
@@ -48,22 +47,15 @@ final class JournalWriter: @unchecked Sendable {
     /// True while a record is being written.
     var isBusy: Bool { busy.load(ordering: .acquiring) }
 
-    /// The ``JournalRecord/State/ordinal`` of the last state that ``append(_:ordinal:everything:trims:)`` has brought to the
-    /// disk.
-    var syncedOrdinal: Int { lastSynced.load(ordering: .acquiring) }
-
     /// Appends a state in the background, after syncing the store.
     ///
     /// - Parameters:
-    ///   - ordinal: the state's ordinal.
     ///   - everything: true if files beside the store were written too since the last state.
     ///   - trims: true to give free heap memory back to the system. A state of the stages is encoded in many small pieces,
     ///     which the next stage does not reuse. The memory of a state of a row-path load is reused at once, and touching it
     ///     anew would cost more than the state.
     /// - Throws: the error of an earlier record.
-    func append(
-        _ state: RunJournal.Record, ordinal: Int, everything: Bool, trims: Bool
-    ) throws(MigrationError) {
+    func append(_ state: RunJournal.Record, everything: Bool, trims: Bool) throws(MigrationError) {
         try rethrow()
         busy.store(true, ordering: .releasing)
         let files = spills.saveState()
@@ -72,7 +64,6 @@ final class JournalWriter: @unchecked Sendable {
                 try files.synchronize()
                 try write(state, synchronizes: true, everything: everything)
                 files.removeUnneeded()
-                lastSynced.store(ordinal, ordering: .releasing)
             } catch {
                 failure.withLock { $0 = error }
             }

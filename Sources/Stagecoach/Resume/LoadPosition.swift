@@ -2,8 +2,8 @@
 struct LoadPosition {
     /// The rows of one entity mapping so far.
     struct Mapping {
-        var made: Int
-        var highest: Int64
+        var made = 0
+        var highest: Int64 = 0
     }
 
     /// True if all rows were appended.

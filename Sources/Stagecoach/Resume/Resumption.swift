@@ -87,8 +87,11 @@ struct Resumption {
         }
         // These result files were named before the store was. They are made again.
         for file in earlier.publication?.results ?? [] where try file.isPlaced() { unlink(file.path) }
-        state = try checkpoints.findState(vfs: area.vfsName, before: passed.bound)
-        if state == nil {
+        let found = isResumable ? try earlier.findState(in: area, before: passed.bound) : nil
+        state = found?.state
+        if let found {
+            checkpoints.resume(from: found.state, ordinal: found.ordinal)
+        } else {
             unlink(area.runJournalPath)
             area.removeFiles()
         }
@@ -128,14 +131,26 @@ extension CheckpointScheduler {
     ///
     /// - Parameters:
     ///   - store: the path of the destination.
-    ///   - built: the path of the private store.
     ///   - results: the result files, each with the path at which it lies until it is published.
-    func publish(
-        _ report: MigrationReport, store: String, built: String, results: [(path: String, part: String)?]
-    ) throws {
-        try publish(
+    func publish(_ report: MigrationReport, store: String, results: [(path: String, part: String)?]) throws {
+        let record = try JournalRecord.record(
             JournalRecord.Publication(
-                store: JournalRecord.Publication.File(store, part: built),
+                store: JournalRecord.Publication.File(store, part: area.storePath),
                 results: results.compactMap { $0 }.map { try .init($0.path, part: $0.part) }, report: report))
+        try journal().appendNow(record, synchronizes: false)
+        // The copy is optional, because the journal holds the same record.
+        try? InterruptedRun.writeCopy(area.publicationPath, try header(), record)
+    }
+
+    /// Ends an unfinished run that can be resumed.
+    ///
+    /// - Returns: true if a journal exists.
+    func keep() -> Bool {
+        // Earlier records hold even if later ones failed.
+        if let writer {
+            try? writer.drain()
+            return true
+        }
+        return (try? journal()) != nil
     }
 }

@@ -5,14 +5,16 @@ import SpillStorage
 /// The counts of references that find no object and of further objects of to-one relationships, by relationship and cause.
 ///
 /// Memory: one line for each relationship and cause.
-struct ReferenceCounts: Equatable {
+struct ReferenceCounts: Equatable, StateCodable {
     /// The lines, in the order in which they were found.
     private(set) var missing: [NilReferences] = []
     private(set) var further: [FurtherObjects] = []
 
     var isEmpty: Bool { missing.isEmpty && further.isEmpty }
 
-    init(missing: [NilReferences] = [], further: [FurtherObjects] = []) {
+    init() {}
+
+    init(missing: [NilReferences], further: [FurtherObjects] = []) {
         self.missing = missing
         self.further = further
     }
@@ -60,36 +62,23 @@ struct ReferenceCounts: Equatable {
         missing.reduce(0) { isCounted($1.cause) ? $0 + $1.count : $0 }
     }
 
-    func write(to writer: inout StateWriter) {
-        writer.write(list: missing) { line, writer in
-            for text in [line.relationship, line.cause.rawValue, line.destinationEntity] { writer.write(text) }
-            writer.write(line.name)
-            writer.write(line.count)
-            writer.write(texts: line.samples)
+    mutating func code(with coder: inout StateCoder) throws(MigrationError) {
+        let reference = NilReferences(
+            relationship: "", cause: .dangling, name: nil, destinationEntity: "", count: 0, samples: [])
+        try coder.code(list: &missing, empty: reference) { coder, line throws(MigrationError) in
+            try coder.code(&line.relationship)
+            try coder.code(word: &line.cause)
+            try coder.code(&line.destinationEntity)
+            try coder.code(&line.name)
+            try coder.code(&line.count)
+            try coder.code(&line.samples)
         }
-        writer.write(list: further) { line, writer in
-            for text in [line.relationship, line.kept.rawValue] { writer.write(text) }
-            writer.write(line.inverse)
-            writer.write(line.count)
-        }
-    }
-
-    /// - Throws: `journal.damaged`.
-    init(from reader: inout StateReader) throws(MigrationError) {
-        missing = try reader.list { reader throws(MigrationError) in
-            let (relationship, word, entity) = (try reader.text(), try reader.text(), try reader.text())
-            guard let cause = NilReferences.Cause(rawValue: word) else { throw StateReader.damaged("a cause") }
-            return NilReferences(
-                relationship: relationship, cause: cause, name: try reader.optionalText(), destinationEntity: entity,
-                count: try reader.signed(),
-                samples: try reader.list { reader throws(MigrationError) in try reader.text() })
-        }
-        further = try reader.list { reader throws(MigrationError) in
-            let (relationship, word) = (try reader.text(), try reader.text())
-            guard let kept = FurtherObjects.Kept(rawValue: word) else { throw StateReader.damaged("further objects") }
-            return FurtherObjects(
-                relationship: relationship, inverse: try reader.optionalText(), kept: kept,
-                count: try reader.signed())
+        let object = FurtherObjects(relationship: "", inverse: nil, kept: .first, count: 0)
+        try coder.code(list: &further, empty: object) { coder, line throws(MigrationError) in
+            try coder.code(&line.relationship)
+            try coder.code(word: &line.kept)
+            try coder.code(&line.inverse)
+            try coder.code(&line.count)
         }
     }
 }

@@ -26,9 +26,9 @@ final class RunTally {
 
     /// The counts, and the numbers of rows and links written.
     struct Written {
-        let counts: MigrationCounts
-        let rows: [Int]
-        let links: [Int]
+        var counts: MigrationCounts
+        var rows: [Int]
+        var links: [Int]
     }
 
     var written: Written {

@@ -25,10 +25,10 @@ final class ExternalFiles {
 
     /// A missing file to which a row refers.
     struct Missing: Equatable {
-        let entity: String
-        let key: Int64
-        let attribute: String
-        let file: String
+        var entity: String
+        var key: Int64
+        var attribute: String
+        var file: String
     }
 
     let source: ExternalFolder

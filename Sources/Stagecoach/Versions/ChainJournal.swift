@@ -22,8 +22,7 @@ final class ChainJournal {
     private let journal: RunJournal
     /// A second copy of the journal's contents. Without it, a damaged journal would let a chain append its objects a
     /// second time.
-    private let copy: RecordSlot?
-    private let header: RunJournal.Record
+    private let copy: RunJournal?
     private var runs: [Run] = []
     /// Notes for the report about a journal that could not be used.
     let notes: [String]
@@ -38,7 +37,7 @@ final class ChainJournal {
     /// - Throws: `resume.changed` (78) if the chain differs from the one that was begun; `journal.full`, `journal.io`
     ///   (74).
     init(in stores: ChainStores, inputs: MigrationPlan.Inputs, restarts: Bool, damage: String? = nil) throws {
-        header = RunJournal.Record(kind: Self.headerKind, body: Array(try JSONEncoder().encode(inputs)))
+        let header = RunJournal.Record(kind: Self.headerKind, body: Array(try JSONEncoder().encode(inputs)))
         var damage = damage
         if !restarts, damage == nil {
             if let found = try Self.read(stores.journalPath) {
@@ -47,14 +46,11 @@ final class ChainJournal {
                 guard !differences.isEmpty else {
                     runs = found.runs
                     notes = []
-                    copy = try? RecordSlot(Self.copyPath(stores.journalPath))
-                    if let contents = found.contents {
-                        journal = try RunJournal(continuing: stores.journalPath, after: contents)
-                    } else {
-                        journal = try RunJournal(creating: stores.journalPath)
-                        try journal.append(header)
-                        for run in runs { try journal.append(Self.record(run)) }
-                    }
+                    // While one of the two is written anew, the other one has everything.
+                    journal =
+                        try found.contents.map { try RunJournal(continuing: stores.journalPath, after: $0) }
+                        ?? Self.make(stores.journalPath, header, runs)
+                    copy = try? Self.make(Self.copyPath(stores.journalPath), header, runs)
                     return
                 }
                 guard isOver else {
@@ -72,9 +68,8 @@ final class ChainJournal {
         notes =
             damage.map { ["The journal of the killed run could not be used: \($0); the migration began anew"] } ?? []
         stores.beginAnew()
-        copy = try? RecordSlot(Self.copyPath(stores.journalPath))
-        journal = try RunJournal(creating: stores.journalPath)
-        try journal.append(header)
+        journal = try Self.make(stores.journalPath, header, [])
+        copy = try? Self.make(Self.copyPath(stores.journalPath), header, [])
         try journal.synchronizeFolder()
     }
 
@@ -85,11 +80,16 @@ final class ChainJournal {
         let run = Run(report: report, destination: try destination.map { try .init($0, part: $0) })
         try journal.append(Self.record(run))
         runs.append(run)
-        var writer = StateWriter()
-        writer.write(bytes: header.body)
-        for run in runs { writer.write(bytes: try Self.record(run).body) }
         // A copy that cannot be written is no error: the journal has the same contents.
-        try? copy?.write(writer.bytes)
+        _ = try? copy?.append(Self.record(run), synchronizes: false)
+    }
+
+    /// Writes a journal anew.
+    private static func make(_ path: String, _ header: RunJournal.Record, _ runs: [Run]) throws -> RunJournal {
+        let journal = try RunJournal(creating: path)
+        try journal.append(header)
+        for run in runs { try journal.append(record(run)) }
+        return journal
     }
 
     private static func record(_ run: Run) throws -> RunJournal.Record {
@@ -122,33 +122,21 @@ final class ChainJournal {
         let runs: [Run]
         /// The contents of the journal; nil if they come from the copy.
         let contents: RunJournal.Contents?
-
-        /// Decodes the records; nil if they are not those of a chain.
-        init?(header: [UInt8]?, runs: [[UInt8]], contents: RunJournal.Contents?) {
-            guard let header, let inputs = try? JSONDecoder().decode(MigrationPlan.Inputs.self, from: Data(header))
-            else { return nil }
-            let decoded = runs.compactMap { try? JSONDecoder().decode(Run.self, from: Data($0)) }
-            guard decoded.count == runs.count else { return nil }
-            (self.inputs, self.runs, self.contents) = (inputs, decoded, contents)
-        }
     }
 
     private static func read(_ path: String) throws(MigrationError) -> Found? {
-        var found: Found?
-        if let contents = try RunJournal.read(path), !contents.isDamaged, contents.records.first?.kind == headerKind,
-            contents.records.dropFirst().allSatisfy({ $0.kind == runKind })
-        {
-            let bodies = contents.records.map(\.body)
-            found = Found(header: bodies.first, runs: Array(bodies.dropFirst()), contents: contents)
-        }
-        guard let bytes = try RecordSlot.read(copyPath(path)) else { return found }
-        var reader = StateReader(bytes)
-        var bodies: [[UInt8]] = []
-        while !reader.isAtEnd {
-            guard let body = try? reader.block() else { return found }
-            bodies.append(body)
-        }
-        let copy = Found(header: bodies.first, runs: Array(bodies.dropFirst()), contents: nil)
-        return (copy?.runs.count ?? -1) > (found?.runs.count ?? -1) ? copy : found
+        let (own, copy) = (try readFile(path), try readFile(copyPath(path)))
+        guard let copy, copy.runs.count > own?.runs.count ?? -1 else { return own }
+        return Found(inputs: copy.inputs, runs: copy.runs, contents: nil)
+    }
+
+    private static func readFile(_ path: String) throws(MigrationError) -> Found? {
+        guard let contents = try RunJournal.read(path), !contents.isDamaged, let header = contents.records.first,
+            header.kind == headerKind, contents.records.dropFirst().allSatisfy({ $0.kind == runKind }),
+            let inputs = try? JSONDecoder().decode(MigrationPlan.Inputs.self, from: Data(header.body))
+        else { return nil }
+        let runs = contents.records.dropFirst().map { try? JSONDecoder().decode(Run.self, from: Data($0.body)) }
+        guard runs.allSatisfy({ $0 != nil }) else { return nil }
+        return Found(inputs: inputs, runs: runs.compactMap(\.self), contents: contents)
     }
 }

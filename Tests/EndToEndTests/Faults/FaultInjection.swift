@@ -38,20 +38,4 @@ enum FaultInjection {
             "FAULT_AT": String(isResumed ? record + 1 : record),
         ])
     }
-
-    /// Returns the environment of a run that is killed once a recent state is written: one that nothing waits for.
-    ///
-    /// Time passes more slowly than above. So most batches are followed by a recent state, and some by a state in the journal.
-    ///
-    /// - Parameters:
-    ///   - number: the number of the state, from 1.
-    ///   - folder: the folder of the destination.
-    static func kill(atRecentState number: Int, in folder: String) -> [String: String] {
-        environment(
-            clock: 50,
-            [
-                "FAULT_ROOTS": folder, "FAULT_NAME": "run.recent", "FAULT_DO": "written", "FAULT_KINDS": "write",
-                "FAULT_AT": String(number),
-            ])
-    }
 }

@@ -5,27 +5,11 @@ import Testing
 /// Kills of the built command while it fills and indexes tables that are large for its limit: 200,000 objects under 64 MiB,
 /// three indexes on the largest table. A state that named an index as built once named its entries too; no run could resume it.
 ///
-/// `STAGECOACH_KILLS=all` kills at every record and state: some 450 kills, ten minutes.
+/// `STAGECOACH_KILLS=all` kills at every record.
 @Suite("Killed while the indexes of large tables are built", .serialized)
 struct IndexKillTests {
-    /// A place in the run at which it is killed.
-    enum Place {
-        case record, recentState
-
-        static let allCases: [Place] = [.record, .recentState]
-
-        func environment(_ number: Int, in folder: String) -> [String: String] {
-            switch self {
-            case .record: FaultInjection.kill(atRecord: number, in: folder)
-            case .recentState: FaultInjection.kill(atRecentState: number, in: folder)
-            }
-        }
-    }
-
-    @Test(
-        "At records of the journal, and at states that nothing waits for, all along the run",
-        arguments: Place.allCases)
-    func kills(at place: Place) throws {
+    @Test("At records of the journal, all along the run")
+    func kills() throws {
         let folder = try TemporaryFolder()
         func arguments(_ name: String) throws -> [String] {
             [
@@ -41,7 +25,7 @@ struct IndexKillTests {
         while number < 20_000 {
             let killed = try CommandBinary.run(
                 arguments("new.sqlite"), in: folder.path,
-                environment: place.environment(number, in: folder.path))
+                environment: FaultInjection.kill(atRecord: number, in: folder.path))
             guard killed.code == -SIGKILL else {
                 #expect(killed.code == 0, "\(killed.messages)")
                 break

@@ -150,11 +150,8 @@ import Testing
         try connection.execute("CREATE TABLE t(a, b); CREATE UNIQUE INDEX i ON t(a, b DESC); CREATE INDEX j ON t(b)")
         var knowledge = DestinationStore.Knowledge(indexed: [1], indexedJoins: [])
         knowledge.absent["t"] = try AbsentIndexes(takingFrom: "t", connection)
-        var writer = StateWriter()
-        knowledge.write(to: &writer)
-        var reader = StateReader(writer.bytes)
-        #expect(try DestinationStore.Knowledge(from: &reader) == knowledge)
-        try reader.finish()
+        let bytes = StateCoder.bytes(of: knowledge)
+        #expect(try StateCoder.value(DestinationStore.Knowledge.self, from: bytes) == knowledge)
     }
 
     /// All that a value holds, by name.

@@ -1,0 +1,139 @@
+import CoreDataStore
+import SpillStorage
+
+/// The contents of the next state of a run: what was set at the last step, and where the rest is found when a state is taken.
+///
+/// Memory: one state.
+final class StateDraft {
+    /// The run whose work is recorded, its external values, and the mapping models that it has finished.
+    var run: MigrationRun?
+    var external: ExternalFiles?
+    var previous: PreviousModels?
+    var destination: DestinationStore?
+    /// The run of the mapping model at work; nil between two models.
+    var model: ModelRun?
+    /// The stages of a mapping model with user code; nil while none of them runs.
+    weak var stages: PolicyCheckpoint? {
+        didSet { if stages != nil { isStaged = true } }
+    }
+    /// True if the current mapping model has run in stages.
+    var isStaged = false
+    /// True if the last state of the stages could be saved.
+    var hasStages = false
+    /// The next state, without its position and counts, which are added when it is taken.
+    var next = JournalRecord.State()
+    /// The counts before rejected objects were subtracted. A resumed run subtracts them again.
+    var countsBeforeRejects: MigrationCounts?
+
+    /// Sets the next state to follow one from which the run resumes.
+    ///
+    /// - Parameter ordinal: the highest ordinal in the journal.
+    func resume(from state: JournalRecord.State, ordinal: Int) {
+        hasStages = state.stages != nil
+        next = state
+        (next.position, next.fill, next.stages, next.references) = (nil, nil, nil, nil)
+        (next.isComplete, next.turns.isAtBeginning, next.ordinal) = (false, false, ordinal)
+    }
+
+    /// Restores the run's counts from a state.
+    func restore(_ state: JournalRecord.State) {
+        guard let run else { return }
+        run.tally.counts = state.progress.counts
+        run.tally.rowsWritten = state.progress.rowsWritten
+        run.tally.linksWritten = state.progress.linksWritten
+        external?.restore(missing: state.progress.missing)
+        run.services.progress.go(to: state.progress.rows)
+        if let rejects = state.rejects, let rejected = model?.validation.rejected {
+            rejected.skippedRows = rejects.skippedRows
+            rejected.removed = rejects.removed
+        }
+        if state.hasDuplicates { model?.validation.ledger?.hasDuplicates = true }
+        next.progress.highest = state.progress.highest
+    }
+
+    /// The counts and unmigrated references now.
+    func counted() throws -> (counts: MigrationCounts, references: [UInt8]?)? {
+        try run.map { (countsBeforeRejects ?? $0.tally.counts, try references()) }
+    }
+
+    /// Sets the next state to the beginning of a load.
+    func beginTables() {
+        next.unit = 0
+        next.progress.highest = Array(repeating: 0, count: run?.inputs.destinationSchema.tables.count ?? 0)
+    }
+
+    /// Sets the next state to the beginning of an append to a store.
+    ///
+    /// - Parameter identity: the ``ExistingDestination/identity`` of the store.
+    func begin(on existing: ExistingStore, identity: [Int64]) {
+        guard let run, let previous else { return }
+        next.appended = JournalRecord.Appended(
+            identity: identity, highestKeys: existing.highestKeys, hasRows: existing.hasRows,
+            rows: run.tally.existingRows, links: run.tally.existingLinks)
+        beginTables()
+        next.turns.hasRows = [previous.keys.hasRows]
+        next.turns.highestKeys = previous.keys.highestKeys
+    }
+
+    /// Sets the next state to the end of a mapping model, whose results ``PreviousModels`` has taken over.
+    func endTurn(isStaged: Bool, hasRowsBefore: [Bool], rejected: RejectReport?) {
+        guard let run, let previous else { return }
+        (self.isStaged, hasStages) = (false, false)
+        (next.rejects, next.before, next.models, countsBeforeRejects) = (nil, nil, nil, nil)
+        if next.turns.hasRows.isEmpty { next.turns.hasRows = [hasRowsBefore] }
+        next.turns.done += 1
+        next.turns.isStaged.append(isStaged)
+        next.turns.hasRows.append(previous.keys.hasRows)
+        next.turns.highestKeys = previous.keys.highestKeys
+        next.turns.hasDeletions = previous.archive.hasDeletions
+        next.turns.written = run.tally.written
+        next.turns.rejects = rejected
+        next.turns.rejectingTables = previous.archive.rejectingTables.sorted()
+        beginTables()
+    }
+
+    /// The ordinal of a further state.
+    func nextOrdinal() -> Int {
+        next.ordinal += 1
+        return next.ordinal
+    }
+
+    /// Returns the current state after syncing the ledger of rejects.
+    func savedState(_ position: LoadPosition? = nil, fill: [UInt8]? = nil) throws -> JournalRecord.State? {
+        try model?.validation.ledger?.synchronize()
+        return try state(position, fill: fill)
+    }
+
+    /// Returns the current state; nil if the stages of a mapping model cannot be saved.
+    func state(_ position: LoadPosition? = nil, fill: [UInt8]? = nil) throws -> JournalRecord.State? {
+        guard let run, let previous, let destination, let (counts, references) = try counted() else { return nil }
+        let stagesBytes = try stages?.bytes()
+        if stages != nil { hasStages = stagesBytes != nil }
+        guard stages == nil || stagesBytes != nil else { return nil }
+        if let rejected = model?.validation.rejected {
+            next.rejects?.skippedRows = rejected.skippedRows
+            next.rejects?.removed = rejected.removed
+        }
+        // The models that finished before the first state was taken have not been encoded yet.
+        if next.turns.done > 0, next.models == nil { next.models = try FinishedModels.bytes(previous) }
+        var state = next
+        state.ordinal = nextOrdinal()
+        (state.position, state.fill, state.stages, state.references) = (position, fill, stagesBytes, references)
+        (state.stamp, state.knowledge) = (destination.stamp, destination.knowledge)
+        state.progress = .init(
+            counts: counts, rowsWritten: run.tally.rowsWritten, linksWritten: run.tally.linksWritten,
+            highest: next.progress.highest, missing: external?.allMissing ?? [:],
+            rows: run.services.progress.snapshot.rows)
+        state.hasDuplicates = model?.validation.ledger?.hasDuplicates ?? false
+        state.stagedFiles = external?.noted ?? 0
+        return state
+    }
+
+    /// Encodes the unmigrated references of a mapping model without user code.
+    private func references() throws -> [UInt8]? {
+        guard stages == nil, let unmigrated = model?.missing.unmigrated else { return nil }
+        var writer = StateWriter()
+        try unmigrated.save(to: &writer)
+        return writer.bytes
+    }
+}
