@@ -20,6 +20,9 @@ final class ExpectedLinks {
 
     private let scene: VerificationContext
     private let pair: LinkPair
+    private let isReflexive: Bool
+    /// True if the near relationship of an object is set before the far one.
+    private let isNearFirst: Bool
     /// True for a side and mapping whose members carry the source's ordering keys.
     private var copiesOrder: [Int: Bool] = [:]
     /// The mappings whose objects set the to-one side.
@@ -41,6 +44,8 @@ final class ExpectedLinks {
     init(_ scene: VerificationContext, pair: LinkPair) {
         self.scene = scene
         self.pair = pair
+        isReflexive = pair.isReflexive
+        isNearFirst = pair.near.name.unicodeScalars.lexicographicallyPrecedes((pair.far?.name ?? "").unicodeScalars)
     }
 
     private var storage: VerificationStorage { scene.storage }
@@ -149,17 +154,18 @@ final class ExpectedLinks {
             return
         }
         let candidates = candidates(answering, relationship, table: found.schema.tableIndex(of: old.destination))
-            .filter { isWanted($0, side) }
+            .filter { isWanted($0, side) }.map { (index: $0.index, keys: storage.keys[$0.index]) }
         copiesOrder[side * 1_000_000 + mapping.index] = old.isOrdered
         guard !candidates.isEmpty else { return }
+        let (index, keys, isOrdered) = (mapping.index, storage.keys[mapping.index], old.isOrdered)
         try eachLink(of: old) { ownerKey, memberKey, order in
-            guard let owner = try storage.destination(of: ownerKey, by: mapping.index) else { return }
+            guard let owner = try keys?.destination(of: ownerKey) else { return }
             for candidate in candidates {
-                guard let member = try storage.destination(of: memberKey, by: candidate.index) else { continue }
+                guard let member = try candidate.keys?.destination(of: memberKey) else { continue }
                 try add(
                     LinkClaim(
-                        mapping: mapping.index, ownerSource: ownerKey, candidate: candidate.index,
-                        position: old.isOrdered ? order ?? .min : memberKey, memberSource: memberKey, owner: owner,
+                        mapping: index, ownerSource: ownerKey, candidate: candidate.index,
+                        position: isOrdered ? order ?? .min : memberKey, memberSource: memberKey, owner: owner,
                         member: member, order: order), side)
             }
         }
@@ -221,10 +227,8 @@ final class ExpectedLinks {
             }
         case .manyToMany:
             if side == 0 { try pairs?.append(KeyPair(first: claim.owner, second: claim.member)) }
-            if side == 1 || pair.isReflexive { try pairs?.append(KeyPair(first: claim.member, second: claim.owner)) }
+            if side == 1 || isReflexive { try pairs?.append(KeyPair(first: claim.member, second: claim.owner)) }
         case .oneToOne:
-            let isNearFirst = pair.near.name.unicodeScalars.lexicographicallyPrecedes(
-                (pair.far?.name ?? "").unicodeScalars)
             try sequence?.append(
                 SequencedClaim(
                     mapping: claim.mapping, ownerSource: claim.ownerSource,

@@ -47,6 +47,10 @@ final class RowVerification {
         /// The checksums, in the order of the attributes.
         @exclusivity(unchecked) var tallies: [Tally]
         @exclusivity(unchecked) var found = 0
+        /// The Z_ENT of its objects.
+        let number: Int64?
+        /// True if a row can break a rule of the model; nil before the rules are known.
+        var hasRules: Bool?
         /// The source's rows; nil before they are first read.
         var source: SequentialRows?
         /// The source object that expressions are evaluated for.
@@ -57,6 +61,7 @@ final class RowVerification {
         /// - Parameter sharesRows: true to read the source's rows with all columns, so that other mappings can use them too.
         init(_ mapping: VerifiedMapping, _ plan: VerificationPlan, sharesRows: Bool) {
             self.mapping = mapping
+            number = mapping.destination.map { Int64(plan.destination.fileNumber(ofEntity: $0.index)) }
             attributes = VerifiedAttribute.all(of: mapping, plan: plan)
             tallies = Array(repeating: Tally(), count: attributes.count)
             // Expressions may read any column, so the slots are then those of the table.
@@ -173,17 +178,17 @@ final class RowVerification {
         try check(row, entity, nil, source: 0)
     }
 
+    private func rules(of entity: EntityDescription) throws -> VerifiedRules {
+        if let known = rules[entity.index] { return known }
+        let made = try VerifiedRules(entity: entity, schema: schema)
+        rules[entity.index] = made
+        return made
+    }
+
     private func check(
         _ row: SequentialRows, _ entity: EntityDescription, _ mapping: VerifiedMapping?, source: Int64
     ) throws {
-        let rules: VerifiedRules
-        if let known = self.rules[entity.index] {
-            rules = known
-        } else {
-            rules = try VerifiedRules(entity: entity, schema: schema)
-            self.rules[entity.index] = rules
-        }
-        guard !rules.isEmpty else { return }
+        let rules = try rules(of: entity)
         // A value copied under a rule of the source model may have been only a warning of the run.
         if let mapping, mapping.excuses, !scene.options.strictValidation { return }
         for broken in try rules.broken(row) {
@@ -219,9 +224,8 @@ final class RowVerification {
 
     private func compare(_ row: SequentialRows, _ wanted: ExpectedRows.Row) throws {
         let work = works[wanted.mapping] ?? self.work(plan.mappings[wanted.mapping])
-        guard let entity = work.mapping.destination else { return }
+        guard let number = work.number else { return }
         work.found += 1
-        let number = Int64(plan.destination.fileNumber(ofEntity: entity.index))
         let foundNumber = row.integer(EntityTable.entityColumn)
         if foundNumber != number {
             difference(
@@ -246,6 +250,8 @@ final class RowVerification {
             }
             try compare(comparison, position)
         }
+        guard work.hasRules != false, let entity = work.mapping.destination else { return }
+        work.hasRules = try !rules(of: entity).isEmpty
         try check(row, entity, work.mapping, source: wanted.source)
     }
 

@@ -10,6 +10,9 @@ final class SequentialRows {
     private let reader: any RowReader
     /// Called with the number of rows of each batch; it may end the reading.
     private let noteRead: (Int) throws -> Void
+    /// True if rows before a damaged one are shown; a reader of pages may leave half a row.
+    private let showsRowsBeforeFailure: Bool
+    private var failure: MigrationError?
     @exclusivity(unchecked) private(set) var batch: RowBatch
     /// The row in view, as an index in the batch.
     @exclusivity(unchecked) private(set) var row = 0
@@ -32,6 +35,7 @@ final class SequentialRows {
         batch = RowBatch(slots: columns.count, rowCapacity: 256, byteTarget: 64 << 10)
         batch.borrowsPages = true
         self.noteRead = noteRead
+        showsRowsBeforeFailure = !store.readsPages
     }
 
     /// Moves to the next row. Returns false at the end.
@@ -39,7 +43,7 @@ final class SequentialRows {
         if hasRow, row + 1 < batch.count {
             row += 1
         } else {
-            guard hasRow || key == .min, try reader.next(into: &batch) else {
+            guard hasRow || key == .min, try fill() else {
                 hasRow = false
                 key = .max
                 return false
@@ -50,6 +54,16 @@ final class SequentialRows {
         }
         key = batch.key(row)
         return true
+    }
+
+    /// Reads the next batch. Returns false at the end.
+    private func fill() throws(MigrationError) -> Bool {
+        if let failure { throw failure }
+        do throws(MigrationError) { return try reader.next(into: &batch) } catch {
+            guard showsRowsBeforeFailure, !batch.isEmpty else { throw error }
+            failure = error
+            return true
+        }
     }
 
     /// Moves to the row with a key, or to the first one after it. Returns false if there is no row with the key.
