@@ -55,7 +55,7 @@ final class ExpectedLinks {
     ///
     /// - Returns: the reason why the links cannot be worked out; nil if they have been.
     func work() throws -> String? {
-        if let obstacle = pair.obstacle ?? obstacleOfTables() { return obstacle }
+        if let obstacle = pair.obstacle ?? plan.obstacle(of: pair) { return obstacle }
         for turn in 0..<plan.turns {
             scene.manager.turn = turn
             deciding = []
@@ -88,14 +88,6 @@ final class ExpectedLinks {
         places = ordered.map { $0 ? storage.sort(ClaimedPlace.self) : nil }
     }
 
-    private func obstacleOfTables() -> String? {
-        let schema = plan.destination.schema
-        for end in [pair.near.entity, pair.near.destination] {
-            if let obstacle = plan.obstacles[schema.tableIndex(of: end)] { return obstacle }
-        }
-        return nil
-    }
-
     // MARK: - Claims
 
     private func claim(_ relationship: RelationshipDescription, side: Int, turn: Int) throws {
@@ -105,70 +97,37 @@ final class ExpectedLinks {
                 let expression = property.valueExpression
             else { continue }
             if !relationship.isToMany { deciding.insert(mapping.index) }
-            switch try? RelationshipExpression(expression) {
-            case .constantNil: continue
-            case .lookup(let name, let path)
-            where path.components.count <= 1 && path.condition == nil && isOneStep(path, of: mapping):
-                try claim(relationship, side, mapping, path.components.first, plan.named(name, turn: turn))
-            case .lookupByRelationship(_, let path)
-            where path.components.count <= 1 && path.condition == nil && isOneStep(path, of: mapping):
-                try claim(relationship, side, mapping, path.components.first, plan.answering(turn: turn))
-            default: try evaluate(expression, property, relationship, side, mapping)
+            if let step = plan.step(of: relationship, expression, mapping) {
+                try claim(step, side, mapping)
+            } else {
+                try evaluate(expression, property, relationship, side, mapping)
             }
-        }
-    }
-
-    private func isOneStep(_ path: SourcePath, of mapping: VerifiedMapping) -> Bool {
-        guard let name = path.components.first else { return true }
-        return mapping.source?.relationship(named: name) != nil
-    }
-
-    private func candidates(
-        _ all: [VerifiedMapping], _ relationship: RelationshipDescription, table: Int
-    ) -> [VerifiedMapping] {
-        all.filter { candidate in
-            candidate.isDeclarative && plan.sourceTable(candidate) == table
-                && candidate.destination?.isKindOf(entity: relationship.destination) == true
         }
     }
 
     /// Adds the links that one relationship of the source object gives, or the source object itself.
-    private func claim(
-        _ relationship: RelationshipDescription, _ side: Int, _ mapping: VerifiedMapping, _ name: String?,
-        _ answering: [VerifiedMapping]
-    ) throws {
-        guard let source = mapping.source, let ownTable = plan.sourceTable(mapping) else { return }
-        let found = plan.source
-        guard let name, let old = source.relationship(named: name) else {
-            for candidate in candidates(answering, relationship, table: ownTable) where isWanted(candidate, side) {
-                let owners = storage.keys[mapping.index]?.pairs()
-                while let owner = try owners?.next() {
-                    guard let member = try storage.destination(of: owner.source, by: candidate.index) else { continue }
-                    try add(
-                        LinkClaim(
-                            mapping: mapping.index, ownerSource: owner.source, candidate: candidate.index,
-                            position: owner.source, memberSource: owner.source, owner: owner.destination,
-                            member: member), side)
-                }
-            }
-            return
+    private func claim(_ step: VerificationPlan.Step, _ side: Int, _ mapping: VerifiedMapping) throws {
+        let candidates = step.candidates.filter { isWanted($0, side) }.map {
+            (index: $0.index, keys: storage.keys[$0.index])
         }
-        let candidates = candidates(answering, relationship, table: found.schema.tableIndex(of: old.destination))
-            .filter { isWanted($0, side) }.map { (index: $0.index, keys: storage.keys[$0.index]) }
-        copiesOrder[side * 1_000_000 + mapping.index] = old.isOrdered
+        let (index, keys) = (mapping.index, storage.keys[mapping.index])
+        let isOrdered = step.relationship?.isOrdered ?? false
+        copiesOrder[side * 1_000_000 + index] = isOrdered
         guard !candidates.isEmpty else { return }
-        let (index, keys, isOrdered) = (mapping.index, storage.keys[mapping.index], old.isOrdered)
-        try eachLink(of: old) { ownerKey, memberKey, order in
+        func add(_ ownerKey: Int64, _ memberKey: Int64, _ order: Int64?) throws {
             guard let owner = try keys?.destination(of: ownerKey) else { return }
             for candidate in candidates {
                 guard let member = try candidate.keys?.destination(of: memberKey) else { continue }
-                try add(
+                try self.add(
                     LinkClaim(
                         mapping: index, ownerSource: ownerKey, candidate: candidate.index,
                         position: isOrdered ? order ?? .min : memberKey, memberSource: memberKey, owner: owner,
                         member: member, order: order), side)
             }
         }
+        if let old = step.relationship { return try eachLink(of: old, add) }
+        let owners = keys?.pairs()
+        while let owner = try owners?.next() { try add(owner.source, owner.source, nil) }
     }
 
     /// Tells whether claims for the objects of an entity mapping change anything: a to-one side that has a mapping decides

@@ -6,36 +6,45 @@ import Rows
 /// Tells whether SQLite's own check of a file would find anything, without its look-up of each row in each index.
 ///
 /// SQLite checks all pages and the rows of all tables. The entries of each index must ascend, must not repeat where it is
-/// unique, and must be those of its table, by their number and a sum of hashes. If anything is otherwise, or cannot be told in
-/// this way, SQLite's full check says what is wrong.
+/// unique, and must be those of its table, by their number and a sum of hashes. The rows of entity tables are added by those
+/// who read them anyway. If anything is otherwise, or cannot be told in this way, SQLite's full check says what is wrong.
 ///
 /// Memory: a page cache.
-struct FileScreen {
+final class FileScreen {
+    /// The number of entries, and a sum over them.
+    private struct Entries: Equatable {
+        var count = 0
+        var sum: UInt64 = 0
+    }
+
     /// An index of the file.
     private struct Index {
         let name: String
         let isUnique: Bool
-        /// The places of its columns among the columns that are read of the table.
-        let places: [Int]
-        var count = 0
-        var sum: UInt64 = 0
+        /// The names of its columns, and their places among the columns that are read of the table.
+        var columns: [String] = []
+        var places: [Int] = []
+        /// The entries that it has, and those that the table's rows need.
+        var own = Entries()
+        var needed = Entries()
     }
 
     private let store: SourceStore
     private let layout: StoreLayout
     /// Called with the number of rows of each batch; it may end the reading.
     private let noteRead: (Int) throws -> Void
-    /// The columns of the unique indexes that were checked, by table.
-    private(set) var unique: [String: Set<[String]>] = [:]
+    private var indexes: [String: [Index]] = [:]
+    /// The links of each join table whose keys are all integers, by its columns.
+    private(set) var links: [Int: LinkScreen.Sum] = [:]
 
     init(_ store: SourceStore, _ layout: StoreLayout, noteRead: @escaping (Int) throws -> Void) {
         (self.store, self.layout, self.noteRead) = (store, layout, noteRead)
     }
 
-    /// Tells whether the file is known to be sound.
+    /// Tells whether the file is known to be sound, except for the rows of entity tables that have indexes.
     ///
-    /// - Complexity: a pass over all pages, and one over the rows and the indexes of each table that has indexes.
-    mutating func isSound() throws -> Bool {
+    /// - Complexity: a pass over all pages, and one over the indexes and over the rows of each other table that has indexes.
+    func isSound() throws -> Bool {
         do {
             let check = try store.query("PRAGMA quick_check(1)")
             guard try check.step(), check.text(0) == "ok" else { return false }
@@ -49,50 +58,86 @@ struct FileScreen {
         }
     }
 
-    private mutating func isSound(_ table: String) throws -> Bool {
-        var columns: [String] = []
-        var indexes: [Index] = []
+    private func isSound(_ table: String) throws -> Bool {
+        let place = layout.tables.firstIndex { $0.name == table }
+        // The columns that are read of the table; all of an entity table's.
+        var columns = place.map { layout.tables[$0].columns } ?? []
+        var found: [Index] = []
         let list = try store.query("SELECT name, \"unique\", partial FROM pragma_index_list(\(SQLName.literal(table)))")
         while try list.step() {
             guard let name = list.text(0), list.integer(2) == 0 else { return false }
-            var places: [Int] = []
+            var index = Index(name: name, isUnique: list.integer(1) == 1)
             let terms = try store.query(
                 "SELECT name, coll, \"desc\" FROM pragma_index_xinfo(\(SQLName.literal(name))) WHERE key = 1 ORDER BY seqno"
             )
             while try terms.step() {
                 guard let column = terms.text(0), terms.text(1) == "BINARY", terms.integer(2) == 0 else { return false }
-                if !columns.contains(column) { columns.append(column) }
-                places.append(columns.firstIndex(of: column) ?? 0)
+                if !columns.contains(column) {
+                    guard place == nil else { return false }
+                    columns.append(column)
+                }
+                index.columns.append(column)
+                index.places.append(columns.firstIndex(of: column) ?? 0)
             }
-            indexes.append(Index(name: name, isUnique: list.integer(1) == 1, places: places))
+            guard let own = try entries(of: index, table) else { return false }
+            index.own = own
+            found.append(index)
         }
-        guard !indexes.isEmpty else { return true }
-        func note(_ key: Int64, _ cell: (Int) -> VerifiedCell) {
+        guard !found.isEmpty else { return true }
+        if place == nil { try read(table, columns, &found) }
+        indexes[table] = found
+        return place != nil || isComplete(table)
+    }
+
+    /// Reads the rows of a table that is none of an entity.
+    private func read(_ table: String, _ columns: [String], _ indexes: inout [Index]) throws {
+        let names = columns.map(SQLName.quoted).joined(separator: ", ")
+        let rows = try store.query("SELECT rowid, \(names) FROM \(SQLName.quoted(table)) NOT INDEXED")
+        let join = layout.joinTables.firstIndex { $0.name == table }
+        let ends = join.map { layout.joinTables[$0].sides.compactMap { columns.firstIndex(of: $0.column) } } ?? []
+        var links = ends.count == 2 ? LinkScreen.Sum() : nil
+        while try rows.step() {
+            func cell(_ place: Int) -> VerifiedCell { VerifiedCell(rows, Int32(place + 1)) }
             for index in indexes.indices {
-                indexes[index].sum &+= Self.hash(key, indexes[index].places, cell)
-                indexes[index].count += 1
+                indexes[index].needed.sum &+= Self.hash(rows.integer(0), indexes[index].places, cell)
+                indexes[index].needed.count += 1
+            }
+            guard links != nil else { continue }
+            if case (.integer(let one), .integer(let other)) = (cell(ends[0]), cell(ends[1])) {
+                links?.add(one, other)
+            } else {
+                links = nil
             }
         }
-        if let place = layout.tables.firstIndex(where: { $0.name == table }),
-            let known = columns.reduce(
-                [Int]?.some([]),
-                { found, column in
-                    layout.tables[place].columns.firstIndex(of: column).flatMap { index in found.map { $0 + [index] } }
-                })
-        {
-            let rows = try SequentialRows(store, layout, table: place, columns: known, noteRead: noteRead)
-            while try rows.advance() { note(rows.key, rows.cell) }
-        } else {
-            let names = columns.map(SQLName.quoted).joined(separator: ", ")
-            let rows = try store.query("SELECT rowid, \(names) FROM \(SQLName.quoted(table)) NOT INDEXED")
-            while try rows.step() { note(rows.integer(0)) { VerifiedCell(rows, Int32($0 + 1)) } }
+        if let join { self.links[join] = links }
+    }
+
+    /// Adds rows of an entity table, whose slots are its columns.
+    func add(_ batch: borrowing RowBatch, ofTable table: Int) {
+        let name = layout.tables[table].name
+        guard var indexes = indexes.removeValue(forKey: name) else { return }
+        for index in indexes.indices {
+            let places = indexes[index].places
+            for row in 0..<batch.count {
+                var hash = VerificationChecksum.mix(UInt64(bitPattern: batch.key(row)))
+                for place in places {
+                    hash = VerificationChecksum.mix(hash &+ VerifiedCell(batch[row, place], batch).hash)
+                }
+                indexes[index].needed.sum &+= hash
+            }
+            indexes[index].needed.count += batch.count
         }
-        for index in indexes {
-            let own = index.places.map { columns[$0] }
-            guard try isSound(index, of: table, own) else { return false }
-            if index.isUnique { unique[table, default: []].insert(own) }
-        }
-        return true
+        self.indexes[name] = indexes
+    }
+
+    /// True if all indexes have the entries that the rows of their tables need.
+    var isComplete: Bool { indexes.keys.allSatisfy(isComplete) }
+
+    private func isComplete(_ table: String) -> Bool { indexes[table, default: []].allSatisfy { $0.own == $0.needed } }
+
+    /// Tells whether a sound unique index keeps two rows of a table from having the same values in columns.
+    func isUnique(_ table: String, _ columns: [String]) -> Bool {
+        isComplete(table) && indexes[table, default: []].contains { $0.isUnique && $0.columns == columns }
     }
 
     private static func hash(_ key: Int64, _ places: [Int], _ cell: (Int) -> VerifiedCell) -> UInt64 {
@@ -101,27 +146,28 @@ struct FileScreen {
         return hash
     }
 
-    private func isSound(_ index: Index, of table: String, _ columns: [String]) throws -> Bool {
-        var walk = IndexWalk(columns: columns.count, isUnique: index.isUnique)
-        if let entries = try store.entries(ofIndex: index.name, table: table, columns: columns) {
-            var batch = RowBatch(slots: columns.count, rowCapacity: 512, byteTarget: 4096)
+    /// Returns the entries of an index; nil if one does not follow the entry before.
+    private func entries(of index: Index, _ table: String) throws -> Entries? {
+        var walk = IndexWalk(columns: index.columns.count, isUnique: index.isUnique)
+        if let entries = try store.entries(ofIndex: index.name, table: table, columns: index.columns) {
+            var batch = RowBatch(slots: index.columns.count, rowCapacity: 512, byteTarget: 4096)
             while try entries.next(into: &batch) {
                 try noteRead(0)
                 for row in 0..<batch.count {
-                    for place in columns.indices { walk.cells[place] = VerifiedCell(batch[row, place], batch) }
-                    guard walk.step(batch.key(row)) else { return false }
+                    for place in 0..<batch.slots { walk.cells[place] = VerifiedCell(batch[row, place], batch) }
+                    guard walk.step(batch.key(row)) else { return nil }
                 }
             }
         } else {
-            let names = columns.map(SQLName.quoted).joined(separator: ", ")
+            let names = index.columns.map(SQLName.quoted).joined(separator: ", ")
             let entries = try store.query(
                 "SELECT rowid, \(names) FROM \(SQLName.quoted(table)) INDEXED BY \(SQLName.quoted(index.name))")
             while try entries.step() {
-                for place in columns.indices { walk.cells[place] = VerifiedCell(entries, Int32(place + 1)) }
-                guard walk.step(entries.integer(0)) else { return false }
+                for place in index.columns.indices { walk.cells[place] = VerifiedCell(entries, Int32(place + 1)) }
+                guard walk.step(entries.integer(0)) else { return nil }
             }
         }
-        return walk.count == index.count && walk.sum == index.sum
+        return Entries(count: walk.count, sum: walk.sum)
     }
 
     /// The entries of an index, one after the other.

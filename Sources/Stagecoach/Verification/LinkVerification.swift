@@ -16,10 +16,7 @@ struct LinkVerification {
     ///
     /// - Returns: the pair's line of the report.
     func run() throws -> VerificationReport.Relationship {
-        var line = VerificationReport.Relationship(
-            entity: pair.near.entity.definition.name, name: pair.near.name,
-            inverse: pair.far.map { "\($0.entity.definition.name).\($0.name)" }, isRecomputed: true, expectedLinks: 0,
-            foundLinks: 0, expectedChecksum: "", foundChecksum: "", differing: 0)
+        var line = pair.line()
         var sums = (expected: VerificationChecksum(), found: VerificationChecksum())
         switch schema.storage(of: pair.near) {
         case .toOne(let table, let column, let entityColumn, let orderColumn):
@@ -44,7 +41,7 @@ struct LinkVerification {
 
     private typealias Sums = (expected: VerificationChecksum, found: VerificationChecksum)
 
-    private static func hash(_ key: Int64?, _ order: Int64?) -> UInt64 {
+    static func hash(_ key: Int64?, _ order: Int64?) -> UInt64 {
         VerificationChecksum.mix(
             (key.map(VerificationChecksum.hash) ?? 1) ^ VerificationChecksum.mix(UInt64(bitPattern: order ?? -1)))
     }

@@ -13,6 +13,8 @@ final class SequentialRows {
     /// True if rows before a damaged one are shown; a reader of pages may leave half a row.
     private let showsRowsBeforeFailure: Bool
     private var failure: MigrationError?
+    /// Called before the rows in the batch give way to others.
+    var leave: (() throws -> Void)?
     @exclusivity(unchecked) private(set) var batch: RowBatch
     /// The row in view, as an index in the batch.
     @exclusivity(unchecked) private(set) var row = 0
@@ -43,6 +45,7 @@ final class SequentialRows {
         if hasRow, row + 1 < batch.count {
             row += 1
         } else {
+            if hasRow { try leave?() }
             guard hasRow || key == .min, try fill() else {
                 hasRow = false
                 key = .max
@@ -54,6 +57,12 @@ final class SequentialRows {
         }
         key = batch.key(row)
         return true
+    }
+
+    /// Shows a row of the batch.
+    func show(_ row: Int) {
+        self.row = row
+        key = batch.key(row)
     }
 
     /// Reads the next batch. Returns false at the end.
@@ -78,7 +87,10 @@ final class SequentialRows {
     func cell(_ slot: Int) -> VerifiedCell { VerifiedCell(batch[row, slot], batch) }
 
     /// The integer in a slot of the row in view, converted as SQLite converts other values; nil for NULL.
-    func integer(_ slot: Int) -> Int64? {
+    func integer(_ slot: Int) -> Int64? { integer(row, slot) }
+
+    /// The integer in a slot of a row of the batch.
+    func integer(_ row: Int, _ slot: Int) -> Int64? {
         let cell = batch[row, slot]
         return switch cell.kind {
         case .integer: cell.integerValue

@@ -5,16 +5,16 @@ import ManagedModel
 /// Checks the properties that a destination must have whatever the source holds: pages, schema, metadata, references,
 /// uniqueness, keys, files of external values.
 ///
-/// A screen that reads everything in order finds where something may be wrong; SQLite then says what.
+/// Whoever reads the rows in order notes where nothing can be wrong; SQLite says what is wrong elsewhere.
 final class StructureVerification {
     let scene: VerificationContext
     let model: ManagedObjectModel
-    private var screen: FileScreen
+    /// True once SQLite has checked the file.
+    private var isChecked = false
 
     init(scene: VerificationContext, model: ManagedObjectModel) {
         self.scene = scene
         self.model = model
-        screen = FileScreen(scene.destination, scene.plan.destination, noteRead: scene.noteRead)
     }
 
     private var schema: StoreSchema { scene.plan.destination.schema }
@@ -23,11 +23,22 @@ final class StructureVerification {
 
     // MARK: - File
 
-    /// Runs SQLite's own check of all pages, indexes and constraints.
+    /// Checks all pages, indexes and constraints, before the rows are read.
     func compareFile() throws {
-        guard try !screen.isSound() else { return }
+        guard try !scene.file.isSound() else { return }
         // SQLite reads as much of a damaged file as it can, and says what it cannot read.
         scene.destination.readsPages = false
+        try checkFile()
+    }
+
+    /// Checks that the indexes are those of the rows that have been read.
+    func compareIndexes() throws {
+        if !isChecked, !scene.file.isComplete { try checkFile() }
+    }
+
+    /// Runs SQLite's own check.
+    private func checkFile() throws {
+        isChecked = true
         let check = try scene.destination.query("PRAGMA integrity_check(100)")
         while try check.step() {
             guard let line = check.text(0), line != "ok" else { continue }
@@ -129,22 +140,12 @@ final class StructureVerification {
         return scene.plan.obstacles[table] == nil ? "\(key) > \(scene.plan.base[table])" : "0"
     }
 
+    /// Checks references that were not found to be as expected, in rows and to objects that are exactly those expected.
     func compareReferences() throws {
-        let suspects = ReferenceScreen(scene)
-        do {
-            try suspects.run()
-        } catch let error as MigrationError where error.category == .data {
-            return try compareReferences(nil)
-        }
-        try compareReferences(suspects)
-    }
-
-    /// - Parameter suspects: where something may be wrong; nil if anywhere.
-    private func compareReferences(_ suspects: ReferenceScreen?) throws {
         for entity in model.entities {
             for relationship in entity.relationships where relationship.entity == entity {
                 try scene.checkCancelled()
-                guard suspects?.suspects.contains(relationship.reference) != false else { continue }
+                guard !isKnown(relationship) else { continue }
                 switch schema.storage(of: relationship) {
                 case .toOne(let table, let column, let entityColumn, _):
                     try compareColumn(table, column, entityColumn, relationship, holder: entity)
@@ -156,7 +157,17 @@ final class StructureVerification {
                 }
             }
         }
-        try compareEntities(suspects?.suspectTables)
+        try compareEntities()
+    }
+
+    private func isKnown(_ relationship: RelationshipDescription) -> Bool {
+        guard let pair = scene.plan.linkPairs.first(where: { $0.near == relationship || $0.far == relationship }) else {
+            return false
+        }
+        return scene.equalPairs.contains(pair.index)
+            && [relationship.entity, relationship.destination].allSatisfy {
+                scene.exactTables.contains(schema.tableIndex(of: $0))
+            }
     }
 
     private func compareColumn(
@@ -277,8 +288,8 @@ final class StructureVerification {
     }
 
     /// Finds rows whose Z_ENT belongs to no concrete entity of their table.
-    private func compareEntities(_ suspects: Set<Int>?) throws {
-        for (index, table) in schema.tables.enumerated() where suspects?.contains(index) != false {
+    private func compareEntities() throws {
+        for (index, table) in schema.tables.enumerated() where !scene.exactTables.contains(index) {
             let root = model.entity(at: table.root)
             let known = numbers(below: root)
             let statement = try scene.destination.query(
@@ -304,7 +315,7 @@ final class StructureVerification {
             for unique in schema.uniqueTerms(ofTable: index) {
                 try scene.checkCancelled()
                 let names = unique.columns.map { table.columns[$0] }
-                if unique.condition == nil, screen.unique[table.name]?.contains(names) == true { continue }
+                if unique.condition == nil, scene.file.isUnique(table.name, names) { continue }
                 let columns = names.map(SQLName.quoted)
                 let present = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
                 let condition = unique.condition.map { " AND (\($0))" } ?? ""

@@ -5,7 +5,7 @@ import Rows
 
 /// A sum over keys and values that is independent of their order.
 struct VerificationChecksum {
-    private(set) var sum: UInt64 = 0
+    var sum: UInt64 = 0
 
     /// Adds a value of an object.
     mutating func add(key: Int64, _ value: UInt64) {

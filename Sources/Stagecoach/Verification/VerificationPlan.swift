@@ -161,6 +161,49 @@ final class VerificationPlan {
         return saved?.keys == .sequential ? .sequential : .auto
     }
 
+    /// A lookup of the source object itself, or of the objects of one relationship of it.
+    struct Step {
+        /// The source's relationship; nil for the source object itself.
+        let relationship: RelationshipDescription?
+        /// The entity mappings that may answer the lookup, in order.
+        let candidates: [VerifiedMapping]
+    }
+
+    /// Returns the lookup that an expression of a relationship mapping makes; nil if it does anything else.
+    func step(of relationship: RelationshipDescription, _ expression: ValueExpression, _ mapping: VerifiedMapping)
+        -> Step?
+    {
+        let path: SourcePath
+        let answering: [VerifiedMapping]
+        switch try? RelationshipExpression(expression) {
+        case .constantNil: return Step(relationship: nil, candidates: [])
+        case .lookup(let name, let argument): (path, answering) = (argument, named(name, turn: mapping.turn))
+        case .lookupByRelationship(_, let argument): (path, answering) = (argument, self.answering(turn: mapping.turn))
+        case nil: return nil
+        }
+        guard path.components.count <= 1, path.condition == nil else { return nil }
+        var old: RelationshipDescription?
+        var table = sourceTable(mapping)
+        if let name = path.components.first {
+            guard let found = mapping.source?.relationship(named: name) else { return nil }
+            old = found
+            table = source.schema.tableIndex(of: found.destination)
+        }
+        let candidates = answering.filter { candidate in
+            candidate.isDeclarative && sourceTable(candidate) == table
+                && candidate.destination?.isKindOf(entity: relationship.destination) == true
+        }
+        return Step(relationship: old, candidates: candidates)
+    }
+
+    /// The reason why the objects at an end of a pair cannot be worked out; nil if they can.
+    func obstacle(of pair: LinkPair) -> String? {
+        for end in [pair.near.entity, pair.near.destination] {
+            if let obstacle = obstacles[destination.schema.tableIndex(of: end)] { return obstacle }
+        }
+        return nil
+    }
+
     /// Returns `Entity/p<key>` of a destination object, by the mapping that makes it.
     func objectID(_ mapping: Int, _ key: Int64) -> String {
         "\(mappings[mapping].destination?.definition.name ?? "?")/p\(key)"

@@ -113,9 +113,10 @@ final class ExpectedKeys {
 
     /// Returns the key of a source's object; nil if it has none.
     func destination(of source: Int64) throws(MigrationError) -> Int64? {
-        guard let rank = try sources.rank(of: source), try removed?.contains(source) != true else { return nil }
-        guard let destinations else { return source }
-        return try destinations.key(atRank: rank)
+        if let removed, try removed.contains(source) { return nil }
+        guard let destinations else { return try sources.contains(source) ? source : nil }
+        return try sources.rank(of: source).flatMap { rank throws(MigrationError) in try destinations.key(atRank: rank)
+        }
     }
 
     /// Returns the key of an object's source; nil if there is no object with the key.
