@@ -15,6 +15,11 @@ final class FileScreen {
     private struct Entries: Equatable {
         var count = 0
         var sum: UInt64 = 0
+
+        mutating func add(_ hash: UInt64) {
+            count += 1
+            sum &+= hash
+        }
     }
 
     /// An index of the file.
@@ -91,22 +96,34 @@ final class FileScreen {
 
     /// Reads the rows of a table that is none of an entity.
     private func read(_ table: String, _ columns: [String], _ indexes: inout [Index]) throws {
-        let names = columns.map(SQLName.quoted).joined(separator: ", ")
-        let rows = try store.query("SELECT rowid, \(names) FROM \(SQLName.quoted(table)) NOT INDEXED")
         let join = layout.joinTables.firstIndex { $0.name == table }
         let ends = join.map { layout.joinTables[$0].sides.compactMap { columns.firstIndex(of: $0.column) } } ?? []
         var links = ends.count == 2 ? LinkScreen.Sum() : nil
-        while try rows.step() {
-            func cell(_ place: Int) -> VerifiedCell { VerifiedCell(rows, Int32(place + 1)) }
-            for index in indexes.indices {
-                indexes[index].needed.sum &+= Self.hash(rows.integer(0), indexes[index].places, cell)
-                indexes[index].needed.count += 1
-            }
-            guard links != nil else { continue }
-            if case (.integer(let one), .integer(let other)) = (cell(ends[0]), cell(ends[1])) {
+        func add(_ one: VerifiedCell, _ other: VerifiedCell) {
+            if case (.integer(let one), .integer(let other)) = (one, other) {
                 links?.add(one, other)
             } else {
                 links = nil
+            }
+        }
+        if let rows = try store.rows(ofTable: table, columns: columns) {
+            var batch = RowBatch(slots: columns.count, rowCapacity: 512, byteTarget: 4096)
+            while try rows.next(into: &batch) {
+                try noteRead(batch.count)
+                for index in indexes.indices { Self.add(batch, indexes[index].places, to: &indexes[index].needed) }
+                for row in 0..<batch.count where links != nil {
+                    add(VerifiedCell(batch[row, ends[0]], batch), VerifiedCell(batch[row, ends[1]], batch))
+                }
+            }
+        } else {
+            let names = columns.map(SQLName.quoted).joined(separator: ", ")
+            let rows = try store.query("SELECT rowid, \(names) FROM \(SQLName.quoted(table)) NOT INDEXED")
+            while try rows.step() {
+                func cell(_ place: Int) -> VerifiedCell { VerifiedCell(rows, Int32(place + 1)) }
+                for index in indexes.indices {
+                    indexes[index].needed.add(Self.hash(rows.integer(0), indexes[index].places, cell))
+                }
+                if links != nil { add(cell(ends[0]), cell(ends[1])) }
             }
         }
         if let join { self.links[join] = links }
@@ -116,17 +133,7 @@ final class FileScreen {
     func add(_ batch: borrowing RowBatch, ofTable table: Int) {
         let name = layout.tables[table].name
         guard var indexes = indexes.removeValue(forKey: name) else { return }
-        for index in indexes.indices {
-            let places = indexes[index].places
-            for row in 0..<batch.count {
-                var hash = VerificationChecksum.mix(UInt64(bitPattern: batch.key(row)))
-                for place in places {
-                    hash = VerificationChecksum.mix(hash &+ VerifiedCell(batch[row, place], batch).hash)
-                }
-                indexes[index].needed.sum &+= hash
-            }
-            indexes[index].needed.count += batch.count
-        }
+        for index in indexes.indices { Self.add(batch, indexes[index].places, to: &indexes[index].needed) }
         self.indexes[name] = indexes
     }
 
@@ -146,66 +153,59 @@ final class FileScreen {
         return hash
     }
 
-    /// Returns the entries of an index; nil if one does not follow the entry before.
-    private func entries(of index: Index, _ table: String) throws -> Entries? {
-        var walk = IndexWalk(columns: index.columns.count, isUnique: index.isUnique)
-        if let entries = try store.entries(ofIndex: index.name, table: table, columns: index.columns) {
-            var batch = RowBatch(slots: index.columns.count, rowCapacity: 512, byteTarget: 4096)
-            while try entries.next(into: &batch) {
-                try noteRead(0)
-                for row in 0..<batch.count {
-                    for place in 0..<batch.slots { walk.cells[place] = VerifiedCell(batch[row, place], batch) }
-                    guard walk.step(batch.key(row)) else { return nil }
-                }
+    private static func add(_ batch: borrowing RowBatch, _ places: [Int], to entries: inout Entries) {
+        var found = entries
+        for row in 0..<batch.count {
+            var hash = VerificationChecksum.mix(UInt64(bitPattern: batch.key(row)))
+            for place in places {
+                hash = VerificationChecksum.mix(hash &+ VerifiedCell(batch[row, place], batch).hash)
             }
-        } else {
-            let names = index.columns.map(SQLName.quoted).joined(separator: ", ")
-            let entries = try store.query(
-                "SELECT rowid, \(names) FROM \(SQLName.quoted(table)) INDEXED BY \(SQLName.quoted(index.name))")
-            while try entries.step() {
-                for place in index.columns.indices { walk.cells[place] = VerifiedCell(entries, Int32(place + 1)) }
-                guard walk.step(entries.integer(0)) else { return nil }
-            }
+            found.add(hash)
         }
-        return Entries(count: walk.count, sum: walk.sum)
+        entries = found
     }
 
-    /// The entries of an index, one after the other.
-    private struct IndexWalk: ~Copyable {
-        /// The values of the entry in view.
-        var cells: [VerifiedCell]
-        private let isUnique: Bool
-        private var before: RowBatch
-        private var lastKey = Int64.min
-        private(set) var count = 0
-        private(set) var sum: UInt64 = 0
-
-        init(columns: Int, isUnique: Bool) {
-            cells = Array(repeating: .null, count: columns)
-            self.isUnique = isUnique
-            before = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096)
-        }
-
-        /// Adds the entry in view. Returns false if it does not follow the entry before.
-        mutating func step(_ key: Int64) -> Bool {
-            var hash = VerificationChecksum.mix(UInt64(bitPattern: key))
-            var order = 0
-            var hasNull = false
-            for place in cells.indices {
-                let cell = cells[place]
-                hash = VerificationChecksum.mix(hash &+ cell.hash)
-                if cell.isNull { hasNull = true }
-                if count > 0, order == 0 { order = cell.order(after: VerifiedCell(before[0, place], before)) }
+    /// Returns the entries of an index; nil if one does not follow the entry before.
+    private func entries(of index: Index, _ table: String) throws -> Entries? {
+        var found = Entries()
+        if let entries = try store.entries(ofIndex: index.name, table: table, columns: index.columns) {
+            // The reader makes sure that they ascend, with their rows' ids.
+            let places = Array(index.columns.indices)
+            var batch = RowBatch(slots: places.count, rowCapacity: 512, byteTarget: 4096)
+            var last: [Cell] = []
+            while try entries.next(into: &batch) {
+                try noteRead(0)
+                Self.add(batch, places, to: &found)
+                guard index.isUnique else { continue }
+                for row in 0..<batch.count {
+                    let cells = places.map { batch[row, $0] }
+                    if cells == last, cells.allSatisfy({ $0.kind != .null }) { return nil }
+                    last = cells
+                }
             }
-            if count > 0, order < 0 || order == 0 && (key <= lastKey || isUnique && !hasNull) { return false }
-            sum &+= hash
-            count += 1
-            lastKey = key
+            return found
+        }
+        let names = index.columns.map(SQLName.quoted).joined(separator: ", ")
+        let entries = try store.query(
+            "SELECT rowid, \(names) FROM \(SQLName.quoted(table)) INDEXED BY \(SQLName.quoted(index.name))")
+        var before = RowBatch(slots: index.columns.count, rowCapacity: 1, byteTarget: 4096)
+        while try entries.step() {
+            let key = entries.integer(0)
+            func cell(_ place: Int) -> VerifiedCell { VerifiedCell(entries, Int32(place + 1)) }
+            if found.count > 0 {
+                var order = 0
+                for place in index.columns.indices where order == 0 {
+                    order = cell(place).order(after: VerifiedCell(before[0, place], before))
+                }
+                let isRepeated = index.isUnique && !index.columns.indices.contains { cell($0).isNull }
+                guard order > 0 || order == 0 && key > before.key(0) && !isRepeated else { return nil }
+            }
+            found.add(Self.hash(key, Array(index.columns.indices), cell))
             before.removeAll()
             before.appendRow(key: key)
-            for place in cells.indices { cells[place].store(in: &before, row: 0, slot: place) }
-            return true
+            for place in index.columns.indices { cell(place).store(in: &before, row: 0, slot: place) }
         }
+        return found
     }
 }
 

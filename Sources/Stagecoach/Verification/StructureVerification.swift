@@ -148,11 +148,18 @@ final class StructureVerification {
                 guard !isKnown(relationship) else { continue }
                 switch schema.storage(of: relationship) {
                 case .toOne(let table, let column, let entityColumn, _):
-                    try compareColumn(table, column, entityColumn, relationship, holder: entity)
+                    try compareColumn(table, column, entityColumn, relationship, relationship.destination)
                     try compareInverse(relationship, table, column)
                 case .toManyHidden(let table, let column, _):
-                    try compareHidden(table, column, relationship)
-                case .join(let table, let side): try compareJoin(table, side, relationship)
+                    try compareColumn(table, column, nil, relationship, relationship.entity, isAny: true)
+                case .join(let table, let side):
+                    let (near, far) = (layout.joinTables[table].sides[side], layout.joinTables[table].sides[1 - side])
+                    try compareEnds(
+                        "\(SQLName.quoted(layout.joinTables[table].name)) AS r NOT INDEXED",
+                        key: "r.\(SQLName.quoted(near.column))",
+                        number: "\(layout.fileNumber(ofEntity: relationship.entity.index))",
+                        table: schema.tableIndex(of: relationship.entity), reference: "r.\(SQLName.quoted(far.column))",
+                        relationship, relationship.destination)
                 case .toManyByInverse, .none: break
                 }
             }
@@ -170,32 +177,51 @@ final class StructureVerification {
             }
     }
 
+    /// Checks that a column leads to objects of the right entities.
+    ///
+    /// - Parameter target: the entity of the objects.
     private func compareColumn(
         _ table: Int, _ column: Int, _ entityColumn: Int?, _ relationship: RelationshipDescription,
-        holder: EntityDescription
+        _ target: EntityDescription, isAny: Bool = false
     ) throws {
         let rows = layout.tables[table]
-        let target = layout.tables[schema.tableIndex(of: relationship.destination)]
-        let isSingle = schema.tables[schema.tableIndex(of: relationship.destination)].entities.count == 1
-        let own = SQLName.quoted(rows.columns[column])
-        let number = entityColumn.map { "r.\(SQLName.quoted(rows.columns[$0]))" } ?? "NULL"
-        let kinds = isSingle ? "1" : "o.Z_ENT IN (\(numbers(below: relationship.destination)))"
-        let matches = entityColumn == nil || isSingle ? "1" : "o.Z_ENT IS \(number)"
+        let reference = "r.\(SQLName.quoted(rows.columns[column]))"
+        try compareEnds(
+            "\(SQLName.quoted(rows.name)) AS r NOT INDEXED", key: "r.Z_PK", number: "r.Z_ENT", table: table,
+            reference: reference, entity: entityColumn.map { "r.\(SQLName.quoted(rows.columns[$0]))" }, relationship,
+            target, isAny: isAny, condition: "\(reference) IS NOT NULL")
+    }
+
+    /// Adds a difference for each row that leads to no object, or to one of a wrong entity.
+    ///
+    /// - Parameters:
+    ///   - rows: the rows `r`; `key` and `number` are key and Z_ENT of the object that they belong to.
+    ///   - table: the table of these objects.
+    ///   - reference: the key of the other object; `entity` is its Z_ENT, if the row has it.
+    ///   - isAny: true if any object of the other table will do.
+    private func compareEnds(
+        _ rows: String, key: String, number: String, table: Int, reference: String, entity: String? = nil,
+        _ relationship: RelationshipDescription, _ target: EntityDescription, isAny: Bool = false,
+        condition: String = "1"
+    ) throws {
+        let index = schema.tableIndex(of: target)
+        let isSingle = isAny || schema.tables[index].entities.count == 1
+        let kinds = isSingle ? "1" : "o.Z_ENT IN (\(numbers(below: target)))"
+        let matches = isSingle ? "1" : entity.map { "o.Z_ENT IS \($0)" } ?? "1"
         let statement = try scene.destination.query(
             """
-            SELECT r.Z_PK, r.Z_ENT, r.\(own), o.Z_ENT, \(number) FROM \(SQLName.quoted(rows.name)) AS r NOT INDEXED
-            LEFT JOIN \(SQLName.quoted(target.name)) AS o ON o.Z_PK = r.\(own)
-            WHERE r.\(own) IS NOT NULL AND \(isOwn(table, "r.Z_PK"))
-            AND (o.Z_PK IS NULL OR NOT (\(kinds)) OR NOT (\(matches)))
+            SELECT \(key), \(number), \(reference), o.Z_ENT, \(entity ?? "NULL") FROM \(rows)
+            LEFT JOIN \(SQLName.quoted(layout.tables[index].name)) AS o ON o.Z_PK = \(reference)
+            WHERE \(condition) AND \(isOwn(table, key)) AND (o.Z_PK IS NULL OR NOT (\(kinds)) OR NOT (\(matches)))
             """)
-        let name = relationship.destination.definition.name
+        let name = target.definition.name
         while try statement.step() {
             let place = place(statement, table)
-            let key = statement.text(2) ?? ""
+            let key = statement.text(2) ?? "0"
             let found: String
             if statement.isNull(3) {
                 found = "\(name)/p\(key), which does not exist"
-            } else if statement.isNull(4) || entityColumn == nil {
+            } else if statement.isNull(4) {
                 found = "key \(key) of an object with Z_ENT \(statement.integer(3))"
             } else {
                 found = "key \(key) with Z_ENT \(statement.integer(4)), the object has \(statement.integer(3))"
@@ -236,55 +262,6 @@ final class StructureVerification {
     private func place(_ statement: Statement, _ table: Int) -> (entity: String, id: String) {
         scene.plan.objectID(
             table: table, number: statement.isNull(1) ? nil : statement.integer(1), key: statement.integer(0))
-    }
-
-    private func compareHidden(_ table: Int, _ column: Int, _ relationship: RelationshipDescription) throws {
-        let rows = layout.tables[table]
-        let owners = layout.tables[schema.tableIndex(of: relationship.entity)]
-        let own = SQLName.quoted(rows.columns[column])
-        let statement = try scene.destination.query(
-            """
-            SELECT r.Z_PK, r.Z_ENT, r.\(own) FROM \(SQLName.quoted(rows.name)) AS r NOT INDEXED
-            WHERE r.\(own) IS NOT NULL AND \(isOwn(table, "r.Z_PK"))
-            AND NOT EXISTS (SELECT 1 FROM \(SQLName.quoted(owners.name)) AS o WHERE o.Z_PK = r.\(own))
-            """)
-        while try statement.step() {
-            let place = place(statement, table)
-            let name = relationship.entity.definition.name
-            findings.add(
-                .init(
-                    kind: .dangling, entity: place.entity, objectID: place.id, property: relationship.name,
-                    expected: "an object of \(name)",
-                    found: "\(name)/p\(statement.integer(2)), which does not exist"))
-        }
-    }
-
-    /// Checks that both columns of a join table lead to objects of the right entities.
-    private func compareJoin(_ table: Int, _ side: Int, _ relationship: RelationshipDescription) throws {
-        let join = layout.joinTables[table]
-        let (near, far) = (join.sides[side], join.sides[1 - side])
-        let ends = (schema.tableIndex(of: relationship.entity), schema.tableIndex(of: relationship.destination))
-        let target = layout.tables[ends.1]
-        let isSingle = schema.tables[ends.1].entities.count == 1
-        let kinds = isSingle ? "1" : "o.Z_ENT IN (\(numbers(below: relationship.destination)))"
-        let (own, other) = (SQLName.quoted(near.column), SQLName.quoted(far.column))
-        let statement = try scene.destination.query(
-            """
-            SELECT j.\(own), j.\(other), o.Z_ENT FROM \(SQLName.quoted(join.name)) AS j NOT INDEXED
-            LEFT JOIN \(SQLName.quoted(target.name)) AS o ON o.Z_PK = j.\(other)
-            WHERE (o.Z_PK IS NULL OR NOT (\(kinds))) AND \(isOwn(ends.0, "j.\(own)"))
-            """)
-        while try statement.step() {
-            let owner = relationship.entity.definition.name
-            let name = relationship.destination.definition.name
-            findings.add(
-                .init(
-                    kind: .dangling, entity: owner, objectID: "\(owner)/p\(statement.integer(0))",
-                    property: relationship.name, expected: "an object of \(name)",
-                    found: statement.isNull(2)
-                        ? "\(name)/p\(statement.integer(1)), which does not exist"
-                        : "key \(statement.integer(1)) of an object with Z_ENT \(statement.integer(2))"))
-        }
     }
 
     /// Finds rows whose Z_ENT belongs to no concrete entity of their table.
@@ -397,38 +374,22 @@ final class StructureVerification {
 
     /// Checks the files that rows refer to, in tables whose values are not computed again.
     func compareExternal() throws {
-        let folder = scene.external.destination
         for (index, columns) in schema.externalColumns.enumerated() where !columns.isEmpty {
             let isCompared = scene.plan.obstacles[index] == nil && scene.plan.turns > 0
             guard !isCompared else { continue }
             let table = layout.tables[index]
             for column in columns {
+                let name = SQLName.quoted(table.columns[column.column])
                 let statement = try scene.destination.query(
-                    "SELECT Z_PK, Z_ENT, \(SQLName.quoted(table.columns[column.column])) FROM \(SQLName.quoted(table.name)) NOT INDEXED "
-                        + "WHERE substr(\(SQLName.quoted(table.columns[column.column])), 1, 1) = x'02' AND \(isOwn(index, "Z_PK"))"
-                )
+                    "SELECT Z_PK, Z_ENT, \(name) FROM \(SQLName.quoted(table.name)) NOT INDEXED "
+                        + "WHERE substr(\(name), 1, 1) = x'02' AND \(isOwn(index, "Z_PK"))")
                 while try statement.step() {
-                    guard case .blob(let bytes) = VerifiedCell(statement, 2) else { continue }
-                    let place = scene.plan.objectID(
-                        table: index, number: statement.integer(1), key: statement.integer(0))
-                    let reference = ExternalReference(stored: bytes)
-                    var problem: String?
-                    if let reference {
-                        do throws(MigrationError) {
-                            if try folder.file(reference) == nil { problem = "no file \(reference.name)" }
-                        } catch {
-                            guard error.category == .data else { throw error }
-                            problem = error.message
-                        }
-                    } else {
-                        problem = "a reference to a file by no name of Core Data's"
-                    }
-                    if let problem {
-                        findings.add(
-                            .init(
-                                kind: .external, entity: place.entity, objectID: place.id, property: column.attribute,
-                                expected: "a file", found: problem))
-                    }
+                    guard let problem = try scene.external.problem(VerifiedCell(statement, 2)) else { continue }
+                    let place = place(statement, index)
+                    findings.add(
+                        .init(
+                            kind: .external, entity: place.entity, objectID: place.id, property: column.attribute,
+                            expected: "a file", found: problem))
                 }
             }
         }

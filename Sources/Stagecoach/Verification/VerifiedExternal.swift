@@ -73,15 +73,29 @@ struct VerifiedExternal {
         }
     }
 
+    /// Returns what is wrong with the destination's file of a value; nil if nothing is.
+    ///
+    /// - Throws: `external.unreadable` (74, 77).
+    func problem(_ found: VerifiedCell) throws(MigrationError) -> String? {
+        guard case .blob(let bytes) = found, ExternalReference.isReference(bytes) else { return nil }
+        guard let reference = ExternalReference(stored: bytes) else { return Self.badReference }
+        do throws(MigrationError) {
+            return try destination.file(reference) == nil ? "no file \(reference.name)" : nil
+        } catch {
+            guard error.category == .data else { throw error }
+            return error.message
+        }
+    }
+
+    private static let badReference = "a reference to a file by no name of Core Data's"
+
     private func content(_ cell: VerifiedCell, in folder: ExternalFolder) throws(MigrationError) -> Content {
         guard case .blob(let bytes) = cell else {
             if case .null = cell { return .null }
             return .bytes(count: -1, hash: cell.hash)
         }
         guard ExternalReference.isReference(bytes) else { return Self.hash([bytes]) }
-        guard let reference = ExternalReference(stored: bytes) else {
-            return .damaged("a reference to a file by no name of Core Data's")
-        }
+        guard let reference = ExternalReference(stored: bytes) else { return .damaged(Self.badReference) }
         do throws(MigrationError) {
             guard let file = try folder.file(reference) else { return .missing(reference.name) }
             var sum = StreamedHash(isText: false)
