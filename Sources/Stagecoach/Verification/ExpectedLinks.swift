@@ -206,8 +206,7 @@ final class ExpectedLinks {
         if relationship.isOrdered { knowsOrder = false }
         scene.manager.enter(mapping)
         let rows = try scene.rows(
-            of: scene.source, plan.source, table: table,
-            columns: Array(plan.source.schema.tables[table].columns.indices), entities: [entity.index])
+            of: scene.source, plan.source, table: table, entities: [entity.index])
         scene.objects.pass = (table, rows)
         defer { scene.objects.pass = nil }
         let owners = storage.keys[mapping.index]?.pairs()

@@ -11,17 +11,6 @@ import Rows
 ///
 /// Memory: a page cache.
 final class FileScreen {
-    /// The number of entries, and a sum over them.
-    private struct Entries: Equatable {
-        var count = 0
-        var sum: UInt64 = 0
-
-        mutating func add(_ hash: UInt64) {
-            count += 1
-            sum &+= hash
-        }
-    }
-
     /// An index of the file.
     private struct Index {
         let name: String
@@ -30,8 +19,8 @@ final class FileScreen {
         var columns: [String] = []
         var places: [Int] = []
         /// The entries that it has, and those that the table's rows need.
-        var own = Entries()
-        var needed = Entries()
+        var own = VerificationChecksum()
+        var needed = VerificationChecksum()
     }
 
     private let store: SourceStore
@@ -40,7 +29,7 @@ final class FileScreen {
     private let noteRead: (Int) throws -> Void
     private var indexes: [String: [Index]] = [:]
     /// The links of each join table whose keys are all integers, by its columns.
-    private(set) var links: [Int: LinkScreen.Sum] = [:]
+    private(set) var links: [Int: VerificationChecksum] = [:]
 
     init(_ store: SourceStore, _ layout: StoreLayout, noteRead: @escaping (Int) throws -> Void) {
         (self.store, self.layout, self.noteRead) = (store, layout, noteRead)
@@ -98,10 +87,10 @@ final class FileScreen {
     private func read(_ table: String, _ columns: [String], _ indexes: inout [Index]) throws {
         let join = layout.joinTables.firstIndex { $0.name == table }
         let ends = join.map { layout.joinTables[$0].sides.compactMap { columns.firstIndex(of: $0.column) } } ?? []
-        var links = ends.count == 2 ? LinkScreen.Sum() : nil
+        var links = ends.count == 2 ? VerificationChecksum() : nil
         func add(_ one: VerifiedCell, _ other: VerifiedCell) {
             if case (.integer(let one), .integer(let other)) = (one, other) {
-                links?.add(one, other)
+                links?.add(link: (one, other))
             } else {
                 links = nil
             }
@@ -153,7 +142,7 @@ final class FileScreen {
         return hash
     }
 
-    private static func add(_ batch: borrowing RowBatch, _ places: [Int], to entries: inout Entries) {
+    private static func add(_ batch: borrowing RowBatch, _ places: [Int], to entries: inout VerificationChecksum) {
         var found = entries
         for row in 0..<batch.count {
             var hash = VerificationChecksum.mix(UInt64(bitPattern: batch.key(row)))
@@ -166,8 +155,8 @@ final class FileScreen {
     }
 
     /// Returns the entries of an index; nil if one does not follow the entry before.
-    private func entries(of index: Index, _ table: String) throws -> Entries? {
-        var found = Entries()
+    private func entries(of index: Index, _ table: String) throws -> VerificationChecksum? {
+        var found = VerificationChecksum()
         if let entries = try store.entries(ofIndex: index.name, table: table, columns: index.columns) {
             // The reader makes sure that they ascend, with their rows' ids.
             let places = Array(index.columns.indices)

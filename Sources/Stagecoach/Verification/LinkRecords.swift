@@ -144,11 +144,3 @@ struct PlacedMember: SortableRecord {
     /// The place of the owner among the member's objects.
     var otherOrder: Int64? { details & 8 == 0 ? nil : givenOrder }
 }
-
-/// A row of a join table.
-struct FoundLink: SortableRecord {
-    @Sorted var near: Int64
-    @Sorted var far: Int64
-    @SortedOptional var nearOrder: Int64?
-    @SortedOptional var farOrder: Int64?
-}

@@ -11,35 +11,24 @@ import Rows
 ///
 /// Memory: a batch of links.
 final class LinkScreen {
-    /// A number of links and a sum over them that is independent of their order.
-    struct Sum: Equatable {
-        private(set) var count = 0
-        private(set) var sum: UInt64 = 0
-
-        mutating func add(_ first: Int64, _ second: Int64) {
-            count += 1
-            sum &+= VerificationChecksum.mix(
-                VerificationChecksum.hash(second) ^ VerificationChecksum.mix(UInt64(bitPattern: first)))
-        }
-    }
-
     /// The state of a pair.
     final class Tally {
         /// False if a link differs, or if links cannot be compared in this way.
         @exclusivity(unchecked) var isEqual = true
         @exclusivity(unchecked) var links = 0
+        /// The sum over the columns' rows, with and without a link.
         @exclusivity(unchecked) var checksum = VerificationChecksum()
         /// The links of each side that says what they are; of the near object and the far one, or of a join table's columns.
-        @exclusivity(unchecked) var sides: [Sum?] = [nil, nil]
+        @exclusivity(unchecked) var sides: [VerificationChecksum?] = [nil, nil]
     }
 
     /// A to-one column in the rows of an entity mapping's objects.
     final class Column {
         fileprivate let tally: Tally
-        let column: Int
+        private let column: Int
         private let entityColumn: Int?
         /// The source's column that names the member; nil if the source object is looked up itself.
-        let sourceColumn: Int?
+        private let sourceColumn: Int?
         private let candidates: [(keys: ExpectedKeys, number: Int64)]
         /// The side of a one-to-one pair; nil for others, and for objects that do not have the relationship.
         private let side: Int?
@@ -52,17 +41,15 @@ final class LinkScreen {
             (self.tally, self.column, self.entityColumn) = (tally, column, entityColumn)
             (self.sourceColumn, self.candidates) = (sourceColumn, candidates)
             (self.side, self.isHolder) = (side, isHolder)
-            if let side, tally.sides[side] == nil { tally.sides[side] = Sum() }
+            if let side, tally.sides[side] == nil { tally.sides[side] = VerificationChecksum() }
         }
 
         /// Compares the links of some rows.
-        ///
-        /// - Parameter slot: the slot of ``sourceColumn``.
-        func compare(_ matches: [RowMatch], _ rows: SequentialRows, _ old: SequentialRows, slot: Int) throws {
+        func compare(_ matches: [RowMatch], _ rows: SequentialRows, _ old: SequentialRows) throws {
             guard tally.isEqual else { return }
             var (links, sum) = (0, UInt64(0))
             for match in matches {
-                let member = sourceColumn == nil ? match.source : old.integer(match.old, slot)
+                let member = sourceColumn == nil ? match.source : sourceColumn.flatMap { old.integer(match.old, $0) }
                 let (wanted, number) = try member.flatMap(object) ?? (nil, nil)
                 let cell = rows.batch[match.row, column]
                 guard let wanted else {
@@ -83,7 +70,7 @@ final class LinkScreen {
                 sum &+= VerificationChecksum.mix(LinkVerification.hash(wanted, nil) ^ match.place)
                 if let side {
                     let key = rows.batch.key(match.row)
-                    tally.sides[side]?.add(side == 0 ? key : wanted, side == 0 ? wanted : key)
+                    tally.sides[side]?.add(link: side == 0 ? (key, wanted) : (wanted, key))
                 }
             }
             tally.links += links
@@ -195,7 +182,7 @@ final class LinkScreen {
                 case .join(let table, let ownerSide) = plan.source.schema.storage(of: old),
                 let owners = scene.storage.keys[mapping.index]
             else { return false }
-            tally.sides[side] = Sum()
+            tally.sides[side] = VerificationChecksum()
             joins.append(
                 JoinClaim(
                     tally: tally, table: table, ownerSide: ownerSide, owners: owners,
@@ -221,7 +208,7 @@ final class LinkScreen {
         while try links.next(into: &batch) {
             try scene.noteRead(batch.count)
             for claim in claims {
-                var sum = claim.tally.sides[claim.side] ?? Sum()
+                var sum = claim.tally.sides[claim.side] ?? VerificationChecksum()
                 for row in 0..<batch.count {
                     guard let owner = try claim.owners.destination(of: batch[row, claim.ownerSide].integerValue) else {
                         continue
@@ -229,7 +216,7 @@ final class LinkScreen {
                     for keys in claim.members {
                         let found = try keys.destination(of: batch[row, 1 - claim.ownerSide].integerValue)
                         guard let member = found else { continue }
-                        sum.add(claim.column == 0 ? owner : member, claim.column == 0 ? member : owner)
+                        sum.add(link: claim.column == 0 ? (owner, member) : (member, owner))
                     }
                 }
                 claim.tally.sides[claim.side] = sum
@@ -252,7 +239,7 @@ final class LinkScreen {
                 tally.sides.contains(found)
             else { return nil }
             links = found.count
-            checksum = VerificationChecksum(sum: found.sum).text
+            checksum = found.text
         case .plainToOne, .oneToMany, .hidden: break
         }
         return pair.line(links: links, checksum: checksum)

@@ -26,12 +26,8 @@ final class RowWork {
 
     let mapping: VerifiedMapping
     let attributes: [VerifiedAttribute]
-    /// The slots in the source's rows of the attributes that are copied and never in files; nil for others.
-    let plainSlots: [Int?]
-    /// The slots in the source's rows of the columns that are copied.
-    private(set) var slots: [Int: Int] = [:]
-    /// The columns of the source's rows.
-    let columns: [Int]
+    /// The source's columns of the attributes that are copied and never in files; nil for others.
+    let plainColumns: [Int?]
     /// The checksums, in the order of the attributes.
     @exclusivity(unchecked) var tallies: [Tally]
     @exclusivity(unchecked) var found = 0
@@ -46,29 +42,14 @@ final class RowWork {
     /// The evaluation of each computed attribute.
     var evaluations: [Int: ExpressionEvaluation] = [:]
 
-    /// - Parameters:
-    ///   - links: the columns of links that are compared with the rows.
-    ///   - sharesRows: true to read the source's rows with all columns, so that other mappings can use them too.
-    init(_ mapping: VerifiedMapping, _ plan: VerificationPlan, links: [LinkScreen.Column], sharesRows: Bool) {
+    init(_ mapping: VerifiedMapping, _ plan: VerificationPlan) {
         self.mapping = mapping
         number = Int64(plan.destination.fileNumber(ofEntity: mapping.destination?.index ?? 0))
         attributes = VerifiedAttribute.all(of: mapping, plan: plan)
         tallies = Array(repeating: Tally(), count: attributes.count)
-        // Expressions may read any column, so the slots are then those of the table.
-        let readsAll = sharesRows || attributes.contains { if case .computed = $0.way { true } else { false } }
-        var columns: [Int] = []
-        if readsAll, let table = plan.sourceTable(mapping) {
-            columns = Array(plan.source.schema.tables[table].columns.indices)
-        } else {
-            let copied = attributes.compactMap { if case .copied(let column, _) = $0.way { column } else { nil } }
-            columns = Set(copied + links.compactMap(\.sourceColumn) + [EntityTable.lockColumn]).sorted()
-        }
-        self.columns = columns
-        let slots = Dictionary(uniqueKeysWithValues: columns.enumerated().map { ($1, $0) })
-        self.slots = slots
-        plainSlots = attributes.map { attribute in
+        plainColumns = attributes.map { attribute in
             guard case .copied(let column, false) = attribute.way, !attribute.isExternal else { return nil }
-            return slots[column]
+            return column
         }
     }
 }
@@ -109,7 +90,7 @@ final class RowVerification {
     /// Returns the state of a mapping, made on first use.
     func work(_ mapping: VerifiedMapping) -> RowWork {
         if let known = works[mapping.index] { return known }
-        let made = RowWork(mapping, plan, links: scene.links.columns[mapping.index], sharesRows: sharesRows)
+        let made = RowWork(mapping, plan)
         works[mapping.index] = made
         for attribute in made.attributes {
             if case .skipped(let reason) = attribute.way {
@@ -124,9 +105,7 @@ final class RowVerification {
     ///
     /// - Complexity: O(rows) of the table, and a scan of the source's table for each entity mapping.
     func run() throws {
-        // The slots are the table's columns.
-        let rows = try scene.rows(
-            of: scene.destination, plan.destination, table: table, columns: Array(schema.tables[table].columns.indices))
+        let rows = try scene.rows(of: scene.destination, plan.destination, table: table)
         rows.leave = { [unowned self, unowned rows] in try compareMatches(rows) }
         var wanted = try scene.storage.rows(ofTable: table)
         func advance() throws -> Bool {
@@ -170,13 +149,9 @@ final class RowVerification {
             try scene.storage.keys[wanted.mapping]?.remove(source: wanted.source)
             return
         }
-        let mapping = plan.mappings[wanted.mapping]
-        scene.findings.add(
-            .init(
-                kind: .missingObject, entity: mapping.destination?.definition.name,
-                objectID: plan.objectID(mapping.index, wanted.key), expected: "an object",
-                sourceID: mapping.sourceID(wanted.source),
-                mapping: mapping.name))
+        scene.add(
+            .missingObject, plan.mappings[wanted.mapping], wanted.key, source: wanted.source, expected: "an object",
+            found: nil)
     }
 
     private func extra(_ row: SequentialRows) throws {
@@ -184,8 +159,7 @@ final class RowVerification {
         let place = plan.objectID(table: table, number: row.integer(EntityTable.entityColumn), key: row.key)
         let isOlder = scene.isAppended && (row.key <= plan.base[table] || plan.obstacles[table] != nil)
         if !isOlder, plan.obstacles[table] == nil, !scene.hasPolicies {
-            scene.findings.add(
-                .init(kind: .extraObject, entity: place.entity, objectID: place.id, found: "an object"))
+            scene.findings.add(.extraObject, place.entity, place.id, found: "an object")
         }
         guard let entity = schema.model.entity(named: place.entity) else { return }
         // An object made by a policy can only be checked against the model's rules.
@@ -214,8 +188,7 @@ final class RowVerification {
         let old =
             try shared
             ?? scene.rows(
-                of: scene.source, plan.source, table: table, columns: work.columns,
-                entities: sharesRows ? nil : [entity.index])
+                of: scene.source, plan.source, table: table, entities: sharesRows ? nil : [entity.index])
         old.leave = { [unowned self, unowned rows] in try compareMatches(rows) }
         if sharesRows { shared = old }
         work.source = old
@@ -240,14 +213,14 @@ final class RowVerification {
         compareEntities(work, rows)
         compareLocks(work, rows, old)
         for position in work.attributes.indices {
-            if let slot = work.plainSlots[position] {
-                try comparePlain(work, position, slot, rows, old)
+            if let column = work.plainColumns[position] {
+                try comparePlain(work, position, column, rows, old)
             } else {
                 for match in work.matches { try compare(work, match, position, rows, old) }
             }
         }
         for link in scene.links.columns[work.mapping.index] {
-            try link.compare(work.matches, rows, old, slot: link.sourceColumn.flatMap { work.slots[$0] } ?? 0)
+            try link.compare(work.matches, rows, old)
         }
         // A value copied under a rule of the source model may have been only a warning of the run.
         guard let entity = work.mapping.destination, !work.mapping.excuses || scene.options.strictValidation else {
@@ -268,18 +241,17 @@ final class RowVerification {
             isExact = false
             let found = rows.integer(match.row, EntityTable.entityColumn)
             guard found != work.number else { continue }
-            difference(
-                work, rows.batch.key(match.row), match.source, .entity, "Z_ENT", String(work.number),
-                found.map(String.init))
+            scene.add(
+                .entity, work.mapping, rows.batch.key(match.row), source: match.source, "Z_ENT",
+                expected: String(work.number), found: found.map(String.init))
         }
     }
 
     private func compareLocks(_ work: RowWork, _ rows: SequentialRows, _ old: SequentialRows) {
-        let slot = work.slots[EntityTable.lockColumn] ?? 0
         let (isKept, isKnown) = (plan.isKept[table], plan.turns == 1 && !scene.hasPolicies)
         for match in work.matches {
             let lock = VerifiedCell(rows.batch[match.row, EntityTable.lockColumn], rows.batch)
-            let before = VerifiedCell(old.batch[match.old, slot], old.batch)
+            let before = VerifiedCell(old.batch[match.old, EntityTable.lockColumn], old.batch)
             var expected = VerifiedCell.integer(1)
             if isKept, case .integer = before { expected = before }
             if VerifiedCell.areEqual(expected, lock) { continue }
@@ -287,20 +259,20 @@ final class RowVerification {
                 if case .integer(let number) = lock, number >= 1 { continue }
                 if isKept, VerifiedCell.areEqual(before, lock) { continue }
             }
-            difference(
-                work, rows.batch.key(match.row), match.source, .lock, "Z_OPT", isKnown ? expected.shown : "1 or more",
-                lock.shown)
+            scene.add(
+                .lock, work.mapping, rows.batch.key(match.row), source: match.source, "Z_OPT",
+                expected: isKnown ? expected.shown : "1 or more", found: lock.shown)
         }
     }
 
     private func comparePlain(
-        _ work: RowWork, _ position: Int, _ slot: Int, _ rows: SequentialRows, _ old: SequentialRows
+        _ work: RowWork, _ position: Int, _ copied: Int, _ rows: SequentialRows, _ old: SequentialRows
     ) throws {
         let column = work.attributes[position].column
         let takesNil = work.attributes[position].standard == nil
         var sum: UInt64 = 0
         for match in work.matches {
-            let expected = VerifiedCell(old.batch[match.old, slot], old.batch)
+            let expected = VerifiedCell(old.batch[match.old, copied], old.batch)
             let found = VerifiedCell(rows.batch[match.row, column], rows.batch)
             if VerifiedCell.areEqual(expected, found), takesNil || !expected.isNull {
                 sum &+= VerificationChecksum.mix(found.hash ^ match.place)
@@ -319,8 +291,9 @@ final class RowVerification {
         let cell = VerifiedCell(rows.batch[match.row, attribute.column], rows.batch)
         func differs(_ kind: VerificationReport.Kind, _ expected: String?, _ found: String?) {
             work.tallies[position].differing += 1
-            difference(
-                work, rows.batch.key(match.row), match.source, kind, attribute.attribute.name, expected, found)
+            scene.add(
+                kind, work.mapping, rows.batch.key(match.row), source: match.source, attribute.attribute.name,
+                expected: expected, found: found)
         }
         func settle(_ expected: VerifiedCell) {
             let isEqual = VerifiedCell.areEqual(expected, cell)
@@ -343,7 +316,7 @@ final class RowVerification {
         }
         switch attribute.way {
         case .copied(let column, _):
-            try settleAny(VerifiedCell(old.batch[match.old, work.slots[column] ?? 0], old.batch))
+            try settleAny(VerifiedCell(old.batch[match.old, column], old.batch))
         case .initial(let value):
             guard let value else { return settle(.null) }
             if attribute.isExternal { try settleAny(stored(value)) } else { settle(stored(value)) }
@@ -424,7 +397,7 @@ final class RowVerification {
             value.object, type: type, isExternal: work.attributes[position].isExternal, in: &scratch, row: 0, slot: 0)
     }
 
-    // MARK: - Rules and differences
+    // MARK: - Rules
 
     private func rules(of entity: EntityDescription) throws -> VerifiedRules {
         if let known = rules[entity.index] { return known }
@@ -439,22 +412,9 @@ final class RowVerification {
     ) throws {
         for broken in try rules.broken(row) {
             scene.findings.add(
-                .init(
-                    kind: .rule, entity: entity.definition.name, objectID: "\(entity.definition.name)/p\(row.key)",
-                    property: broken.property, expected: broken.expected, found: broken.found,
-                    sourceID: mapping?.sourceID(source), mapping: mapping?.name))
+                .rule, entity.definition.name, "\(entity.definition.name)/p\(row.key)", property: broken.property,
+                expected: broken.expected, found: broken.found, sourceID: mapping?.sourceID(source),
+                mapping: mapping?.name)
         }
-    }
-
-    private func difference(
-        _ work: RowWork, _ key: Int64, _ source: Int64, _ kind: VerificationReport.Kind, _ property: String?,
-        _ expected: String?, _ found: String?
-    ) {
-        let mapping = work.mapping
-        scene.findings.add(
-            .init(
-                kind: kind, entity: mapping.destination?.definition.name, objectID: plan.objectID(mapping.index, key),
-                property: property, expected: expected, found: found, sourceID: mapping.sourceID(source),
-                mapping: mapping.name))
     }
 }

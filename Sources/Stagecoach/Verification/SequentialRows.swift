@@ -26,12 +26,13 @@ final class SequentialRows {
     /// Begins before the first row.
     ///
     /// - Parameters:
-    ///   - columns: the columns to read, by index in the schema; the slots of the cells.
+    ///   - columns: the columns to read, by index in the schema; the slots of the cells. Nil: all, so that slots are columns.
     ///   - entities: the entities of the rows; nil for all rows.
     init(
-        _ store: SourceStore, _ layout: StoreLayout, table: Int, columns: [Int], entities: [Int]? = nil,
+        _ store: SourceStore, _ layout: StoreLayout, table: Int, columns: [Int]? = nil, entities: [Int]? = nil,
         noteRead: @escaping (Int) throws -> Void
     ) throws(MigrationError) {
+        let columns = columns ?? Array(layout.schema.tables[table].columns.indices)
         reader = try store.rows(
             RowSelection(table: table, columns: columns.map { .own($0) }, entities: entities), in: layout)
         batch = RowBatch(slots: columns.count, rowCapacity: 256, byteTarget: 64 << 10)

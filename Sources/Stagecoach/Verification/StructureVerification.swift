@@ -42,7 +42,7 @@ final class StructureVerification {
         let check = try scene.destination.query("PRAGMA integrity_check(100)")
         while try check.step() {
             guard let line = check.text(0), line != "ok" else { continue }
-            findings.add(.init(kind: .integrity, property: "PRAGMA integrity_check", expected: "ok", found: line))
+            findings.add(.integrity, property: "PRAGMA integrity_check", expected: "ok", found: line)
         }
     }
 
@@ -90,9 +90,8 @@ final class StructureVerification {
                 continue
             }
             findings.add(
-                .init(
-                    kind: kind, property: "\(difference.subject.rawValue) \(difference.name)",
-                    expected: difference.expected, found: difference.found))
+                kind, property: "\(difference.subject.rawValue) \(difference.name)", expected: difference.expected,
+                found: difference.found)
         }
     }
 
@@ -101,15 +100,14 @@ final class StructureVerification {
         guard !scene.isAppended else { return }
         let (old, new) = (scene.source.metadata, scene.destination.metadata)
         if !scene.options.newUUID, old.uuid != new.uuid {
-            findings.add(.init(kind: .metadata, property: "Z_UUID", expected: old.uuid, found: new.uuid))
+            findings.add(.metadata, property: "Z_UUID", expected: old.uuid, found: new.uuid)
         }
         let before = Dictionary(old.applicationValues.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
         let after = Dictionary(new.applicationValues.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
         for key in Set(before.keys).union(after.keys).sorted() where before[key] != after[key] {
             findings.add(
-                .init(
-                    kind: .metadata, property: key, expected: before[key].map { String("\($0)".prefix(80)) },
-                    found: after[key].map { String("\($0)".prefix(80)) }))
+                .metadata, property: key, expected: before[key].map { String("\($0)".prefix(80)) },
+                found: after[key].map { String("\($0)".prefix(80)) })
         }
         if let content = try scene.destination.cachedModelContent() {
             do throws(MigrationError) {
@@ -117,9 +115,7 @@ final class StructureVerification {
                 let lines = ModelDifference.describe(storeModel: cached, model: model)
                 for line in lines {
                     findings.add(
-                        .init(
-                            kind: .modelCache, property: "Z_MODELCACHE", expected: "the destination's model",
-                            found: line))
+                        .modelCache, property: "Z_MODELCACHE", expected: "the destination's model", found: line)
                 }
             } catch {
                 guard error.category == .data else { throw error }
@@ -227,9 +223,8 @@ final class StructureVerification {
                 found = "key \(key) with Z_ENT \(statement.integer(4)), the object has \(statement.integer(3))"
             }
             findings.add(
-                .init(
-                    kind: .dangling, entity: place.entity, objectID: place.id, property: relationship.name,
-                    expected: "an object of \(name)", found: found))
+                .dangling, place.entity, place.id, property: relationship.name, expected: "an object of \(name)",
+                found: found)
         }
     }
 
@@ -251,10 +246,9 @@ final class StructureVerification {
             let place = place(statement, table)
             let name = relationship.destination.definition.name
             findings.add(
-                .init(
-                    kind: .relationship, entity: place.entity, objectID: place.id, property: relationship.name,
-                    expected: "\(inverse.name) of \(name)/p\(statement.integer(2)) is \(place.id)",
-                    found: statement.isNull(3) ? nil : "\(place.entity)/p\(statement.integer(3))"))
+                .relationship, place.entity, place.id, property: relationship.name,
+                expected: "\(inverse.name) of \(name)/p\(statement.integer(2)) is \(place.id)",
+                found: statement.isNull(3) ? nil : "\(place.entity)/p\(statement.integer(3))")
         }
     }
 
@@ -276,10 +270,9 @@ final class StructureVerification {
             while try statement.step() {
                 let name = root.definition.name
                 findings.add(
-                    .init(
-                        kind: .entity, entity: name, objectID: "\(name)/p\(statement.integer(0))", property: "Z_ENT",
-                        expected: statement.integer(0) < 1 ? "a key of 1 or more" : "one of \(known)",
-                        found: statement.text(1)))
+                    .entity, name, "\(name)/p\(statement.integer(0))", property: "Z_ENT",
+                    expected: statement.integer(0) < 1 ? "a key of 1 or more" : "one of \(known)",
+                    found: statement.text(1))
             }
         }
     }
@@ -306,12 +299,11 @@ final class StructureVerification {
                     let name = model.entity(at: unique.entity).definition.name
                     let values = columns.indices.map { VerifiedCell(statement, Int32($0 + 3)).shown ?? "" }
                     findings.add(
-                        .init(
-                            kind: .unique, entity: name, objectID: "\(name)/p\(statement.integer(1))",
-                            property: unique.attributes.joined(separator: ", "), expected: "one object",
-                            found:
-                                "\(statement.integer(2)) objects with \(values.joined(separator: ", ")), the first is \(name)/p\(statement.integer(0))"
-                        ))
+                        .unique, name, "\(name)/p\(statement.integer(1))",
+                        property: unique.attributes.joined(separator: ", "), expected: "one object",
+                        found:
+                            "\(statement.integer(2)) objects with \(values.joined(separator: ", ")), the first is \(name)/p\(statement.integer(0))"
+                    )
                 }
             }
         }
@@ -332,14 +324,11 @@ final class StructureVerification {
             {
                 guard found != expected else { continue }
                 findings.add(
-                    .init(
-                        kind: .maximumKey, entity: name, property: "Z_MAX", expected: String(expected),
-                        found: found.map(String.init)))
+                    .maximumKey, name, property: "Z_MAX", expected: String(expected), found: found.map(String.init))
             } else if found ?? 0 < greatest {
                 findings.add(
-                    .init(
-                        kind: .maximumKey, entity: name, property: "Z_MAX", expected: "\(greatest) or more",
-                        found: found.map(String.init)))
+                    .maximumKey, name, property: "Z_MAX", expected: "\(greatest) or more", found: found.map(String.init)
+                )
             }
         }
     }
@@ -365,9 +354,8 @@ final class StructureVerification {
             while try statement.step() {
                 let place = scene.plan.objectID(table: index, number: statement.integer(1), key: statement.integer(0))
                 findings.add(
-                    .init(
-                        kind: .value, entity: place.entity, objectID: place.id, property: reference.name,
-                        expected: statement.text(3), found: statement.text(2)))
+                    .value, place.entity, place.id, property: reference.name, expected: statement.text(3),
+                    found: statement.text(2))
             }
         }
     }
@@ -387,9 +375,8 @@ final class StructureVerification {
                     guard let problem = try scene.external.problem(VerifiedCell(statement, 2)) else { continue }
                     let place = place(statement, index)
                     findings.add(
-                        .init(
-                            kind: .external, entity: place.entity, objectID: place.id, property: column.attribute,
-                            expected: "a file", found: problem))
+                        .external, place.entity, place.id, property: column.attribute, expected: "a file",
+                        found: problem)
                 }
             }
         }

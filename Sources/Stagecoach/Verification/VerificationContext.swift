@@ -125,7 +125,7 @@ final class VerificationContext {
     ///
     /// - Parameter entities: the entities of the rows; nil for all rows.
     func rows(
-        of store: SourceStore, _ layout: StoreLayout, table: Int, columns: [Int], entities: [Int]? = nil
+        of store: SourceStore, _ layout: StoreLayout, table: Int, columns: [Int]? = nil, entities: [Int]? = nil
     ) throws(MigrationError) -> SequentialRows {
         try SequentialRows(store, layout, table: table, columns: columns, entities: entities, noteRead: noteRead)
     }
@@ -134,6 +134,18 @@ final class VerificationContext {
     func noteRead(_ rows: Int) throws {
         progress.advance(rows: rows)
         try checkCancelled()
+    }
+
+    /// Adds a difference of an object that an entity mapping makes.
+    ///
+    /// - Parameter source: the source's key.
+    func add(
+        _ kind: VerificationReport.Kind, _ mapping: VerifiedMapping, _ key: Int64, source: Int64,
+        _ property: String? = nil, expected: String?, found: String?
+    ) {
+        findings.add(
+            kind, mapping.destination?.definition.name, plan.objectID(mapping.index, key), property: property,
+            expected: expected, found: found, sourceID: mapping.sourceID(source), mapping: mapping.name)
     }
 
     /// Tells whether a destination object may have existed before an append. Such objects are left out.
@@ -164,7 +176,7 @@ final class VerificationContext {
         try part("the objects") { try compareObjects(shares) }
         try part("the file") { try structure.compareIndexes() }
         if let rerun { try part("what the policies make") { try rerun.compare(self) } }
-        try part("the references", shares.references) { try structure.compareReferences() }
+        try part("the references") { try structure.compareReferences() }
         try part("the uniqueness constraints") { try structure.compareUniqueness() }
         try part("the keys") { try structure.compareKeys(isRecomputed: obstacle == nil) }
         try part("the derived attributes") { try structure.compareDerived() }
@@ -195,9 +207,8 @@ final class VerificationContext {
             try progress.part(rows, body)
         } catch let error as MigrationError where error.category == .data {
             findings.add(
-                .init(
-                    kind: .integrity, entity: error.context.entity, objectID: error.context.objectID,
-                    property: what, expected: "readable", found: error.message))
+                .integrity, error.context.entity, error.context.objectID, property: what, expected: "readable",
+                found: error.message)
         }
     }
 
@@ -307,7 +318,10 @@ final class VerificationContext {
             findings.skip("\(pair.label), its order", "an expression gives the members", isRerun: rerun != nil)
             rerun?.isOpen[pair.index] = true
         }
-        findings.report.relationships.append(try LinkVerification(scene: self, pair: pair, expected: links).run())
+        findings.report.relationships.append(
+            try LinkVerification(
+                scene: self, pair: pair, links: links.links, exchanged: links.exchanged, knowsOrder: links.knowsOrder
+            ).run())
     }
 
     /// Checks the tables whose numbers a policy may have shifted: they are as expected if the highest key is.
