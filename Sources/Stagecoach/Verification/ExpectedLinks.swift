@@ -11,7 +11,7 @@ import Mapping
 ///     the source's columns and join tables, or an expression's results
 ///       → claims, with the keys of owner and member          (``LinkClaim``)
 ///       → sorted by the rule of the pair: its links          (``ValueClaim``, ``KeyPair``, ``SequencedClaim``)
-///       → where they are ordered, with places, sorted again  (``OwnedLink``, ``PlacedMember``)
+///       → where they are ordered, with places, sorted again  (``PlacedMember``)
 ///
 /// Memory: four sorts at most.
 final class ExpectedLinks {
@@ -339,30 +339,21 @@ final class ExpectedLinks {
     /// Owners made by this model: members with copied keys first, then the others by key. Existing owners: new members last.
     private func arrange(side: Int, turn: Int) throws {
         let relationship = side == 0 ? pair.near : pair.far ?? pair.near
-        let ownerIsKey = pair.kind == .manyToMany && side == 0
-        let owned = storage.sort(OwnedLink.self)
-        while let link = try links() {
-            let orders = (link.nearOrder, link.farOrder)
-            try owned.append(
-                OwnedLink(
-                    owner: ownerIsKey ? link.key : link.value, member: ownerIsKey ? link.value : link.key,
-                    order: side == 0 ? orders.0 : orders.1, otherOrder: side == 0 ? orders.1 : orders.0,
-                    turn: link.turn))
-        }
+        // Links are put in order with the owner as their key and the member's place as the near one.
+        let isTurned = pair.kind != .manyToMany || side == 1
+        let owned = storage.sort(ExpectedLink.self)
+        while let link = try links() { try owned.append(link.exchanged(ends: isTurned, places: side == 1)) }
         var sequence = 0
         let arranged = storage.sort(ExpectedLink.self)
-        func add(_ owner: Int64, _ member: Int64, _ place: Int64?, _ other: Int64?, _ turn: Int) throws {
-            try arranged.append(
-                ExpectedLink(
-                    key: ownerIsKey ? owner : member, value: ownerIsKey ? member : owner, sequence: sequence,
-                    nearOrder: side == 0 ? place : other, farOrder: side == 0 ? other : place, turn: turn))
+        func add(_ link: ExpectedLink) throws {
+            var link = link.exchanged(ends: isTurned, places: side == 1)
+            link.sequence = sequence
+            try arranged.append(link)
             sequence += 1
         }
         let placed = storage.sort(PlacedMember.self)
         let table = plan.destination.schema.tableIndex(of: relationship.entity)
-        try joinPlaces(try owned.finish(), table: table, side: side, turn: turn, into: placed) {
-            try add($0.owner, $0.member, $0.order, $0.otherOrder, $0.turn)
-        }
+        try joinPlaces(try owned.finish(), table: table, side: side, turn: turn, into: placed, other: add)
         var owner: Int64?
         var highest: Int64 = 1024
         let members = try placed.finish()
@@ -382,7 +373,7 @@ final class ExpectedLinks {
                 highest = next
                 place = next
             }
-            try add(member.owner, member.member, place, member.otherOrder, member.turn)
+            try add(member.link(at: place))
         }
         let sorted = try arranged.finish()
         links = {
@@ -398,17 +389,17 @@ final class ExpectedLinks {
     ///
     /// - Parameter other: receives the links whose owner no mapping makes.
     private func joinPlaces(
-        _ links: RecordStream<OwnedLink>, table: Int, side: Int, turn: Int, into placed: RecordSort<PlacedMember>,
-        other: (OwnedLink) throws -> Void
+        _ links: RecordStream<ExpectedLink>, table: Int, side: Int, turn: Int, into placed: RecordSort<PlacedMember>,
+        other: (ExpectedLink) throws -> Void
     ) throws {
         let claims = try places[side]?.finish()
         places[side] = nil
         var owners = try storage.rows(ofTable: table)
         while let link = try links.next() {
-            while let claim = claims?.current, (claim.owner, claim.member) < (link.owner, link.member) {
+            while let claim = claims?.current, (claim.owner, claim.member) < (link.key, link.value) {
                 try claims?.advance()
             }
-            guard let maker = try owners.advance(to: link.owner)?.mapping else {
+            guard let maker = try owners.advance(to: link.key)?.mapping else {
                 try other(link)
                 continue
             }
@@ -419,7 +410,8 @@ final class ExpectedLinks {
                 if isEarlier {
                     let isNew = link.turn == turn
                     member = PlacedMember(
-                        link, isBehind: isNew, rank: link.order, kind: isNew ? .next : .earlier, place: link.order)
+                        link, isBehind: isNew, rank: link.nearOrder, kind: isNew ? .next : .earlier,
+                        place: link.nearOrder)
                 } else if copies, let claim {
                     member = PlacedMember(
                         link, isBehind: false, rank: claim.order ?? .min, kind: .given, place: claim.order)
@@ -429,7 +421,7 @@ final class ExpectedLinks {
                 try placed.append(member)
             }
             var hasClaim = false
-            while let claim = claims?.current, (claim.owner, claim.member) == (link.owner, link.member) {
+            while let claim = claims?.current, (claim.owner, claim.member) == (link.key, link.value) {
                 hasClaim = true
                 try add(claim)
                 try claims?.advance()

@@ -23,26 +23,16 @@ final class LinkScreen {
     }
 
     /// A to-one column in the rows of an entity mapping's objects.
-    final class Column {
+    struct Column {
         fileprivate let tally: Tally
-        private let column: Int
-        private let entityColumn: Int?
+        fileprivate let column: Int
+        fileprivate let entityColumn: Int?
         /// The source's column that names the member; nil if the source object is looked up itself.
-        private let sourceColumn: Int?
-        private let candidates: [(keys: ExpectedKeys, number: Int64)]
+        fileprivate let sourceColumn: Int?
+        fileprivate let candidates: [(keys: ExpectedKeys, number: Int64)]
         /// The side of a one-to-one pair; nil for others, and for objects that do not have the relationship.
-        private let side: Int?
-        private let isHolder: Bool
-
-        fileprivate init(
-            _ tally: Tally, column: Int, entityColumn: Int?, sourceColumn: Int?,
-            candidates: [(keys: ExpectedKeys, number: Int64)], side: Int?, isHolder: Bool
-        ) {
-            (self.tally, self.column, self.entityColumn) = (tally, column, entityColumn)
-            (self.sourceColumn, self.candidates) = (sourceColumn, candidates)
-            (self.side, self.isHolder) = (side, isHolder)
-            if let side, tally.sides[side] == nil { tally.sides[side] = VerificationChecksum() }
-        }
+        fileprivate let side: Int?
+        fileprivate let isHolder: Bool
 
         /// Compares the links of some rows.
         func compare(_ matches: [RowMatch], _ rows: SequentialRows, _ old: SequentialRows) throws {
@@ -165,9 +155,10 @@ final class LinkScreen {
             }
             columns[mapping.index].append(
                 Column(
-                    tally, column: column, entityColumn: entityColumn, sourceColumn: sourceColumn,
+                    tally: tally, column: column, entityColumn: entityColumn, sourceColumn: sourceColumn,
                     candidates: candidates, side: isHolder && pair.kind == .oneToOne ? side : nil, isHolder: isHolder))
         }
+        if pair.kind == .oneToOne { tally.sides[side] = VerificationChecksum() }
         return true
     }
 

@@ -275,9 +275,7 @@ final class VerificationContext {
     /// Sets the keys that the destination had before the run in the plan, if it was appended to.
     private func beginPlan(_ expected: ExpectedObjects) throws {
         let tables = plan.destination.schema.tables.count
-        var base = Array(repeating: Int64(0), count: tables)
-        var hasRows = Array(repeating: false, count: tables)
-        plan.begin(base: base, hasRows: hasRows)
+        var (base, hasRows) = (plan.base, plan.hasRows)
         guard isAppended else { return }
         let work = try expected.work(isCounting: true)
         var unclear: [Int] = []

@@ -12,18 +12,18 @@ final class VerificationPlan {
     let options: MigrationOptions
 
     /// The reason why a destination table's objects cannot be worked out; nil if they can.
-    var obstacles: [String?]
+    var obstacles: [String?] = []
     /// The highest key given in each destination table, before the mapping model at work, and in the end after the
     /// last.
-    var highest: [Int64]
+    var highest: [Int64] = []
     /// The highest key that each table had before the run, if the store was appended to.
-    var base: [Int64]
+    var base: [Int64] = []
     /// True for destination tables that have rows from before the mapping model at work.
-    var hasRows: [Bool]
+    var hasRows: [Bool] = []
     /// True for destination tables whose numbers a policy may have shifted.
-    var isUncertain: [Bool]
+    var isUncertain: [Bool] = []
     /// True for destination tables that keep all keys.
-    var isKept: [Bool]
+    var isKept: [Bool] = []
 
     init(
         mappings: [VerifiedMapping], turns: Int, source: StoreLayout, destination: StoreLayout,
@@ -34,22 +34,15 @@ final class VerificationPlan {
         self.source = source
         self.destination = destination
         self.options = options
-        let tables = destination.schema.tables.count
-        obstacles = Array(repeating: nil, count: tables)
-        highest = Array(repeating: 0, count: tables)
-        base = highest
-        hasRows = Array(repeating: false, count: tables)
-        isUncertain = hasRows
-        isKept = hasRows
+        begin(
+            base: destination.tables.map { _ in 0 }, hasRows: destination.tables.map { _ in false })
     }
 
     func begin(base: [Int64], hasRows: [Bool]) {
-        self.base = base
-        highest = base
-        self.hasRows = hasRows
-        obstacles = obstacles.map { _ in nil }
-        isUncertain = isUncertain.map { _ in false }
-        isKept = isKept.map { _ in false }
+        (self.base, highest, self.hasRows) = (base, base, hasRows)
+        obstacles = base.map { _ in nil }
+        isUncertain = base.map { _ in false }
+        isKept = isUncertain
     }
 
     /// The derived attributes that are computed instead of copied.
