@@ -110,6 +110,25 @@ struct ReadingRowsTests {
         #expect(try lines(animals, slots: 2) == ["1 - 'Ada'", "2 - 'Ada'", "3 - -", "4 'Ada' 'Bo'"])
     }
 
+    @Test("The rows of a join table are read from its pages in the order of their ids, if pages are read")
+    func joinRows() throws {
+        let path = try fixture.store(in: folder)
+        let join = fixture.schema.joinTables[0]
+        let columns = join.sides.map(\.column)
+        let store = try SourceStore(testing: path)
+        store.readsPages = false
+        #expect(try store.rows(ofTable: join.name, columns: columns) == nil)
+        store.readsPages = true
+        let reader = try #require(try store.rows(ofTable: join.name, columns: columns))
+        var expected: [String] = []
+        let statement = try store.query("SELECT rowid, \(columns[0]), \(columns[1]) FROM \(join.name) ORDER BY rowid")
+        while try statement.step() {
+            expected.append((0..<3).map { statement.text($0) ?? "-" }.joined(separator: " "))
+        }
+        #expect(expected.count == 6)
+        #expect(try lines(reader, slots: 2, rowCapacity: 2) == expected)
+    }
+
     @Test("Links come in the order of either side, with their places, NULL keys left out and counted")
     func links() throws {
         let path = try fixture.store(in: folder)

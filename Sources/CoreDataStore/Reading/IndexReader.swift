@@ -23,26 +23,52 @@ extension SourceStore {
             }
             let scan = PairScan(
                 file: file, root: root, table: table, slots: (0, 1), columns: columns.count, readsAll: true)
-            return IndexReader(store: self, scan: scan)
+            return IndexReader(store: self, fill: scan.fill)
+        }
+    }
+
+    /// Reads columns of integers of all rows of any table from its pages, in the order of their row ids, which are the keys.
+    ///
+    /// - Returns: nil if SQLite must read them.
+    /// - Throws: `store.damaged`, `store.io`.
+    package func rows(ofTable name: String, columns: [String]) throws(MigrationError) -> IndexReader? {
+        guard readsPages, !repaired.contains(name.uppercased()) else { return nil }
+        return try blamingData { () throws(MigrationError) in
+            let pages = try openPages()
+            guard let file = pages.file, try pages.areIntegers(columns, name, connection),
+                case .table(let table) = try pages.table(name, connection, isKeyed: false)
+            else { return nil }
+            let path = path
+            var request = ScanRequest(
+                large: .init(limit: valueLimit, streamed: [], reference: { _, _, _, _ in preconditionFailure() }) {
+                    MigrationError(
+                        "store.valueTooLarge", .data, "Row \($1) of \(name) has a value of \($2) bytes",
+                        context: .init(path: path))
+                })
+            for (slot, column) in columns.enumerated() {
+                guard let found = table.columns[column.lowercased()], found.isNullWhereAbsent else { return nil }
+                request.fields.append(.init(field: found.field, slot: slot, affinity: found.affinity))
+            }
+            return IndexReader(store: self, fill: TableScan(file: file, root: table.root, request: request).fill)
         }
     }
 }
 
-/// A reader of the entries of an index.
+/// A reader of the entries of an index, or of some columns of a table.
 package final class IndexReader: RowReader {
     // The reader keeps the store, and with it the snapshot, alive.
     private let store: SourceStore
-    private let scan: PairScan
+    private let fill: (inout RowBatch) throws(MigrationError) -> Void
 
-    init(store: SourceStore, scan: PairScan) {
+    init(store: SourceStore, fill: @escaping (inout RowBatch) throws(MigrationError) -> Void) {
         self.store = store
-        self.scan = scan
+        self.fill = fill
     }
 
     /// - Precondition: the batch has one slot for each column.
     package func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {
         batch.removeAll()
-        try scan.fill(&batch)
+        try fill(&batch)
         return !batch.isEmpty
     }
 }

@@ -104,23 +104,29 @@ final class SourcePages {
 
     /// Returns a table's root page and columns, or the reason why SQLite must read it: its keys are not of the common kind, it
     /// has computed columns, or it does not exist.
-    func table(_ name: String, _ connection: Connection) throws(MigrationError) -> TableOrReason {
-        if let known = tables[name] { return known }
-        let table = try describe(name, connection)
-        tables[name] = table
+    ///
+    /// - Parameter isKeyed: false for a table of any rows, of which only columns that are no key are read.
+    func table(
+        _ name: String, _ connection: Connection, isKeyed: Bool = true
+    ) throws(MigrationError) -> TableOrReason {
+        if isKeyed, let known = tables[name] { return known }
+        let table = try describe(name, connection, isKeyed)
+        if isKeyed { tables[name] = table }
         return table
     }
 
-    private func describe(_ name: String, _ connection: Connection) throws(MigrationError) -> TableOrReason {
+    private func describe(
+        _ name: String, _ connection: Connection, _ isKeyed: Bool
+    ) throws(MigrationError) -> TableOrReason {
         guard let file else { return .reason("the file is not read by its pages") }
         let literal = SQLName.literal(name)
         guard let root = try connection.root(of: "table", name), try TableScan.isTable(file, root: root) else {
             return .reason("it is a view, a virtual table or one without row ids")
         }
         // An index for the primary key shows that the key is not the rowid.
-        guard
-            try connection.integer("SELECT 1 FROM pragma_index_list(\(literal)) WHERE origin = 'pk' LIMIT 1") == nil
-        else { return .reason("its primary key is not its rows' own number") }
+        let hasOwnKeys =
+            try connection.integer("SELECT 1 FROM pragma_index_list(\(literal)) WHERE origin = 'pk' LIMIT 1") != nil
+        guard !hasOwnKeys || !isKeyed else { return .reason("its primary key is not its rows' own number") }
         let rows = try connection.prepare(
             "SELECT name, type, dflt_value, pk, hidden FROM pragma_table_xinfo(\(literal)) ORDER BY cid")
         var columns: [String: Table.Column] = [:]
@@ -132,7 +138,7 @@ final class SourcePages {
                 return .reason("it has hidden or computed columns")
             }
             let type = rows.text(1) ?? ""
-            if rows.integer(3) != 0 {
+            if rows.integer(3) != 0, !hasOwnKeys {
                 keys += 1
                 guard type.uppercased() == "INTEGER", column.uppercased() == "Z_PK" else {
                     rows.reset()
@@ -146,7 +152,7 @@ final class SourcePages {
             }
             field += 1
         }
-        return keys == 1
+        return keys == 1 || hasOwnKeys
             ? .table(Table(root: root, columns: columns)) : .reason("it has no column that is its rows' own number")
     }
 

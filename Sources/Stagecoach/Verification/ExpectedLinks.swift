@@ -11,7 +11,7 @@ import Mapping
 ///     the source's columns and join tables, or an expression's results
 ///       → claims, with the keys of owner and member          (``LinkClaim``)
 ///       → sorted by the rule of the pair: its links          (``ValueClaim``, ``KeyPair``, ``SequencedClaim``)
-///       → where they are ordered, with places, sorted again  (``OwnedLink``, ``PlacedMember``)
+///       → where they are ordered, with places, sorted again  (``PlacedMember``)
 ///
 /// Memory: four sorts at most.
 final class ExpectedLinks {
@@ -20,6 +20,9 @@ final class ExpectedLinks {
 
     private let scene: VerificationContext
     private let pair: LinkPair
+    private let isReflexive: Bool
+    /// True if the near relationship of an object is set before the far one.
+    private let isNearFirst: Bool
     /// True for a side and mapping whose members carry the source's ordering keys.
     private var copiesOrder: [Int: Bool] = [:]
     /// The mappings whose objects set the to-one side.
@@ -41,6 +44,8 @@ final class ExpectedLinks {
     init(_ scene: VerificationContext, pair: LinkPair) {
         self.scene = scene
         self.pair = pair
+        isReflexive = pair.isReflexive
+        isNearFirst = pair.near.name.unicodeScalars.lexicographicallyPrecedes((pair.far?.name ?? "").unicodeScalars)
     }
 
     private var storage: VerificationStorage { scene.storage }
@@ -50,7 +55,7 @@ final class ExpectedLinks {
     ///
     /// - Returns: the reason why the links cannot be worked out; nil if they have been.
     func work() throws -> String? {
-        if let obstacle = pair.obstacle ?? obstacleOfTables() { return obstacle }
+        if let obstacle = pair.obstacle ?? plan.obstacle(of: pair) { return obstacle }
         for turn in 0..<plan.turns {
             scene.manager.turn = turn
             deciding = []
@@ -83,14 +88,6 @@ final class ExpectedLinks {
         places = ordered.map { $0 ? storage.sort(ClaimedPlace.self) : nil }
     }
 
-    private func obstacleOfTables() -> String? {
-        let schema = plan.destination.schema
-        for end in [pair.near.entity, pair.near.destination] {
-            if let obstacle = plan.obstacles[schema.tableIndex(of: end)] { return obstacle }
-        }
-        return nil
-    }
-
     // MARK: - Claims
 
     private func claim(_ relationship: RelationshipDescription, side: Int, turn: Int) throws {
@@ -100,69 +97,37 @@ final class ExpectedLinks {
                 let expression = property.valueExpression
             else { continue }
             if !relationship.isToMany { deciding.insert(mapping.index) }
-            switch try? RelationshipExpression(expression) {
-            case .constantNil: continue
-            case .lookup(let name, let path)
-            where path.components.count <= 1 && path.condition == nil && isOneStep(path, of: mapping):
-                try claim(relationship, side, mapping, path.components.first, plan.named(name, turn: turn))
-            case .lookupByRelationship(_, let path)
-            where path.components.count <= 1 && path.condition == nil && isOneStep(path, of: mapping):
-                try claim(relationship, side, mapping, path.components.first, plan.answering(turn: turn))
-            default: try evaluate(expression, property, relationship, side, mapping)
+            if let step = plan.step(of: relationship, expression, mapping) {
+                try claim(step, side, mapping)
+            } else {
+                try evaluate(expression, property, relationship, side, mapping)
             }
-        }
-    }
-
-    private func isOneStep(_ path: SourcePath, of mapping: VerifiedMapping) -> Bool {
-        guard let name = path.components.first else { return true }
-        return mapping.source?.relationship(named: name) != nil
-    }
-
-    private func candidates(
-        _ all: [VerifiedMapping], _ relationship: RelationshipDescription, table: Int
-    ) -> [VerifiedMapping] {
-        all.filter { candidate in
-            candidate.isDeclarative && plan.sourceTable(candidate) == table
-                && candidate.destination?.isKindOf(entity: relationship.destination) == true
         }
     }
 
     /// Adds the links that one relationship of the source object gives, or the source object itself.
-    private func claim(
-        _ relationship: RelationshipDescription, _ side: Int, _ mapping: VerifiedMapping, _ name: String?,
-        _ answering: [VerifiedMapping]
-    ) throws {
-        guard let source = mapping.source, let ownTable = plan.sourceTable(mapping) else { return }
-        let found = plan.source
-        guard let name, let old = source.relationship(named: name) else {
-            for candidate in candidates(answering, relationship, table: ownTable) where isWanted(candidate, side) {
-                let owners = storage.keys[mapping.index]?.pairs()
-                while let owner = try owners?.next() {
-                    guard let member = try storage.destination(of: owner.source, by: candidate.index) else { continue }
-                    try add(
-                        LinkClaim(
-                            mapping: mapping.index, ownerSource: owner.source, candidate: candidate.index,
-                            position: owner.source, memberSource: owner.source, owner: owner.destination,
-                            member: member), side)
-                }
-            }
-            return
+    private func claim(_ step: VerificationPlan.Step, _ side: Int, _ mapping: VerifiedMapping) throws {
+        let candidates = step.candidates.filter { isWanted($0, side) }.map {
+            (index: $0.index, keys: storage.keys[$0.index])
         }
-        let candidates = candidates(answering, relationship, table: found.schema.tableIndex(of: old.destination))
-            .filter { isWanted($0, side) }
-        copiesOrder[side * 1_000_000 + mapping.index] = old.isOrdered
+        let (index, keys) = (mapping.index, storage.keys[mapping.index])
+        let isOrdered = step.relationship?.isOrdered ?? false
+        copiesOrder[side * 1_000_000 + index] = isOrdered
         guard !candidates.isEmpty else { return }
-        try eachLink(of: old) { ownerKey, memberKey, order in
-            guard let owner = try storage.destination(of: ownerKey, by: mapping.index) else { return }
+        func add(_ ownerKey: Int64, _ memberKey: Int64, _ order: Int64?) throws {
+            guard let owner = try keys?.destination(of: ownerKey) else { return }
             for candidate in candidates {
-                guard let member = try storage.destination(of: memberKey, by: candidate.index) else { continue }
-                try add(
+                guard let member = try candidate.keys?.destination(of: memberKey) else { continue }
+                try self.add(
                     LinkClaim(
-                        mapping: mapping.index, ownerSource: ownerKey, candidate: candidate.index,
-                        position: old.isOrdered ? order ?? .min : memberKey, memberSource: memberKey, owner: owner,
+                        mapping: index, ownerSource: ownerKey, candidate: candidate.index,
+                        position: isOrdered ? order ?? .min : memberKey, memberSource: memberKey, owner: owner,
                         member: member, order: order), side)
             }
         }
+        if let old = step.relationship { return try eachLink(of: old, add) }
+        let owners = keys?.pairs()
+        while let owner = try owners?.next() { try add(owner.source, owner.source, nil) }
     }
 
     /// Tells whether claims for the objects of an entity mapping change anything: a to-one side that has a mapping decides
@@ -221,10 +186,8 @@ final class ExpectedLinks {
             }
         case .manyToMany:
             if side == 0 { try pairs?.append(KeyPair(first: claim.owner, second: claim.member)) }
-            if side == 1 || pair.isReflexive { try pairs?.append(KeyPair(first: claim.member, second: claim.owner)) }
+            if side == 1 || isReflexive { try pairs?.append(KeyPair(first: claim.member, second: claim.owner)) }
         case .oneToOne:
-            let isNearFirst = pair.near.name.unicodeScalars.lexicographicallyPrecedes(
-                (pair.far?.name ?? "").unicodeScalars)
             try sequence?.append(
                 SequencedClaim(
                     mapping: claim.mapping, ownerSource: claim.ownerSource,
@@ -243,8 +206,7 @@ final class ExpectedLinks {
         if relationship.isOrdered { knowsOrder = false }
         scene.manager.enter(mapping)
         let rows = try scene.rows(
-            of: scene.source, plan.source, table: table,
-            columns: Array(plan.source.schema.tables[table].columns.indices), entities: [entity.index])
+            of: scene.source, plan.source, table: table, entities: [entity.index])
         scene.objects.pass = (table, rows)
         defer { scene.objects.pass = nil }
         let owners = storage.keys[mapping.index]?.pairs()
@@ -377,30 +339,21 @@ final class ExpectedLinks {
     /// Owners made by this model: members with copied keys first, then the others by key. Existing owners: new members last.
     private func arrange(side: Int, turn: Int) throws {
         let relationship = side == 0 ? pair.near : pair.far ?? pair.near
-        let ownerIsKey = pair.kind == .manyToMany && side == 0
-        let owned = storage.sort(OwnedLink.self)
-        while let link = try links() {
-            let orders = (link.nearOrder, link.farOrder)
-            try owned.append(
-                OwnedLink(
-                    owner: ownerIsKey ? link.key : link.value, member: ownerIsKey ? link.value : link.key,
-                    order: side == 0 ? orders.0 : orders.1, otherOrder: side == 0 ? orders.1 : orders.0,
-                    turn: link.turn))
-        }
+        // Links are put in order with the owner as their key and the member's place as the near one.
+        let isTurned = pair.kind != .manyToMany || side == 1
+        let owned = storage.sort(ExpectedLink.self)
+        while let link = try links() { try owned.append(link.exchanged(ends: isTurned, places: side == 1)) }
         var sequence = 0
         let arranged = storage.sort(ExpectedLink.self)
-        func add(_ owner: Int64, _ member: Int64, _ place: Int64?, _ other: Int64?, _ turn: Int) throws {
-            try arranged.append(
-                ExpectedLink(
-                    key: ownerIsKey ? owner : member, value: ownerIsKey ? member : owner, sequence: sequence,
-                    nearOrder: side == 0 ? place : other, farOrder: side == 0 ? other : place, turn: turn))
+        func add(_ link: ExpectedLink) throws {
+            var link = link.exchanged(ends: isTurned, places: side == 1)
+            link.sequence = sequence
+            try arranged.append(link)
             sequence += 1
         }
         let placed = storage.sort(PlacedMember.self)
         let table = plan.destination.schema.tableIndex(of: relationship.entity)
-        try joinPlaces(try owned.finish(), table: table, side: side, turn: turn, into: placed) {
-            try add($0.owner, $0.member, $0.order, $0.otherOrder, $0.turn)
-        }
+        try joinPlaces(try owned.finish(), table: table, side: side, turn: turn, into: placed, other: add)
         var owner: Int64?
         var highest: Int64 = 1024
         let members = try placed.finish()
@@ -420,7 +373,7 @@ final class ExpectedLinks {
                 highest = next
                 place = next
             }
-            try add(member.owner, member.member, place, member.otherOrder, member.turn)
+            try add(member.link(at: place))
         }
         let sorted = try arranged.finish()
         links = {
@@ -436,17 +389,17 @@ final class ExpectedLinks {
     ///
     /// - Parameter other: receives the links whose owner no mapping makes.
     private func joinPlaces(
-        _ links: RecordStream<OwnedLink>, table: Int, side: Int, turn: Int, into placed: RecordSort<PlacedMember>,
-        other: (OwnedLink) throws -> Void
+        _ links: RecordStream<ExpectedLink>, table: Int, side: Int, turn: Int, into placed: RecordSort<PlacedMember>,
+        other: (ExpectedLink) throws -> Void
     ) throws {
         let claims = try places[side]?.finish()
         places[side] = nil
         var owners = try storage.rows(ofTable: table)
         while let link = try links.next() {
-            while let claim = claims?.current, (claim.owner, claim.member) < (link.owner, link.member) {
+            while let claim = claims?.current, (claim.owner, claim.member) < (link.key, link.value) {
                 try claims?.advance()
             }
-            guard let maker = try owners.advance(to: link.owner)?.mapping else {
+            guard let maker = try owners.advance(to: link.key)?.mapping else {
                 try other(link)
                 continue
             }
@@ -457,7 +410,8 @@ final class ExpectedLinks {
                 if isEarlier {
                     let isNew = link.turn == turn
                     member = PlacedMember(
-                        link, isBehind: isNew, rank: link.order, kind: isNew ? .next : .earlier, place: link.order)
+                        link, isBehind: isNew, rank: link.nearOrder, kind: isNew ? .next : .earlier,
+                        place: link.nearOrder)
                 } else if copies, let claim {
                     member = PlacedMember(
                         link, isBehind: false, rank: claim.order ?? .min, kind: .given, place: claim.order)
@@ -467,7 +421,7 @@ final class ExpectedLinks {
                 try placed.append(member)
             }
             var hasClaim = false
-            while let claim = claims?.current, (claim.owner, claim.member) == (link.owner, link.member) {
+            while let claim = claims?.current, (claim.owner, claim.member) == (link.key, link.value) {
                 hasClaim = true
                 try add(claim)
                 try claims?.advance()

@@ -99,7 +99,7 @@ struct ExpectedObjects {
         let filter = mapping.obstacle == nil ? mapping.filter : nil
         let rows = try SequentialRows(
             objects.source, plan.source, table: table,
-            columns: filter == nil ? [] : Array(plan.source.schema.tables[table].columns.indices),
+            columns: filter == nil ? [] : nil,
             entities: [entity.index], noteRead: noteRead)
         if filter != nil { objects.pass = (table, rows) }
         defer { objects.pass = nil }

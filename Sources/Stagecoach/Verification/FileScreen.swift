@@ -6,36 +6,39 @@ import Rows
 /// Tells whether SQLite's own check of a file would find anything, without its look-up of each row in each index.
 ///
 /// SQLite checks all pages and the rows of all tables. The entries of each index must ascend, must not repeat where it is
-/// unique, and must be those of its table, by their number and a sum of hashes. If anything is otherwise, or cannot be told in
-/// this way, SQLite's full check says what is wrong.
+/// unique, and must be those of its table, by their number and a sum of hashes. The rows of entity tables are added by those
+/// who read them anyway. If anything is otherwise, or cannot be told in this way, SQLite's full check says what is wrong.
 ///
 /// Memory: a page cache.
-struct FileScreen {
+final class FileScreen {
     /// An index of the file.
     private struct Index {
         let name: String
         let isUnique: Bool
-        /// The places of its columns among the columns that are read of the table.
-        let places: [Int]
-        var count = 0
-        var sum: UInt64 = 0
+        /// The names of its columns, and their places among the columns that are read of the table.
+        var columns: [String] = []
+        var places: [Int] = []
+        /// The entries that it has, and those that the table's rows need.
+        var own = VerificationChecksum()
+        var needed = VerificationChecksum()
     }
 
     private let store: SourceStore
     private let layout: StoreLayout
     /// Called with the number of rows of each batch; it may end the reading.
     private let noteRead: (Int) throws -> Void
-    /// The columns of the unique indexes that were checked, by table.
-    private(set) var unique: [String: Set<[String]>] = [:]
+    private var indexes: [String: [Index]] = [:]
+    /// The links of each join table whose keys are all integers, by its columns.
+    private(set) var links: [Int: VerificationChecksum] = [:]
 
     init(_ store: SourceStore, _ layout: StoreLayout, noteRead: @escaping (Int) throws -> Void) {
         (self.store, self.layout, self.noteRead) = (store, layout, noteRead)
     }
 
-    /// Tells whether the file is known to be sound.
+    /// Tells whether the file is known to be sound, except for the rows of entity tables that have indexes.
     ///
-    /// - Complexity: a pass over all pages, and one over the rows and the indexes of each table that has indexes.
-    mutating func isSound() throws -> Bool {
+    /// - Complexity: a pass over all pages, and one over the indexes and over the rows of each other table that has indexes.
+    func isSound() throws -> Bool {
         do {
             let check = try store.query("PRAGMA quick_check(1)")
             guard try check.step(), check.text(0) == "ok" else { return false }
@@ -49,50 +52,88 @@ struct FileScreen {
         }
     }
 
-    private mutating func isSound(_ table: String) throws -> Bool {
-        var columns: [String] = []
-        var indexes: [Index] = []
+    private func isSound(_ table: String) throws -> Bool {
+        let place = layout.tables.firstIndex { $0.name == table }
+        // The columns that are read of the table; all of an entity table's.
+        var columns = place.map { layout.tables[$0].columns } ?? []
+        var found: [Index] = []
         let list = try store.query("SELECT name, \"unique\", partial FROM pragma_index_list(\(SQLName.literal(table)))")
         while try list.step() {
             guard let name = list.text(0), list.integer(2) == 0 else { return false }
-            var places: [Int] = []
+            var index = Index(name: name, isUnique: list.integer(1) == 1)
             let terms = try store.query(
                 "SELECT name, coll, \"desc\" FROM pragma_index_xinfo(\(SQLName.literal(name))) WHERE key = 1 ORDER BY seqno"
             )
             while try terms.step() {
                 guard let column = terms.text(0), terms.text(1) == "BINARY", terms.integer(2) == 0 else { return false }
-                if !columns.contains(column) { columns.append(column) }
-                places.append(columns.firstIndex(of: column) ?? 0)
+                if !columns.contains(column) {
+                    guard place == nil else { return false }
+                    columns.append(column)
+                }
+                index.columns.append(column)
+                index.places.append(columns.firstIndex(of: column) ?? 0)
             }
-            indexes.append(Index(name: name, isUnique: list.integer(1) == 1, places: places))
+            guard let own = try entries(of: index, table) else { return false }
+            index.own = own
+            found.append(index)
         }
-        guard !indexes.isEmpty else { return true }
-        func note(_ key: Int64, _ cell: (Int) -> VerifiedCell) {
-            for index in indexes.indices {
-                indexes[index].sum &+= Self.hash(key, indexes[index].places, cell)
-                indexes[index].count += 1
+        guard !found.isEmpty else { return true }
+        if place == nil { try read(table, columns, &found) }
+        indexes[table] = found
+        return place != nil || isComplete(table)
+    }
+
+    /// Reads the rows of a table that is none of an entity.
+    private func read(_ table: String, _ columns: [String], _ indexes: inout [Index]) throws {
+        let join = layout.joinTables.firstIndex { $0.name == table }
+        let ends = join.map { layout.joinTables[$0].sides.compactMap { columns.firstIndex(of: $0.column) } } ?? []
+        var links = ends.count == 2 ? VerificationChecksum() : nil
+        func add(_ one: VerifiedCell, _ other: VerifiedCell) {
+            if case (.integer(let one), .integer(let other)) = (one, other) {
+                links?.add(link: (one, other))
+            } else {
+                links = nil
             }
         }
-        if let place = layout.tables.firstIndex(where: { $0.name == table }),
-            let known = columns.reduce(
-                [Int]?.some([]),
-                { found, column in
-                    layout.tables[place].columns.firstIndex(of: column).flatMap { index in found.map { $0 + [index] } }
-                })
-        {
-            let rows = try SequentialRows(store, layout, table: place, columns: known, noteRead: noteRead)
-            while try rows.advance() { note(rows.key, rows.cell) }
+        if let rows = try store.rows(ofTable: table, columns: columns) {
+            var batch = RowBatch(slots: columns.count, rowCapacity: 512, byteTarget: 4096)
+            while try rows.next(into: &batch) {
+                try noteRead(batch.count)
+                for index in indexes.indices { Self.add(batch, indexes[index].places, to: &indexes[index].needed) }
+                for row in 0..<batch.count where links != nil {
+                    add(VerifiedCell(batch[row, ends[0]], batch), VerifiedCell(batch[row, ends[1]], batch))
+                }
+            }
         } else {
             let names = columns.map(SQLName.quoted).joined(separator: ", ")
             let rows = try store.query("SELECT rowid, \(names) FROM \(SQLName.quoted(table)) NOT INDEXED")
-            while try rows.step() { note(rows.integer(0)) { VerifiedCell(rows, Int32($0 + 1)) } }
+            while try rows.step() {
+                func cell(_ place: Int) -> VerifiedCell { VerifiedCell(rows, Int32(place + 1)) }
+                for index in indexes.indices {
+                    indexes[index].needed.add(Self.hash(rows.integer(0), indexes[index].places, cell))
+                }
+                if links != nil { add(cell(ends[0]), cell(ends[1])) }
+            }
         }
-        for index in indexes {
-            let own = index.places.map { columns[$0] }
-            guard try isSound(index, of: table, own) else { return false }
-            if index.isUnique { unique[table, default: []].insert(own) }
-        }
-        return true
+        if let join { self.links[join] = links }
+    }
+
+    /// Adds rows of an entity table, whose slots are its columns.
+    func add(_ batch: borrowing RowBatch, ofTable table: Int) {
+        let name = layout.tables[table].name
+        guard var indexes = indexes.removeValue(forKey: name) else { return }
+        for index in indexes.indices { Self.add(batch, indexes[index].places, to: &indexes[index].needed) }
+        self.indexes[name] = indexes
+    }
+
+    /// True if all indexes have the entries that the rows of their tables need.
+    var isComplete: Bool { indexes.keys.allSatisfy(isComplete) }
+
+    private func isComplete(_ table: String) -> Bool { indexes[table, default: []].allSatisfy { $0.own == $0.needed } }
+
+    /// Tells whether a sound unique index keeps two rows of a table from having the same values in columns.
+    func isUnique(_ table: String, _ columns: [String]) -> Bool {
+        isComplete(table) && indexes[table, default: []].contains { $0.isUnique && $0.columns == columns }
     }
 
     private static func hash(_ key: Int64, _ places: [Int], _ cell: (Int) -> VerifiedCell) -> UInt64 {
@@ -101,65 +142,59 @@ struct FileScreen {
         return hash
     }
 
-    private func isSound(_ index: Index, of table: String, _ columns: [String]) throws -> Bool {
-        var walk = IndexWalk(columns: columns.count, isUnique: index.isUnique)
-        if let entries = try store.entries(ofIndex: index.name, table: table, columns: columns) {
-            var batch = RowBatch(slots: columns.count, rowCapacity: 512, byteTarget: 4096)
-            while try entries.next(into: &batch) {
-                try noteRead(0)
-                for row in 0..<batch.count {
-                    for place in columns.indices { walk.cells[place] = VerifiedCell(batch[row, place], batch) }
-                    guard walk.step(batch.key(row)) else { return false }
-                }
+    private static func add(_ batch: borrowing RowBatch, _ places: [Int], to entries: inout VerificationChecksum) {
+        var found = entries
+        for row in 0..<batch.count {
+            var hash = VerificationChecksum.mix(UInt64(bitPattern: batch.key(row)))
+            for place in places {
+                hash = VerificationChecksum.mix(hash &+ VerifiedCell(batch[row, place], batch).hash)
             }
-        } else {
-            let names = columns.map(SQLName.quoted).joined(separator: ", ")
-            let entries = try store.query(
-                "SELECT rowid, \(names) FROM \(SQLName.quoted(table)) INDEXED BY \(SQLName.quoted(index.name))")
-            while try entries.step() {
-                for place in columns.indices { walk.cells[place] = VerifiedCell(entries, Int32(place + 1)) }
-                guard walk.step(entries.integer(0)) else { return false }
-            }
+            found.add(hash)
         }
-        return walk.count == index.count && walk.sum == index.sum
+        entries = found
     }
 
-    /// The entries of an index, one after the other.
-    private struct IndexWalk: ~Copyable {
-        /// The values of the entry in view.
-        var cells: [VerifiedCell]
-        private let isUnique: Bool
-        private var before: RowBatch
-        private var lastKey = Int64.min
-        private(set) var count = 0
-        private(set) var sum: UInt64 = 0
-
-        init(columns: Int, isUnique: Bool) {
-            cells = Array(repeating: .null, count: columns)
-            self.isUnique = isUnique
-            before = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096)
-        }
-
-        /// Adds the entry in view. Returns false if it does not follow the entry before.
-        mutating func step(_ key: Int64) -> Bool {
-            var hash = VerificationChecksum.mix(UInt64(bitPattern: key))
-            var order = 0
-            var hasNull = false
-            for place in cells.indices {
-                let cell = cells[place]
-                hash = VerificationChecksum.mix(hash &+ cell.hash)
-                if cell.isNull { hasNull = true }
-                if count > 0, order == 0 { order = cell.order(after: VerifiedCell(before[0, place], before)) }
+    /// Returns the entries of an index; nil if one does not follow the entry before.
+    private func entries(of index: Index, _ table: String) throws -> VerificationChecksum? {
+        var found = VerificationChecksum()
+        if let entries = try store.entries(ofIndex: index.name, table: table, columns: index.columns) {
+            // The reader makes sure that they ascend, with their rows' ids.
+            let places = Array(index.columns.indices)
+            var batch = RowBatch(slots: places.count, rowCapacity: 512, byteTarget: 4096)
+            var last: [Cell] = []
+            while try entries.next(into: &batch) {
+                try noteRead(0)
+                Self.add(batch, places, to: &found)
+                guard index.isUnique else { continue }
+                for row in 0..<batch.count {
+                    let cells = places.map { batch[row, $0] }
+                    if cells == last, cells.allSatisfy({ $0.kind != .null }) { return nil }
+                    last = cells
+                }
             }
-            if count > 0, order < 0 || order == 0 && (key <= lastKey || isUnique && !hasNull) { return false }
-            sum &+= hash
-            count += 1
-            lastKey = key
+            return found
+        }
+        let names = index.columns.map(SQLName.quoted).joined(separator: ", ")
+        let entries = try store.query(
+            "SELECT rowid, \(names) FROM \(SQLName.quoted(table)) INDEXED BY \(SQLName.quoted(index.name))")
+        var before = RowBatch(slots: index.columns.count, rowCapacity: 1, byteTarget: 4096)
+        while try entries.step() {
+            let key = entries.integer(0)
+            func cell(_ place: Int) -> VerifiedCell { VerifiedCell(entries, Int32(place + 1)) }
+            if found.count > 0 {
+                var order = 0
+                for place in index.columns.indices where order == 0 {
+                    order = cell(place).order(after: VerifiedCell(before[0, place], before))
+                }
+                let isRepeated = index.isUnique && !index.columns.indices.contains { cell($0).isNull }
+                guard order > 0 || order == 0 && key > before.key(0) && !isRepeated else { return nil }
+            }
+            found.add(Self.hash(key, Array(index.columns.indices), cell))
             before.removeAll()
             before.appendRow(key: key)
-            for place in cells.indices { cells[place].store(in: &before, row: 0, slot: place) }
-            return true
+            for place in index.columns.indices { cell(place).store(in: &before, row: 0, slot: place) }
         }
+        return found
     }
 }
 

@@ -26,6 +26,14 @@ struct LinkPair {
     var isReflexive: Bool { far == near }
     var label: String { "\(near.entity.definition.name).\(near.name)" }
 
+    /// The report's line; without links and checksums, one that says that the links could not be worked out.
+    func line(links: Int = 0, checksum: String = "", isRecomputed: Bool = true) -> VerificationReport.Relationship {
+        VerificationReport.Relationship(
+            entity: near.entity.definition.name, name: near.name,
+            inverse: far.map { "\($0.entity.definition.name).\($0.name)" }, isRecomputed: isRecomputed,
+            expectedLinks: links, foundLinks: links, expectedChecksum: checksum, foundChecksum: checksum, differing: 0)
+    }
+
     /// All pairs of a model's stored relationships, in its order.
     ///
     /// - Parameter keepsColumns: whether both columns of a one-to-one relationship are copied unchanged; nil: it cannot be

@@ -11,6 +11,13 @@ struct ExpectedLink: SortableRecord {
     @SortedOptional var farOrder: Int64? = nil
     /// The position of the mapping model that made the link.
     var turn: Int
+
+    /// Returns the link with its ends exchanged, or its places, or both.
+    func exchanged(ends: Bool, places: Bool) -> ExpectedLink {
+        ExpectedLink(
+            key: ends ? value : key, value: ends ? key : value, nearOrder: places ? farOrder : nearOrder,
+            farOrder: places ? nearOrder : farOrder, turn: turn)
+    }
 }
 
 /// A wish of an entity mapping: that an object, the owner, have another one, the member, in a relationship.
@@ -92,17 +99,6 @@ struct ClaimedPlace: SortableRecord {
     @SortedOptional var order: Int64?
 }
 
-/// A link by its owner and member, while members are put in order.
-struct OwnedLink: SortableRecord {
-    @Sorted var owner: Int64
-    @Sorted var member: Int64
-    /// The place among the owner's members.
-    @SortedOptional var order: Int64?
-    /// The place of the owner among the member's objects.
-    @SortedOptional var otherOrder: Int64?
-    var turn: Int
-}
-
 /// A member of an owner in the order in which members get their places.
 struct PlacedMember: SortableRecord {
     enum Kind: Int {
@@ -122,33 +118,28 @@ struct PlacedMember: SortableRecord {
     @Sorted var givenPlace: Int64
     @Sorted var givenOrder: Int64
 
-    /// Makes the record of a link.
+    /// Makes the record of a link whose key is the owner, and whose near place is that of the member.
     ///
     /// - Parameters:
     ///   - isBehind: true for members that come after all those of which it is false.
     ///   - rank: the place that decides among the members; nil comes first.
-    init(_ link: OwnedLink, isBehind: Bool, rank: Int64?, kind: Kind, place: Int64?) {
-        (owner, member) = (link.owner, link.member)
+    init(_ link: ExpectedLink, isBehind: Bool, rank: Int64?, kind: Kind, place: Int64?) {
+        (owner, member) = (link.key, link.value)
         group = (isBehind ? 2 : 0) | (rank == nil ? 0 : 1)
         self.rank = rank ?? 0
         details =
-            kind.rawValue | (place == nil ? 0 : 4) | (link.otherOrder == nil ? 0 : 8) | link.turn << 4
-        (givenPlace, givenOrder) = (place ?? 0, link.otherOrder ?? 0)
+            kind.rawValue | (place == nil ? 0 : 4) | (link.farOrder == nil ? 0 : 8) | link.turn << 4
+        (givenPlace, givenOrder) = (place ?? 0, link.farOrder ?? 0)
     }
 
     var kind: Kind { Kind(rawValue: details & 3) ?? .next }
-    /// The position of the mapping model that made the link.
-    var turn: Int { details >> 4 }
     /// The place that the member keeps.
     var place: Int64? { details & 4 == 0 ? nil : givenPlace }
-    /// The place of the owner among the member's objects.
-    var otherOrder: Int64? { details & 8 == 0 ? nil : givenOrder }
-}
 
-/// A row of a join table.
-struct FoundLink: SortableRecord {
-    @Sorted var near: Int64
-    @Sorted var far: Int64
-    @SortedOptional var nearOrder: Int64?
-    @SortedOptional var farOrder: Int64?
+    /// Returns the link with a place for the member.
+    func link(at place: Int64?) -> ExpectedLink {
+        ExpectedLink(
+            key: owner, value: member, nearOrder: place, farOrder: details & 8 == 0 ? nil : givenOrder,
+            turn: details >> 4)
+    }
 }

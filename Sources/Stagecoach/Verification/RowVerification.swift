@@ -5,80 +5,73 @@ import ManagedModel
 import Mapping
 import Rows
 
-/// Compares the rows of one destination table with the objects that the mapping model makes, attribute by attribute.
-///
-/// Expected objects, the destination's rows and the source's rows of each entity mapping are read by ascending keys and merged.
-/// Memory: a batch of rows of the destination, and one of the source for each entity mapping.
-final class RowVerification {
-    /// The checksums of an attribute of an entity mapping.
+/// A row of the destination and the row of the source that it is made of, in the batches in view.
+struct RowMatch {
+    let row: Int
+    let old: Int
+    /// The source's key.
+    let source: Int64
+    /// The hash of the destination's key.
+    let place: UInt64
+}
+
+/// The comparison of one entity mapping's rows: its attributes, and what was found.
+final class RowWork {
+    /// The checksums of an attribute.
     struct Tally {
         var expected = VerificationChecksum()
         var found = VerificationChecksum()
         var differing = 0
     }
 
+    let mapping: VerifiedMapping
+    let attributes: [VerifiedAttribute]
+    /// The source's columns of the attributes that are copied and never in files; nil for others.
+    let plainColumns: [Int?]
+    /// The checksums, in the order of the attributes.
+    @exclusivity(unchecked) var tallies: [Tally]
+    @exclusivity(unchecked) var found = 0
+    /// The Z_ENT of its objects.
+    let number: Int64
+    /// The rows that are not compared yet.
+    @exclusivity(unchecked) var matches: [RowMatch] = []
+    /// The source's rows; nil before they are first read.
+    var source: SequentialRows?
+    /// The source object that expressions are evaluated for.
+    var object: EvaluatedSource?
+    /// The evaluation of each computed attribute.
+    var evaluations: [Int: ExpressionEvaluation] = [:]
+
+    init(_ mapping: VerifiedMapping, _ plan: VerificationPlan) {
+        self.mapping = mapping
+        number = Int64(plan.destination.fileNumber(ofEntity: mapping.destination?.index ?? 0))
+        attributes = VerifiedAttribute.all(of: mapping, plan: plan)
+        tallies = Array(repeating: Tally(), count: attributes.count)
+        plainColumns = attributes.map { attribute in
+            guard case .copied(let column, false) = attribute.way, !attribute.isExternal else { return nil }
+            return column
+        }
+    }
+}
+
+/// Compares the rows of one destination table with the objects that the mapping model makes, attribute by attribute.
+///
+/// Expected objects, the destination's rows and the source's rows of each entity mapping are read by ascending keys and merged.
+/// Rows that belong together are collected, and compared column by column before one of their batches gives way to the next.
+///
+/// Memory: a batch of rows of the destination, and one of the source for each entity mapping.
+final class RowVerification {
     private let scene: VerificationContext
     private let table: Int
     private var rules: [Int: VerifiedRules] = [:]
     private var scratch: RowBatch
     /// The state of each mapping, by index.
-    private var works: [Work?]
+    private var works: [RowWork?]
     /// True if the source objects of all mappings come in the order of one table's keys, so that it is read once.
     private let sharesRows: Bool
     private var shared: SequentialRows?
-
-    /// The state and the counts of one entity mapping.
-    final class Work {
-        /// The places of a value that both rows have in a column, or else of one that takes more to compare.
-        struct Step {
-            /// True for a column that is copied, whose values are never in files.
-            let isPlain: Bool
-            let column: Int
-            let slot: Int
-        }
-
-        let mapping: VerifiedMapping
-        let attributes: [VerifiedAttribute]
-        /// The slots of the source's rows that are compared, in the order of the attributes; those of other attributes are 0.
-        let steps: [Step]
-        /// The columns of the source's rows.
-        let columns: [Int]
-        let lockSlot: Int
-        /// The checksums, in the order of the attributes.
-        @exclusivity(unchecked) var tallies: [Tally]
-        @exclusivity(unchecked) var found = 0
-        /// The source's rows; nil before they are first read.
-        var source: SequentialRows?
-        /// The source object that expressions are evaluated for.
-        var object: EvaluatedSource?
-        /// The variables of each attribute's expression.
-        var variables: [Int: [String: Any?]] = [:]
-
-        /// - Parameter sharesRows: true to read the source's rows with all columns, so that other mappings can use them too.
-        init(_ mapping: VerifiedMapping, _ plan: VerificationPlan, sharesRows: Bool) {
-            self.mapping = mapping
-            attributes = VerifiedAttribute.all(of: mapping, plan: plan)
-            tallies = Array(repeating: Tally(), count: attributes.count)
-            // Expressions may read any column, so the slots are then those of the table.
-            let readsAll =
-                sharesRows || attributes.contains { if case .computed = $0.way { true } else { false } }
-            var columns = [EntityTable.lockColumn]
-            if readsAll, let table = plan.sourceTable(mapping) {
-                columns = Array(plan.source.schema.tables[table].columns.indices)
-            }
-            lockSlot = readsAll ? EntityTable.lockColumn : 0
-            steps = attributes.map { attribute in
-                guard case .copied(let column, let isExternal) = attribute.way else {
-                    return Step(isPlain: false, column: attribute.column, slot: 0)
-                }
-                if !readsAll { columns.append(column) }
-                return Step(
-                    isPlain: !isExternal && !attribute.isExternal, column: attribute.column,
-                    slot: readsAll ? column : columns.count - 1)
-            }
-            self.columns = columns
-        }
-    }
+    /// False once a row is missing, is not expected, or has another entity or a key below 1.
+    private var isExact = true
 
     init(_ scene: VerificationContext, table: Int) {
         self.scene = scene
@@ -95,9 +88,9 @@ final class RowVerification {
     private var schema: StoreSchema { plan.destination.schema }
 
     /// Returns the state of a mapping, made on first use.
-    func work(_ mapping: VerifiedMapping) -> Work {
+    func work(_ mapping: VerifiedMapping) -> RowWork {
         if let known = works[mapping.index] { return known }
-        let made = Work(mapping, plan, sharesRows: sharesRows)
+        let made = RowWork(mapping, plan)
         works[mapping.index] = made
         for attribute in made.attributes {
             if case .skipped(let reason) = attribute.way {
@@ -112,11 +105,16 @@ final class RowVerification {
     ///
     /// - Complexity: O(rows) of the table, and a scan of the source's table for each entity mapping.
     func run() throws {
-        // The slots are the table's columns.
-        let rows = try scene.rows(
-            of: scene.destination, plan.destination, table: table, columns: Array(schema.tables[table].columns.indices))
+        let rows = try scene.rows(of: scene.destination, plan.destination, table: table)
+        rows.leave = { [unowned self, unowned rows] in try compareMatches(rows) }
         var wanted = try scene.storage.rows(ofTable: table)
-        var hasRow = try rows.advance()
+        func advance() throws -> Bool {
+            guard try rows.advance() else { return false }
+            if rows.row == 0 { scene.file.add(rows.batch, ofTable: table) }
+            return true
+        }
+        var hasRow = try advance()
+        isExact = plan.obstacles[table] == nil && !scene.isAppended && !(hasRow && rows.key < 1)
         defer {
             scene.objects.pass = nil
             for case let work? in works {
@@ -130,207 +128,213 @@ final class RowVerification {
                 try wanted.advance()
             } else if hasRow {
                 if let next = wanted.current, next.key == rows.key {
-                    try compare(rows, next)
+                    try match(rows, next)
                     try wanted.advance()
                 } else {
                     try extra(rows)
                 }
-                hasRow = try rows.advance()
+                hasRow = try advance()
             } else {
                 break
             }
         }
+        if isExact { scene.exactTables.insert(table) }
     }
 
     private func missing(_ wanted: ExpectedRows.Row) throws {
+        isExact = false
         if scene.mayReject {
             scene.findings.report.compared.takenForRejected += 1
             // Without the rejected object no expected link refers to it.
             try scene.storage.keys[wanted.mapping]?.remove(source: wanted.source)
             return
         }
-        let mapping = plan.mappings[wanted.mapping]
-        scene.findings.add(
-            .init(
-                kind: .missingObject, entity: mapping.destination?.definition.name,
-                objectID: plan.objectID(mapping.index, wanted.key), expected: "an object",
-                sourceID: mapping.sourceID(wanted.source),
-                mapping: mapping.name))
+        scene.add(
+            .missingObject, plan.mappings[wanted.mapping], wanted.key, source: wanted.source, expected: "an object",
+            found: nil)
     }
 
     private func extra(_ row: SequentialRows) throws {
+        isExact = false
         let place = plan.objectID(table: table, number: row.integer(EntityTable.entityColumn), key: row.key)
         let isOlder = scene.isAppended && (row.key <= plan.base[table] || plan.obstacles[table] != nil)
         if !isOlder, plan.obstacles[table] == nil, !scene.hasPolicies {
-            scene.findings.add(
-                .init(kind: .extraObject, entity: place.entity, objectID: place.id, found: "an object"))
+            scene.findings.add(.extraObject, place.entity, place.id, found: "an object")
         }
         guard let entity = schema.model.entity(named: place.entity) else { return }
         // An object made by a policy can only be checked against the model's rules.
         guard !isOlder else { return scene.coverage.count(entity, \.passedOver, 1) }
         scene.coverage.count(
             entity, scene.rerun == nil ? \.checked : \.rerun, because: plan.obstacles[table])
-        try check(row, entity, nil, source: 0)
+        try check(row, try rules(of: entity), entity, nil, source: 0)
     }
 
-    private func check(
-        _ row: SequentialRows, _ entity: EntityDescription, _ mapping: VerifiedMapping?, source: Int64
-    ) throws {
-        let rules: VerifiedRules
-        if let known = self.rules[entity.index] {
-            rules = known
-        } else {
-            rules = try VerifiedRules(entity: entity, schema: schema)
-            self.rules[entity.index] = rules
-        }
-        guard !rules.isEmpty else { return }
-        // A value copied under a rule of the source model may have been only a warning of the run.
-        if let mapping, mapping.excuses, !scene.options.strictValidation { return }
-        for broken in try rules.broken(row) {
-            scene.findings.add(
-                .init(
-                    kind: .rule, entity: entity.definition.name, objectID: "\(entity.definition.name)/p\(row.key)",
-                    property: broken.property, expected: broken.expected, found: broken.found,
-                    sourceID: mapping?.sourceID(source), mapping: mapping?.name))
-        }
-    }
+    // MARK: - Rows of both stores
 
-    /// The object whose values are compared.
-    private struct Comparison {
-        let work: Work
-        let row: SequentialRows
-        let old: SequentialRows
-        let source: Int64
-        /// The hash of its key.
-        let place: UInt64
-    }
-
-    private func difference(
-        _ work: Work, _ key: Int64, _ source: Int64, _ kind: VerificationReport.Kind, _ property: String?,
-        _ expected: String?, _ found: String?
-    ) {
-        let mapping = work.mapping
-        scene.findings.add(
-            .init(
-                kind: kind, entity: mapping.destination?.definition.name, objectID: plan.objectID(mapping.index, key),
-                property: property, expected: expected, found: found, sourceID: mapping.sourceID(source),
-                mapping: mapping.name))
-    }
-
-    private func compare(_ row: SequentialRows, _ wanted: ExpectedRows.Row) throws {
+    /// Notes a row for comparison with the source's row.
+    private func match(_ rows: SequentialRows, _ wanted: ExpectedRows.Row) throws {
         let work = works[wanted.mapping] ?? self.work(plan.mappings[wanted.mapping])
-        guard let entity = work.mapping.destination else { return }
         work.found += 1
-        let number = Int64(plan.destination.fileNumber(ofEntity: entity.index))
-        let foundNumber = row.integer(EntityTable.entityColumn)
-        if foundNumber != number {
-            difference(
-                work, row.key, wanted.source, .entity, "Z_ENT", String(number), foundNumber.map(String.init))
-        }
-        guard let old = try open(work), try old.advance(to: wanted.source) else { return }
-        compareLock(work, row, old, wanted.source)
-        let comparison = Comparison(
-            work: work, row: row, old: old, source: wanted.source,
-            place: VerificationChecksum.mix(UInt64(bitPattern: row.key)))
-        for position in 0..<work.steps.count {
-            let step = work.steps[position]
-            if step.isPlain {
-                let (expected, cell) = (old.cell(step.slot), row.cell(step.column))
-                if VerifiedCell.areEqual(expected, cell), !expected.isNull || work.attributes[position].standard == nil
-                {
-                    let sum = VerificationChecksum.mix(cell.hash ^ comparison.place)
-                    work.tallies[position].found.add(sum)
-                    work.tallies[position].expected.add(sum)
-                    continue
-                }
-            }
-            try compare(comparison, position)
-        }
-        try check(row, entity, work.mapping, source: wanted.source)
+        guard let old = try work.source ?? open(work, rows), try old.advance(to: wanted.source) else { return }
+        work.matches.append(
+            RowMatch(
+                row: rows.row, old: old.row, source: wanted.source,
+                place: VerificationChecksum.mix(UInt64(bitPattern: rows.key))))
     }
 
     /// Returns the source's rows of a mapping.
-    private func open(_ work: Work) throws -> SequentialRows? {
-        if let known = work.source { return known }
+    private func open(_ work: RowWork, _ rows: SequentialRows) throws -> SequentialRows? {
         guard let entity = work.mapping.source, let table = plan.sourceTable(work.mapping) else { return nil }
-        let rows =
+        let old =
             try shared
             ?? scene.rows(
-                of: scene.source, plan.source, table: table, columns: work.columns,
-                entities: sharesRows ? nil : [entity.index])
-        if sharesRows { shared = rows }
-        work.source = rows
+                of: scene.source, plan.source, table: table, entities: sharesRows ? nil : [entity.index])
+        old.leave = { [unowned self, unowned rows] in try compareMatches(rows) }
+        if sharesRows { shared = old }
+        work.source = old
         work.object = EvaluatedSource(entity: entity, table: table, key: 0, objects: scene.objects)
-        return work.source
+        return old
     }
 
-    private func compareLock(_ work: Work, _ row: SequentialRows, _ old: SequentialRows, _ source: Int64) {
-        let lock = row.cell(EntityTable.lockColumn)
-        let before = old.cell(work.lockSlot)
-        guard plan.turns == 1, !scene.hasPolicies else {
-            if case .integer(let number) = lock, number >= 1 { return }
-            if plan.isKept[table], VerifiedCell.areEqual(before, lock) { return }
-            return difference(work, row.key, source, .lock, "Z_OPT", "1 or more", lock.shown)
-        }
-        var expected = VerifiedCell.integer(1)
-        if plan.isKept[table], case .integer = before { expected = before }
-        if !VerifiedCell.areEqual(expected, lock) {
-            difference(work, row.key, source, .lock, "Z_OPT", expected.shown, lock.shown)
-        }
-    }
-
-    private func compare(_ comparison: Comparison, _ position: Int) throws {
-        let (work, row) = (comparison.work, comparison.row)
-        let attribute = work.attributes[position]
-        let cell = row.cell(attribute.column)
-        func settle(_ expected: VerifiedCell) {
-            let sum = VerificationChecksum.mix(cell.hash ^ comparison.place)
-            work.tallies[position].found.add(sum)
-            guard !VerifiedCell.areEqual(expected, cell) else {
-                return work.tallies[position].expected.add(sum)
+    private func compareMatches(_ rows: SequentialRows) throws {
+        for case let work? in works where !work.matches.isEmpty {
+            defer { work.matches.removeAll(keepingCapacity: true) }
+            guard let old = work.source else { continue }
+            let places = (rows.row, old.row)
+            defer {
+                rows.show(places.0)
+                old.show(places.1)
             }
-            work.tallies[position].expected.add(key: row.key, expected.hash)
+            try compare(work, rows, old)
+        }
+    }
+
+    private func compare(_ work: RowWork, _ rows: SequentialRows, _ old: SequentialRows) throws {
+        compareEntities(work, rows)
+        compareLocks(work, rows, old)
+        for position in work.attributes.indices {
+            if let column = work.plainColumns[position] {
+                try comparePlain(work, position, column, rows, old)
+            } else {
+                for match in work.matches { try compare(work, match, position, rows, old) }
+            }
+        }
+        for link in scene.links.columns[work.mapping.index] {
+            try link.compare(work.matches, rows, old)
+        }
+        // A value copied under a rule of the source model may have been only a warning of the run.
+        guard let entity = work.mapping.destination, !work.mapping.excuses || scene.options.strictValidation else {
+            return
+        }
+        let rules = try rules(of: entity)
+        guard !rules.isEmpty else { return }
+        for match in work.matches {
+            rows.show(match.row)
+            try check(rows, rules, entity, work.mapping, source: match.source)
+        }
+    }
+
+    private func compareEntities(_ work: RowWork, _ rows: SequentialRows) {
+        for match in work.matches {
+            let cell = rows.batch[match.row, EntityTable.entityColumn]
+            if cell.kind == .integer, cell.integerValue == work.number { continue }
+            isExact = false
+            let found = rows.integer(match.row, EntityTable.entityColumn)
+            guard found != work.number else { continue }
+            scene.add(
+                .entity, work.mapping, rows.batch.key(match.row), source: match.source, "Z_ENT",
+                expected: String(work.number), found: found.map(String.init))
+        }
+    }
+
+    private func compareLocks(_ work: RowWork, _ rows: SequentialRows, _ old: SequentialRows) {
+        let (isKept, isKnown) = (plan.isKept[table], plan.turns == 1 && !scene.hasPolicies)
+        for match in work.matches {
+            let lock = VerifiedCell(rows.batch[match.row, EntityTable.lockColumn], rows.batch)
+            let before = VerifiedCell(old.batch[match.old, EntityTable.lockColumn], old.batch)
+            var expected = VerifiedCell.integer(1)
+            if isKept, case .integer = before { expected = before }
+            if VerifiedCell.areEqual(expected, lock) { continue }
+            if !isKnown {
+                if case .integer(let number) = lock, number >= 1 { continue }
+                if isKept, VerifiedCell.areEqual(before, lock) { continue }
+            }
+            scene.add(
+                .lock, work.mapping, rows.batch.key(match.row), source: match.source, "Z_OPT",
+                expected: isKnown ? expected.shown : "1 or more", found: lock.shown)
+        }
+    }
+
+    private func comparePlain(
+        _ work: RowWork, _ position: Int, _ copied: Int, _ rows: SequentialRows, _ old: SequentialRows
+    ) throws {
+        let column = work.attributes[position].column
+        let takesNil = work.attributes[position].standard == nil
+        var sum: UInt64 = 0
+        for match in work.matches {
+            let expected = VerifiedCell(old.batch[match.old, copied], old.batch)
+            let found = VerifiedCell(rows.batch[match.row, column], rows.batch)
+            if VerifiedCell.areEqual(expected, found), takesNil || !expected.isNull {
+                sum &+= VerificationChecksum.mix(found.hash ^ match.place)
+            } else {
+                try compare(work, match, position, rows, old)
+            }
+        }
+        work.tallies[position].found.add(sum)
+        work.tallies[position].expected.add(sum)
+    }
+
+    private func compare(
+        _ work: RowWork, _ match: RowMatch, _ position: Int, _ rows: SequentialRows, _ old: SequentialRows
+    ) throws {
+        let attribute = work.attributes[position]
+        let cell = VerifiedCell(rows.batch[match.row, attribute.column], rows.batch)
+        func differs(_ kind: VerificationReport.Kind, _ expected: String?, _ found: String?) {
             work.tallies[position].differing += 1
-            difference(
-                work, row.key, comparison.source, .value, attribute.attribute.name, expected.shown, cell.shown)
+            scene.add(
+                kind, work.mapping, rows.batch.key(match.row), source: match.source, attribute.attribute.name,
+                expected: expected, found: found)
+        }
+        func settle(_ expected: VerifiedCell) {
+            let isEqual = VerifiedCell.areEqual(expected, cell)
+            note(cell.hash, isEqual ? cell.hash : expected.hash)
+            if !isEqual { differs(.value, expected.shown, cell.shown) }
+        }
+        func note(_ found: UInt64, _ expected: UInt64?) {
+            work.tallies[position].found.add(VerificationChecksum.mix(found ^ match.place))
+            if let expected { work.tallies[position].expected.add(VerificationChecksum.mix(expected ^ match.place)) }
         }
         /// Compares a value that may be in a file. If the expected value is nil, the attribute's default takes its
         /// place.
         func settleAny(_ expected: VerifiedCell) throws {
-            if expected.isNull, let standard = attribute.standard { return try self.settle(standard, settle) }
+            if expected.isNull, let standard = attribute.standard { return settle(stored(standard)) }
             guard attribute.isExternal else { return settle(expected) }
             let outcome = try scene.external.compare(expected, cell)
-            work.tallies[position].expected.add(key: row.key, outcome.expected)
-            work.tallies[position].found.add(key: row.key, outcome.found)
+            note(outcome.found, outcome.expected)
             guard let problem = outcome.problem else { return }
-            work.tallies[position].differing += 1
-            difference(
-                work, row.key, comparison.source, problem.isFile ? .external : .value, attribute.attribute.name,
-                problem.expected, problem.found)
+            differs(problem.isFile ? .external : .value, problem.expected, problem.found)
         }
         switch attribute.way {
-        case .copied: try settleAny(comparison.old.cell(work.steps[position].slot))
+        case .copied(let column, _):
+            try settleAny(VerifiedCell(old.batch[match.old, column], old.batch))
         case .initial(let value):
             guard let value else { return settle(.null) }
-            if attribute.isExternal {
-                emptyScratch()
-                value.store(in: &scratch, row: 0, slot: 0)
-                try settleAny(VerifiedCell(scratch[0, 0], scratch))
-            } else {
-                try self.settle(value, settle)
-            }
+            if attribute.isExternal { try settleAny(stored(value)) } else { settle(stored(value)) }
         case .computed(let expression, let property):
             do {
-                try compute(expression, property, position, comparison)
+                try compute(expression, property, work, match, position, old)
             } catch let error as MigrationError where error.category == .io {
                 throw error
             } catch {
                 return scene.findings.skip(
                     "\(work.mapping.name).\(attribute.attribute.name)", VerificationObstacle.reason(of: error))
             }
-            if try isCarried(cell, attribute, by: expression) { return settle(cell) }
-            try settleAny(VerifiedCell(scratch[0, 0], scratch))
-        case .derived, .skipped: work.tallies[position].found.add(key: row.key, cell.hash)
+            let expected = VerifiedCell(scratch[0, 0], scratch)
+            if !VerifiedCell.areEqual(expected, cell), try isCarried(cell, attribute, by: expression) {
+                return settle(cell)
+            }
+            try settleAny(expected)
+        case .derived, .skipped: note(cell.hash, nil)
         }
     }
 
@@ -340,15 +344,12 @@ final class RowVerification {
     private func isCarried(
         _ cell: VerifiedCell, _ attribute: VerifiedAttribute, by expression: ValueExpression
     ) throws -> Bool {
+        let expected = VerifiedCell(scratch[0, 0], scratch)
         if attribute.attribute.attributeType == .float, expression.node.sourceKeyPath != nil {
-            guard let expected = VerifiedCell(scratch[0, 0], scratch).realValue, let found = cell.realValue else {
-                return false
-            }
+            guard let expected = expected.realValue, let found = cell.realValue else { return false }
             return Float(expected) == Float(found)
         }
-        guard attribute.attribute.attributeType == .uri else { return false }
-        let expected = VerifiedCell(scratch[0, 0], scratch)
-        guard !VerifiedCell.areEqual(expected, cell), case .text(let bytes) = cell,
+        guard attribute.attribute.attributeType == .uri, case .text(let bytes) = cell,
             let url = URL(string: String(decoding: bytes, as: UTF8.self))
         else { return false }
         var other = RowBatch(slots: 1, rowCapacity: 1, byteTarget: 4096)
@@ -357,38 +358,63 @@ final class RowVerification {
         return VerifiedCell.areEqual(expected, VerifiedCell(other[0, 0], other))
     }
 
-    private func settle(_ value: ColumnValue, _ body: (VerifiedCell) -> Void) throws {
-        emptyScratch()
-        value.store(in: &scratch, row: 0, slot: 0)
-        body(VerifiedCell(scratch[0, 0], scratch))
-    }
-
-    private func emptyScratch() {
+    /// Puts a value into the scratch row.
+    private func stored(_ value: ColumnValue) -> VerifiedCell {
         scratch.removeAll()
-        _ = scratch.appendRow(key: 0)
-        scratch[0, 0] = .null
+        scratch.appendRow(key: 0)
+        value.store(in: &scratch, row: 0, slot: 0)
+        return VerifiedCell(scratch[0, 0], scratch)
     }
 
     /// Computes a value into the scratch row.
     private func compute(
-        _ expression: ValueExpression, _ property: PropertyMapping?, _ position: Int, _ comparison: Comparison
+        _ expression: ValueExpression, _ property: PropertyMapping?, _ work: RowWork, _ match: RowMatch,
+        _ position: Int, _ old: SequentialRows
     ) throws {
-        let work = comparison.work
         guard let object = work.object else { return }
-        emptyScratch()
-        object.key = comparison.source
-        scene.objects.pass = (object.table, comparison.old)
+        let evaluation =
+            work.evaluations[position]
+            ?? ExpressionEvaluation(
+                of: expression, with: object,
+                variables: [
+                    "source": object, "manager": scene.manager, "entityMapping": work.mapping.mapping,
+                    "propertyMapping": property,
+                ])
+        work.evaluations[position] = evaluation
+        object.key = match.source
+        old.show(match.old)
+        scene.objects.pass = (object.table, old)
         scene.manager.enter(work.mapping)
-        let variables =
-            work.variables[position] ?? [
-                "source": object, "manager": scene.manager, "entityMapping": work.mapping.mapping,
-                "propertyMapping": property,
-            ]
-        work.variables[position] = variables
-        let attribute = work.attributes[position]
-        let value = try expression.evaluate(with: object, variables: variables)
+        scratch.removeAll()
+        scratch.appendRow(key: 0)
+        let type = work.attributes[position].attribute.attributeType
+        let value = try evaluation.value()
+        if type == .double, let number = value.real {
+            return ColumnValue.real(number).store(in: &scratch, row: 0, slot: 0)
+        }
+        if type == .string, let text = value.text { return ColumnValue.text(text).store(in: &scratch, row: 0, slot: 0) }
         try ValueBridge.store(
-            value, type: attribute.attribute.attributeType, isExternal: attribute.isExternal, in: &scratch, row: 0,
-            slot: 0)
+            value.object, type: type, isExternal: work.attributes[position].isExternal, in: &scratch, row: 0, slot: 0)
+    }
+
+    // MARK: - Rules
+
+    private func rules(of entity: EntityDescription) throws -> VerifiedRules {
+        if let known = rules[entity.index] { return known }
+        let made = try VerifiedRules(entity: entity, schema: schema)
+        rules[entity.index] = made
+        return made
+    }
+
+    private func check(
+        _ row: SequentialRows, _ rules: VerifiedRules, _ entity: EntityDescription, _ mapping: VerifiedMapping?,
+        source: Int64
+    ) throws {
+        for broken in try rules.broken(row) {
+            scene.findings.add(
+                .rule, entity.definition.name, "\(entity.definition.name)/p\(row.key)", property: broken.property,
+                expected: broken.expected, found: broken.found, sourceID: mapping?.sourceID(source),
+                mapping: mapping?.name)
+        }
     }
 }

@@ -10,6 +10,11 @@ final class SequentialRows {
     private let reader: any RowReader
     /// Called with the number of rows of each batch; it may end the reading.
     private let noteRead: (Int) throws -> Void
+    /// True if rows before a damaged one are shown; a reader of pages may leave half a row.
+    private let showsRowsBeforeFailure: Bool
+    private var failure: MigrationError?
+    /// Called before the rows in the batch give way to others.
+    var leave: (() throws -> Void)?
     @exclusivity(unchecked) private(set) var batch: RowBatch
     /// The row in view, as an index in the batch.
     @exclusivity(unchecked) private(set) var row = 0
@@ -21,17 +26,19 @@ final class SequentialRows {
     /// Begins before the first row.
     ///
     /// - Parameters:
-    ///   - columns: the columns to read, by index in the schema; the slots of the cells.
+    ///   - columns: the columns to read, by index in the schema; the slots of the cells. Nil: all, so that slots are columns.
     ///   - entities: the entities of the rows; nil for all rows.
     init(
-        _ store: SourceStore, _ layout: StoreLayout, table: Int, columns: [Int], entities: [Int]? = nil,
+        _ store: SourceStore, _ layout: StoreLayout, table: Int, columns: [Int]? = nil, entities: [Int]? = nil,
         noteRead: @escaping (Int) throws -> Void
     ) throws(MigrationError) {
+        let columns = columns ?? Array(layout.schema.tables[table].columns.indices)
         reader = try store.rows(
             RowSelection(table: table, columns: columns.map { .own($0) }, entities: entities), in: layout)
         batch = RowBatch(slots: columns.count, rowCapacity: 256, byteTarget: 64 << 10)
         batch.borrowsPages = true
         self.noteRead = noteRead
+        showsRowsBeforeFailure = !store.readsPages
     }
 
     /// Moves to the next row. Returns false at the end.
@@ -39,7 +46,8 @@ final class SequentialRows {
         if hasRow, row + 1 < batch.count {
             row += 1
         } else {
-            guard hasRow || key == .min, try reader.next(into: &batch) else {
+            if hasRow { try leave?() }
+            guard hasRow || key == .min, try fill() else {
                 hasRow = false
                 key = .max
                 return false
@@ -50,6 +58,22 @@ final class SequentialRows {
         }
         key = batch.key(row)
         return true
+    }
+
+    /// Shows a row of the batch.
+    func show(_ row: Int) {
+        self.row = row
+        key = batch.key(row)
+    }
+
+    /// Reads the next batch. Returns false at the end.
+    private func fill() throws(MigrationError) -> Bool {
+        if let failure { throw failure }
+        do throws(MigrationError) { return try reader.next(into: &batch) } catch {
+            guard showsRowsBeforeFailure, !batch.isEmpty else { throw error }
+            failure = error
+            return true
+        }
     }
 
     /// Moves to the row with a key, or to the first one after it. Returns false if there is no row with the key.
@@ -64,7 +88,10 @@ final class SequentialRows {
     func cell(_ slot: Int) -> VerifiedCell { VerifiedCell(batch[row, slot], batch) }
 
     /// The integer in a slot of the row in view, converted as SQLite converts other values; nil for NULL.
-    func integer(_ slot: Int) -> Int64? {
+    func integer(_ slot: Int) -> Int64? { integer(row, slot) }
+
+    /// The integer in a slot of a row of the batch.
+    func integer(_ row: Int, _ slot: Int) -> Int64? {
         let cell = batch[row, slot]
         return switch cell.kind {
         case .integer: cell.integerValue

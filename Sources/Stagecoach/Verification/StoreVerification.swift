@@ -15,7 +15,8 @@ import SpillStorage
 ///     open both → the file's pages, schema and metadata
 ///       → expected objects and their keys                       (``ExpectedObjects``)
 ///       → rows, table by table: objects, attributes, rules      (``RowVerification``)
-///       → links, pair by pair, both sides                       (``ExpectedLinks``, ``LinkVerification``)
+///       → links, with the rows or by sums; only where these     (``LinkScreen``)
+///         do not tell, sorted pair by pair                      (``ExpectedLinks``, ``LinkVerification``)
 ///       → objects of policies, if the policies run again       (``RerunVerification``)
 ///       → references, uniqueness, keys, external files          (``StructureVerification``)
 ///

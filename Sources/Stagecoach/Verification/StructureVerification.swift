@@ -5,16 +5,16 @@ import ManagedModel
 /// Checks the properties that a destination must have whatever the source holds: pages, schema, metadata, references,
 /// uniqueness, keys, files of external values.
 ///
-/// A screen that reads everything in order finds where something may be wrong; SQLite then says what.
+/// Whoever reads the rows in order notes where nothing can be wrong; SQLite says what is wrong elsewhere.
 final class StructureVerification {
     let scene: VerificationContext
     let model: ManagedObjectModel
-    private var screen: FileScreen
+    /// True once SQLite has checked the file.
+    private var isChecked = false
 
     init(scene: VerificationContext, model: ManagedObjectModel) {
         self.scene = scene
         self.model = model
-        screen = FileScreen(scene.destination, scene.plan.destination, noteRead: scene.noteRead)
     }
 
     private var schema: StoreSchema { scene.plan.destination.schema }
@@ -23,13 +23,26 @@ final class StructureVerification {
 
     // MARK: - File
 
-    /// Runs SQLite's own check of all pages, indexes and constraints.
+    /// Checks all pages, indexes and constraints, before the rows are read.
     func compareFile() throws {
-        guard try !screen.isSound() else { return }
+        guard try !scene.file.isSound() else { return }
+        // SQLite reads as much of a damaged file as it can, and says what it cannot read.
+        scene.destination.readsPages = false
+        try checkFile()
+    }
+
+    /// Checks that the indexes are those of the rows that have been read.
+    func compareIndexes() throws {
+        if !isChecked, !scene.file.isComplete { try checkFile() }
+    }
+
+    /// Runs SQLite's own check.
+    private func checkFile() throws {
+        isChecked = true
         let check = try scene.destination.query("PRAGMA integrity_check(100)")
         while try check.step() {
             guard let line = check.text(0), line != "ok" else { continue }
-            findings.add(.init(kind: .integrity, property: "PRAGMA integrity_check", expected: "ok", found: line))
+            findings.add(.integrity, property: "PRAGMA integrity_check", expected: "ok", found: line)
         }
     }
 
@@ -77,9 +90,8 @@ final class StructureVerification {
                 continue
             }
             findings.add(
-                .init(
-                    kind: kind, property: "\(difference.subject.rawValue) \(difference.name)",
-                    expected: difference.expected, found: difference.found))
+                kind, property: "\(difference.subject.rawValue) \(difference.name)", expected: difference.expected,
+                found: difference.found)
         }
     }
 
@@ -88,15 +100,14 @@ final class StructureVerification {
         guard !scene.isAppended else { return }
         let (old, new) = (scene.source.metadata, scene.destination.metadata)
         if !scene.options.newUUID, old.uuid != new.uuid {
-            findings.add(.init(kind: .metadata, property: "Z_UUID", expected: old.uuid, found: new.uuid))
+            findings.add(.metadata, property: "Z_UUID", expected: old.uuid, found: new.uuid)
         }
         let before = Dictionary(old.applicationValues.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
         let after = Dictionary(new.applicationValues.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
         for key in Set(before.keys).union(after.keys).sorted() where before[key] != after[key] {
             findings.add(
-                .init(
-                    kind: .metadata, property: key, expected: before[key].map { String("\($0)".prefix(80)) },
-                    found: after[key].map { String("\($0)".prefix(80)) }))
+                .metadata, property: key, expected: before[key].map { String("\($0)".prefix(80)) },
+                found: after[key].map { String("\($0)".prefix(80)) })
         }
         if let content = try scene.destination.cachedModelContent() {
             do throws(MigrationError) {
@@ -104,9 +115,7 @@ final class StructureVerification {
                 let lines = ModelDifference.describe(storeModel: cached, model: model)
                 for line in lines {
                     findings.add(
-                        .init(
-                            kind: .modelCache, property: "Z_MODELCACHE", expected: "the destination's model",
-                            found: line))
+                        .modelCache, property: "Z_MODELCACHE", expected: "the destination's model", found: line)
                 }
             } catch {
                 guard error.category == .data else { throw error }
@@ -127,70 +136,95 @@ final class StructureVerification {
         return scene.plan.obstacles[table] == nil ? "\(key) > \(scene.plan.base[table])" : "0"
     }
 
+    /// Checks references that were not found to be as expected, in rows and to objects that are exactly those expected.
     func compareReferences() throws {
-        let suspects = ReferenceScreen(scene)
-        do {
-            try suspects.run()
-        } catch let error as MigrationError where error.category == .data {
-            return try compareReferences(nil)
-        }
-        try compareReferences(suspects)
-    }
-
-    /// - Parameter suspects: where something may be wrong; nil if anywhere.
-    private func compareReferences(_ suspects: ReferenceScreen?) throws {
         for entity in model.entities {
             for relationship in entity.relationships where relationship.entity == entity {
                 try scene.checkCancelled()
-                guard suspects?.suspects.contains(relationship.reference) != false else { continue }
+                guard !isKnown(relationship) else { continue }
                 switch schema.storage(of: relationship) {
                 case .toOne(let table, let column, let entityColumn, _):
-                    try compareColumn(table, column, entityColumn, relationship, holder: entity)
+                    try compareColumn(table, column, entityColumn, relationship, relationship.destination)
                     try compareInverse(relationship, table, column)
                 case .toManyHidden(let table, let column, _):
-                    try compareHidden(table, column, relationship)
-                case .join(let table, let side): try compareJoin(table, side, relationship)
+                    try compareColumn(table, column, nil, relationship, relationship.entity, isAny: true)
+                case .join(let table, let side):
+                    let (near, far) = (layout.joinTables[table].sides[side], layout.joinTables[table].sides[1 - side])
+                    try compareEnds(
+                        "\(SQLName.quoted(layout.joinTables[table].name)) AS r NOT INDEXED",
+                        key: "r.\(SQLName.quoted(near.column))",
+                        number: "\(layout.fileNumber(ofEntity: relationship.entity.index))",
+                        table: schema.tableIndex(of: relationship.entity), reference: "r.\(SQLName.quoted(far.column))",
+                        relationship, relationship.destination)
                 case .toManyByInverse, .none: break
                 }
             }
         }
-        try compareEntities(suspects?.suspectTables)
+        try compareEntities()
     }
 
+    private func isKnown(_ relationship: RelationshipDescription) -> Bool {
+        guard let pair = scene.plan.linkPairs.first(where: { $0.near == relationship || $0.far == relationship }) else {
+            return false
+        }
+        return scene.equalPairs.contains(pair.index)
+            && [relationship.entity, relationship.destination].allSatisfy {
+                scene.exactTables.contains(schema.tableIndex(of: $0))
+            }
+    }
+
+    /// Checks that a column leads to objects of the right entities.
+    ///
+    /// - Parameter target: the entity of the objects.
     private func compareColumn(
         _ table: Int, _ column: Int, _ entityColumn: Int?, _ relationship: RelationshipDescription,
-        holder: EntityDescription
+        _ target: EntityDescription, isAny: Bool = false
     ) throws {
         let rows = layout.tables[table]
-        let target = layout.tables[schema.tableIndex(of: relationship.destination)]
-        let isSingle = schema.tables[schema.tableIndex(of: relationship.destination)].entities.count == 1
-        let own = SQLName.quoted(rows.columns[column])
-        let number = entityColumn.map { "r.\(SQLName.quoted(rows.columns[$0]))" } ?? "NULL"
-        let kinds = isSingle ? "1" : "o.Z_ENT IN (\(numbers(below: relationship.destination)))"
-        let matches = entityColumn == nil || isSingle ? "1" : "o.Z_ENT IS \(number)"
+        let reference = "r.\(SQLName.quoted(rows.columns[column]))"
+        try compareEnds(
+            "\(SQLName.quoted(rows.name)) AS r NOT INDEXED", key: "r.Z_PK", number: "r.Z_ENT", table: table,
+            reference: reference, entity: entityColumn.map { "r.\(SQLName.quoted(rows.columns[$0]))" }, relationship,
+            target, isAny: isAny, condition: "\(reference) IS NOT NULL")
+    }
+
+    /// Adds a difference for each row that leads to no object, or to one of a wrong entity.
+    ///
+    /// - Parameters:
+    ///   - rows: the rows `r`; `key` and `number` are key and Z_ENT of the object that they belong to.
+    ///   - table: the table of these objects.
+    ///   - reference: the key of the other object; `entity` is its Z_ENT, if the row has it.
+    ///   - isAny: true if any object of the other table will do.
+    private func compareEnds(
+        _ rows: String, key: String, number: String, table: Int, reference: String, entity: String? = nil,
+        _ relationship: RelationshipDescription, _ target: EntityDescription, isAny: Bool = false,
+        condition: String = "1"
+    ) throws {
+        let index = schema.tableIndex(of: target)
+        let isSingle = isAny || schema.tables[index].entities.count == 1
+        let kinds = isSingle ? "1" : "o.Z_ENT IN (\(numbers(below: target)))"
+        let matches = isSingle ? "1" : entity.map { "o.Z_ENT IS \($0)" } ?? "1"
         let statement = try scene.destination.query(
             """
-            SELECT r.Z_PK, r.Z_ENT, r.\(own), o.Z_ENT, \(number) FROM \(SQLName.quoted(rows.name)) AS r NOT INDEXED
-            LEFT JOIN \(SQLName.quoted(target.name)) AS o ON o.Z_PK = r.\(own)
-            WHERE r.\(own) IS NOT NULL AND \(isOwn(table, "r.Z_PK"))
-            AND (o.Z_PK IS NULL OR NOT (\(kinds)) OR NOT (\(matches)))
+            SELECT \(key), \(number), \(reference), o.Z_ENT, \(entity ?? "NULL") FROM \(rows)
+            LEFT JOIN \(SQLName.quoted(layout.tables[index].name)) AS o ON o.Z_PK = \(reference)
+            WHERE \(condition) AND \(isOwn(table, key)) AND (o.Z_PK IS NULL OR NOT (\(kinds)) OR NOT (\(matches)))
             """)
-        let name = relationship.destination.definition.name
+        let name = target.definition.name
         while try statement.step() {
             let place = place(statement, table)
-            let key = statement.text(2) ?? ""
+            let key = statement.text(2) ?? "0"
             let found: String
             if statement.isNull(3) {
                 found = "\(name)/p\(key), which does not exist"
-            } else if statement.isNull(4) || entityColumn == nil {
+            } else if statement.isNull(4) {
                 found = "key \(key) of an object with Z_ENT \(statement.integer(3))"
             } else {
                 found = "key \(key) with Z_ENT \(statement.integer(4)), the object has \(statement.integer(3))"
             }
             findings.add(
-                .init(
-                    kind: .dangling, entity: place.entity, objectID: place.id, property: relationship.name,
-                    expected: "an object of \(name)", found: found))
+                .dangling, place.entity, place.id, property: relationship.name, expected: "an object of \(name)",
+                found: found)
         }
     }
 
@@ -212,10 +246,9 @@ final class StructureVerification {
             let place = place(statement, table)
             let name = relationship.destination.definition.name
             findings.add(
-                .init(
-                    kind: .relationship, entity: place.entity, objectID: place.id, property: relationship.name,
-                    expected: "\(inverse.name) of \(name)/p\(statement.integer(2)) is \(place.id)",
-                    found: statement.isNull(3) ? nil : "\(place.entity)/p\(statement.integer(3))"))
+                .relationship, place.entity, place.id, property: relationship.name,
+                expected: "\(inverse.name) of \(name)/p\(statement.integer(2)) is \(place.id)",
+                found: statement.isNull(3) ? nil : "\(place.entity)/p\(statement.integer(3))")
         }
     }
 
@@ -225,58 +258,9 @@ final class StructureVerification {
             table: table, number: statement.isNull(1) ? nil : statement.integer(1), key: statement.integer(0))
     }
 
-    private func compareHidden(_ table: Int, _ column: Int, _ relationship: RelationshipDescription) throws {
-        let rows = layout.tables[table]
-        let owners = layout.tables[schema.tableIndex(of: relationship.entity)]
-        let own = SQLName.quoted(rows.columns[column])
-        let statement = try scene.destination.query(
-            """
-            SELECT r.Z_PK, r.Z_ENT, r.\(own) FROM \(SQLName.quoted(rows.name)) AS r NOT INDEXED
-            WHERE r.\(own) IS NOT NULL AND \(isOwn(table, "r.Z_PK"))
-            AND NOT EXISTS (SELECT 1 FROM \(SQLName.quoted(owners.name)) AS o WHERE o.Z_PK = r.\(own))
-            """)
-        while try statement.step() {
-            let place = place(statement, table)
-            let name = relationship.entity.definition.name
-            findings.add(
-                .init(
-                    kind: .dangling, entity: place.entity, objectID: place.id, property: relationship.name,
-                    expected: "an object of \(name)",
-                    found: "\(name)/p\(statement.integer(2)), which does not exist"))
-        }
-    }
-
-    /// Checks that both columns of a join table lead to objects of the right entities.
-    private func compareJoin(_ table: Int, _ side: Int, _ relationship: RelationshipDescription) throws {
-        let join = layout.joinTables[table]
-        let (near, far) = (join.sides[side], join.sides[1 - side])
-        let ends = (schema.tableIndex(of: relationship.entity), schema.tableIndex(of: relationship.destination))
-        let target = layout.tables[ends.1]
-        let isSingle = schema.tables[ends.1].entities.count == 1
-        let kinds = isSingle ? "1" : "o.Z_ENT IN (\(numbers(below: relationship.destination)))"
-        let (own, other) = (SQLName.quoted(near.column), SQLName.quoted(far.column))
-        let statement = try scene.destination.query(
-            """
-            SELECT j.\(own), j.\(other), o.Z_ENT FROM \(SQLName.quoted(join.name)) AS j NOT INDEXED
-            LEFT JOIN \(SQLName.quoted(target.name)) AS o ON o.Z_PK = j.\(other)
-            WHERE (o.Z_PK IS NULL OR NOT (\(kinds))) AND \(isOwn(ends.0, "j.\(own)"))
-            """)
-        while try statement.step() {
-            let owner = relationship.entity.definition.name
-            let name = relationship.destination.definition.name
-            findings.add(
-                .init(
-                    kind: .dangling, entity: owner, objectID: "\(owner)/p\(statement.integer(0))",
-                    property: relationship.name, expected: "an object of \(name)",
-                    found: statement.isNull(2)
-                        ? "\(name)/p\(statement.integer(1)), which does not exist"
-                        : "key \(statement.integer(1)) of an object with Z_ENT \(statement.integer(2))"))
-        }
-    }
-
     /// Finds rows whose Z_ENT belongs to no concrete entity of their table.
-    private func compareEntities(_ suspects: Set<Int>?) throws {
-        for (index, table) in schema.tables.enumerated() where suspects?.contains(index) != false {
+    private func compareEntities() throws {
+        for (index, table) in schema.tables.enumerated() where !scene.exactTables.contains(index) {
             let root = model.entity(at: table.root)
             let known = numbers(below: root)
             let statement = try scene.destination.query(
@@ -286,10 +270,9 @@ final class StructureVerification {
             while try statement.step() {
                 let name = root.definition.name
                 findings.add(
-                    .init(
-                        kind: .entity, entity: name, objectID: "\(name)/p\(statement.integer(0))", property: "Z_ENT",
-                        expected: statement.integer(0) < 1 ? "a key of 1 or more" : "one of \(known)",
-                        found: statement.text(1)))
+                    .entity, name, "\(name)/p\(statement.integer(0))", property: "Z_ENT",
+                    expected: statement.integer(0) < 1 ? "a key of 1 or more" : "one of \(known)",
+                    found: statement.text(1))
             }
         }
     }
@@ -302,7 +285,7 @@ final class StructureVerification {
             for unique in schema.uniqueTerms(ofTable: index) {
                 try scene.checkCancelled()
                 let names = unique.columns.map { table.columns[$0] }
-                if unique.condition == nil, screen.unique[table.name]?.contains(names) == true { continue }
+                if unique.condition == nil, scene.file.isUnique(table.name, names) { continue }
                 let columns = names.map(SQLName.quoted)
                 let present = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
                 let condition = unique.condition.map { " AND (\($0))" } ?? ""
@@ -316,12 +299,11 @@ final class StructureVerification {
                     let name = model.entity(at: unique.entity).definition.name
                     let values = columns.indices.map { VerifiedCell(statement, Int32($0 + 3)).shown ?? "" }
                     findings.add(
-                        .init(
-                            kind: .unique, entity: name, objectID: "\(name)/p\(statement.integer(1))",
-                            property: unique.attributes.joined(separator: ", "), expected: "one object",
-                            found:
-                                "\(statement.integer(2)) objects with \(values.joined(separator: ", ")), the first is \(name)/p\(statement.integer(0))"
-                        ))
+                        .unique, name, "\(name)/p\(statement.integer(1))",
+                        property: unique.attributes.joined(separator: ", "), expected: "one object",
+                        found:
+                            "\(statement.integer(2)) objects with \(values.joined(separator: ", ")), the first is \(name)/p\(statement.integer(0))"
+                    )
                 }
             }
         }
@@ -342,14 +324,11 @@ final class StructureVerification {
             {
                 guard found != expected else { continue }
                 findings.add(
-                    .init(
-                        kind: .maximumKey, entity: name, property: "Z_MAX", expected: String(expected),
-                        found: found.map(String.init)))
+                    .maximumKey, name, property: "Z_MAX", expected: String(expected), found: found.map(String.init))
             } else if found ?? 0 < greatest {
                 findings.add(
-                    .init(
-                        kind: .maximumKey, entity: name, property: "Z_MAX", expected: "\(greatest) or more",
-                        found: found.map(String.init)))
+                    .maximumKey, name, property: "Z_MAX", expected: "\(greatest) or more", found: found.map(String.init)
+                )
             }
         }
     }
@@ -375,47 +354,29 @@ final class StructureVerification {
             while try statement.step() {
                 let place = scene.plan.objectID(table: index, number: statement.integer(1), key: statement.integer(0))
                 findings.add(
-                    .init(
-                        kind: .value, entity: place.entity, objectID: place.id, property: reference.name,
-                        expected: statement.text(3), found: statement.text(2)))
+                    .value, place.entity, place.id, property: reference.name, expected: statement.text(3),
+                    found: statement.text(2))
             }
         }
     }
 
     /// Checks the files that rows refer to, in tables whose values are not computed again.
     func compareExternal() throws {
-        let folder = scene.external.destination
         for (index, columns) in schema.externalColumns.enumerated() where !columns.isEmpty {
             let isCompared = scene.plan.obstacles[index] == nil && scene.plan.turns > 0
             guard !isCompared else { continue }
             let table = layout.tables[index]
             for column in columns {
+                let name = SQLName.quoted(table.columns[column.column])
                 let statement = try scene.destination.query(
-                    "SELECT Z_PK, Z_ENT, \(SQLName.quoted(table.columns[column.column])) FROM \(SQLName.quoted(table.name)) NOT INDEXED "
-                        + "WHERE substr(\(SQLName.quoted(table.columns[column.column])), 1, 1) = x'02' AND \(isOwn(index, "Z_PK"))"
-                )
+                    "SELECT Z_PK, Z_ENT, \(name) FROM \(SQLName.quoted(table.name)) NOT INDEXED "
+                        + "WHERE substr(\(name), 1, 1) = x'02' AND \(isOwn(index, "Z_PK"))")
                 while try statement.step() {
-                    guard case .blob(let bytes) = VerifiedCell(statement, 2) else { continue }
-                    let place = scene.plan.objectID(
-                        table: index, number: statement.integer(1), key: statement.integer(0))
-                    let reference = ExternalReference(stored: bytes)
-                    var problem: String?
-                    if let reference {
-                        do throws(MigrationError) {
-                            if try folder.file(reference) == nil { problem = "no file \(reference.name)" }
-                        } catch {
-                            guard error.category == .data else { throw error }
-                            problem = error.message
-                        }
-                    } else {
-                        problem = "a reference to a file by no name of Core Data's"
-                    }
-                    if let problem {
-                        findings.add(
-                            .init(
-                                kind: .external, entity: place.entity, objectID: place.id, property: column.attribute,
-                                expected: "a file", found: problem))
-                    }
+                    guard let problem = try scene.external.problem(VerifiedCell(statement, 2)) else { continue }
+                    let place = place(statement, index)
+                    findings.add(
+                        .external, place.entity, place.id, property: column.attribute, expected: "a file",
+                        found: problem)
                 }
             }
         }

@@ -3,17 +3,21 @@ import CoreDataStore
 import Glibc
 import Rows
 
-/// A sum over keys and values that is independent of their order.
-struct VerificationChecksum {
+/// A sum over keys and values that is independent of their order, and their number.
+struct VerificationChecksum: Equatable {
+    private(set) var count = 0
     private(set) var sum: UInt64 = 0
 
     /// Adds a value of an object.
-    mutating func add(key: Int64, _ value: UInt64) {
-        sum &+= Self.mix(value ^ Self.mix(UInt64(bitPattern: key)))
-    }
+    mutating func add(key: Int64, _ value: UInt64) { add(Self.mix(value ^ Self.mix(UInt64(bitPattern: key)))) }
 
-    /// Adds the mixed bits of an object's key and value.
-    mutating func add(_ mixed: UInt64) { sum &+= mixed }
+    mutating func add(link: (first: Int64, second: Int64)) { add(key: link.first, Self.hash(link.second)) }
+
+    /// Adds the mixed bits of one object's key and value, or a sum over those of several.
+    mutating func add(_ mixed: UInt64, count: Int = 1) {
+        sum &+= mixed
+        self.count += count
+    }
 
     var text: String {
         let digits = String(sum, radix: 16)

@@ -27,6 +27,12 @@ final class VerificationContext {
     let rerun: RerunVerification?
     /// True if objects may be missing because they were rejected.
     let mayReject: Bool
+    let file: FileScreen
+    /// The links that are compared with the rows, from the time on when the expected objects are known.
+    private(set) lazy var links = LinkScreen(self)
+    /// The tables whose rows are exactly those expected, and the pairs whose links all are as expected.
+    var exactTables: Set<Int> = []
+    private(set) var equalPairs: Set<Int> = []
 
     /// True if objects were rejected, according to a reject file or to the rows compared so far.
     var hasRejects: Bool { rejects.count > 0 || findings.report.compared.takenForRejected > 0 }
@@ -107,6 +113,11 @@ final class VerificationContext {
         }
         storage = try VerificationStorage(in: folder, memory: room / 3, plan: plan)
         manager = LookupStub(plan: plan, storage: storage)
+        let progress = progress
+        file = FileScreen(destination, target) { rows in
+            progress.advance(rows: rows)
+            try checkCancelled()
+        }
         for store in [source, destination] { store.interrupt(when: progress.pulse) }
     }
 
@@ -114,7 +125,7 @@ final class VerificationContext {
     ///
     /// - Parameter entities: the entities of the rows; nil for all rows.
     func rows(
-        of store: SourceStore, _ layout: StoreLayout, table: Int, columns: [Int], entities: [Int]? = nil
+        of store: SourceStore, _ layout: StoreLayout, table: Int, columns: [Int]? = nil, entities: [Int]? = nil
     ) throws(MigrationError) -> SequentialRows {
         try SequentialRows(store, layout, table: table, columns: columns, entities: entities, noteRead: noteRead)
     }
@@ -123,6 +134,18 @@ final class VerificationContext {
     func noteRead(_ rows: Int) throws {
         progress.advance(rows: rows)
         try checkCancelled()
+    }
+
+    /// Adds a difference of an object that an entity mapping makes.
+    ///
+    /// - Parameter source: the source's key.
+    func add(
+        _ kind: VerificationReport.Kind, _ mapping: VerifiedMapping, _ key: Int64, source: Int64,
+        _ property: String? = nil, expected: String?, found: String?
+    ) {
+        findings.add(
+            kind, mapping.destination?.definition.name, plan.objectID(mapping.index, key), property: property,
+            expected: expected, found: found, sourceID: mapping.sourceID(source), mapping: mapping.name)
     }
 
     /// Tells whether a destination object may have existed before an append. Such objects are left out.
@@ -151,8 +174,9 @@ final class VerificationContext {
             findings.skip("all objects", obstacle, isRerun: rerun != nil)
         }
         try part("the objects") { try compareObjects(shares) }
+        try part("the file") { try structure.compareIndexes() }
         if let rerun { try part("what the policies make") { try rerun.compare(self) } }
-        try part("the references", shares.references) { try structure.compareReferences() }
+        try part("the references") { try structure.compareReferences() }
         try part("the uniqueness constraints") { try structure.compareUniqueness() }
         try part("the keys") { try structure.compareKeys(isRecomputed: obstacle == nil) }
         try part("the derived attributes") { try structure.compareDerived() }
@@ -183,9 +207,8 @@ final class VerificationContext {
             try progress.part(rows, body)
         } catch let error as MigrationError where error.category == .data {
             findings.add(
-                .init(
-                    kind: .integrity, entity: error.context.entity, objectID: error.context.objectID,
-                    property: what, expected: "readable", found: error.message))
+                .integrity, error.context.entity, error.context.objectID, property: what, expected: "readable",
+                found: error.message)
         }
     }
 
@@ -239,6 +262,7 @@ final class VerificationContext {
             }
         }
         findings.report.mappings = lines
+        try links.readJoins()
         for pair in plan.linkPairs {
             guard obstacle == nil else {
                 rerun?.isOpen[pair.index] = true
@@ -251,9 +275,7 @@ final class VerificationContext {
     /// Sets the keys that the destination had before the run in the plan, if it was appended to.
     private func beginPlan(_ expected: ExpectedObjects) throws {
         let tables = plan.destination.schema.tables.count
-        var base = Array(repeating: Int64(0), count: tables)
-        var hasRows = Array(repeating: false, count: tables)
-        plan.begin(base: base, hasRows: hasRows)
+        var (base, hasRows) = (plan.base, plan.hasRows)
         guard isAppended else { return }
         let work = try expected.work(isCounting: true)
         var unclear: [Int] = []
@@ -280,23 +302,24 @@ final class VerificationContext {
     }
 
     private func compare(_ pair: LinkPair) throws {
+        if let line = self.links.line(of: pair) {
+            equalPairs.insert(pair.index)
+            return findings.report.relationships.append(line)
+        }
         let links = ExpectedLinks(self, pair: pair)
         if let reason = try links.work() {
             findings.skip(pair.label, reason, isRerun: rerun != nil)
             rerun?.isOpen[pair.index] = true
-            findings.report.relationships.append(
-                VerificationReport.Relationship(
-                    entity: pair.near.entity.definition.name, name: pair.near.name,
-                    inverse: pair.far.map { "\($0.entity.definition.name).\($0.name)" }, isRecomputed: false,
-                    expectedLinks: 0, foundLinks: 0, expectedChecksum: "", foundChecksum: "", differing: 0))
-        } else {
-            if !links.knowsOrder {
-                findings.skip("\(pair.label), its order", "an expression gives the members", isRerun: rerun != nil)
-                rerun?.isOpen[pair.index] = true
-            }
-            findings.report.relationships.append(
-                try LinkVerification(scene: self, pair: pair, expected: links).run())
+            return findings.report.relationships.append(pair.line(isRecomputed: false))
         }
+        if !links.knowsOrder {
+            findings.skip("\(pair.label), its order", "an expression gives the members", isRerun: rerun != nil)
+            rerun?.isOpen[pair.index] = true
+        }
+        findings.report.relationships.append(
+            try LinkVerification(
+                scene: self, pair: pair, links: links.links, exchanged: links.exchanged, knowsOrder: links.knowsOrder
+            ).run())
     }
 
     /// Checks the tables whose numbers a policy may have shifted: they are as expected if the highest key is.

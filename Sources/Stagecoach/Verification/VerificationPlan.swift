@@ -12,18 +12,18 @@ final class VerificationPlan {
     let options: MigrationOptions
 
     /// The reason why a destination table's objects cannot be worked out; nil if they can.
-    var obstacles: [String?]
+    var obstacles: [String?] = []
     /// The highest key given in each destination table, before the mapping model at work, and in the end after the
     /// last.
-    var highest: [Int64]
+    var highest: [Int64] = []
     /// The highest key that each table had before the run, if the store was appended to.
-    var base: [Int64]
+    var base: [Int64] = []
     /// True for destination tables that have rows from before the mapping model at work.
-    var hasRows: [Bool]
+    var hasRows: [Bool] = []
     /// True for destination tables whose numbers a policy may have shifted.
-    var isUncertain: [Bool]
+    var isUncertain: [Bool] = []
     /// True for destination tables that keep all keys.
-    var isKept: [Bool]
+    var isKept: [Bool] = []
 
     init(
         mappings: [VerifiedMapping], turns: Int, source: StoreLayout, destination: StoreLayout,
@@ -34,22 +34,15 @@ final class VerificationPlan {
         self.source = source
         self.destination = destination
         self.options = options
-        let tables = destination.schema.tables.count
-        obstacles = Array(repeating: nil, count: tables)
-        highest = Array(repeating: 0, count: tables)
-        base = highest
-        hasRows = Array(repeating: false, count: tables)
-        isUncertain = hasRows
-        isKept = hasRows
+        begin(
+            base: destination.tables.map { _ in 0 }, hasRows: destination.tables.map { _ in false })
     }
 
     func begin(base: [Int64], hasRows: [Bool]) {
-        self.base = base
-        highest = base
-        self.hasRows = hasRows
-        obstacles = obstacles.map { _ in nil }
-        isUncertain = isUncertain.map { _ in false }
-        isKept = isKept.map { _ in false }
+        (self.base, highest, self.hasRows) = (base, base, hasRows)
+        obstacles = base.map { _ in nil }
+        isUncertain = base.map { _ in false }
+        isKept = isUncertain
     }
 
     /// The derived attributes that are computed instead of copied.
@@ -159,6 +152,49 @@ final class VerificationPlan {
         let root = schema.model.entity(at: schema.tables[table].root).definition.name
         let saved = plan.models[turn].tables.first { $0.rootEntity == root }
         return saved?.keys == .sequential ? .sequential : .auto
+    }
+
+    /// A lookup of the source object itself, or of the objects of one relationship of it.
+    struct Step {
+        /// The source's relationship; nil for the source object itself.
+        let relationship: RelationshipDescription?
+        /// The entity mappings that may answer the lookup, in order.
+        let candidates: [VerifiedMapping]
+    }
+
+    /// Returns the lookup that an expression of a relationship mapping makes; nil if it does anything else.
+    func step(of relationship: RelationshipDescription, _ expression: ValueExpression, _ mapping: VerifiedMapping)
+        -> Step?
+    {
+        let path: SourcePath
+        let answering: [VerifiedMapping]
+        switch try? RelationshipExpression(expression) {
+        case .constantNil: return Step(relationship: nil, candidates: [])
+        case .lookup(let name, let argument): (path, answering) = (argument, named(name, turn: mapping.turn))
+        case .lookupByRelationship(_, let argument): (path, answering) = (argument, self.answering(turn: mapping.turn))
+        case nil: return nil
+        }
+        guard path.components.count <= 1, path.condition == nil else { return nil }
+        var old: RelationshipDescription?
+        var table = sourceTable(mapping)
+        if let name = path.components.first {
+            guard let found = mapping.source?.relationship(named: name) else { return nil }
+            old = found
+            table = source.schema.tableIndex(of: found.destination)
+        }
+        let candidates = answering.filter { candidate in
+            candidate.isDeclarative && sourceTable(candidate) == table
+                && candidate.destination?.isKindOf(entity: relationship.destination) == true
+        }
+        return Step(relationship: old, candidates: candidates)
+    }
+
+    /// The reason why the objects at an end of a pair cannot be worked out; nil if they can.
+    func obstacle(of pair: LinkPair) -> String? {
+        for end in [pair.near.entity, pair.near.destination] {
+            if let obstacle = obstacles[destination.schema.tableIndex(of: end)] { return obstacle }
+        }
+        return nil
     }
 
     /// Returns `Entity/p<key>` of a destination object, by the mapping that makes it.

@@ -66,10 +66,9 @@ final class VerificationProgress {
 /// The estimated number of rows that each part of a verification reads, judged by the highest keys of the tables, which
 /// are known before anything is counted.
 struct VerificationShares {
-    /// The shares of SQLite's own check, of the check of the schema, and of the references.
+    /// The shares of the checks of the file and of the schema.
     let file: Int
     let schema: Int
-    let references: Int
     /// The share of the source's objects, which are numbered.
     let expected: Int
     /// The share of each destination table's objects, compared attribute by attribute.
@@ -77,22 +76,16 @@ struct VerificationShares {
     /// The share of each relationship's links together with its inverse's, by ``LinkPair/index``.
     let links: [Int]
 
-    var all: Int { file + schema + references + expected + tables.reduce(0, +) + links.reduce(0, +) }
+    var all: Int { file + schema + expected + tables.reduce(0, +) + links.reduce(0, +) }
 
     init(_ plan: VerificationPlan) {
         // A damaged file may give highest keys too large to be summed.
         func rows(_ table: SourceTable) -> Int { Int(clamping: min(max(0, table.maximumKey), 1 << 32)) }
         let keys = plan.destination.tables.map(rows)
-        let objects = keys.reduce(0, +)
-        file = objects
-        schema = objects / 4
-        references = objects
+        file = keys.reduce(0, +)
+        schema = file / 4
         expected = plan.mappings.reduce(0) { $0 + (plan.sourceTable($1).map { rows(plan.source.tables[$0]) } ?? 0) }
         tables = keys.map { $0 * 3 }
-        let model = plan.destination.schema
-        links = plan.linkPairs.map { pair in
-            let near = keys[model.tableIndex(of: pair.near.entity)]
-            return 2 * (near + (pair.far.map { keys[model.tableIndex(of: $0.entity)] } ?? 0))
-        }
+        links = plan.linkPairs.map { keys[plan.destination.schema.tableIndex(of: $0.near.entity)] }
     }
 }

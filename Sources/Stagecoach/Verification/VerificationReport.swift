@@ -216,13 +216,21 @@ final class VerificationFindings {
         self.limit = limit
     }
 
-    func add(_ difference: VerificationReport.Difference) {
+    /// Adds a difference.
+    func add(
+        _ kind: VerificationReport.Kind, _ entity: String? = nil, _ objectID: String? = nil, property: String? = nil,
+        expected: String? = nil, found: String? = nil, sourceID: String? = nil, mapping: String? = nil
+    ) {
         report.differenceCount += 1
-        report.countByKind[difference.kind.rawValue, default: 0] += 1
-        let group = Group(kind: difference.kind, entity: difference.entity, property: difference.property)
+        report.countByKind[kind.rawValue, default: 0] += 1
+        let group = Group(kind: kind, entity: entity, property: property)
         let count = counts[group, default: 0]
         counts[group] = count + 1
-        if count < limit { report.differences.append(difference) }
+        guard count < limit else { return }
+        report.differences.append(
+            .init(
+                kind: kind, entity: entity, objectID: objectID, property: property, expected: expected, found: found,
+                sourceID: sourceID, mapping: mapping))
     }
 
     /// Notes a part that was not computed again; once for each subject and reason.

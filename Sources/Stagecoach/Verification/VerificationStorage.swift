@@ -113,9 +113,10 @@ final class ExpectedKeys {
 
     /// Returns the key of a source's object; nil if it has none.
     func destination(of source: Int64) throws(MigrationError) -> Int64? {
-        guard let rank = try sources.rank(of: source), try removed?.contains(source) != true else { return nil }
-        guard let destinations else { return source }
-        return try destinations.key(atRank: rank)
+        if let removed, try removed.contains(source) { return nil }
+        guard let destinations else { return try sources.contains(source) ? source : nil }
+        return try sources.rank(of: source).flatMap { rank throws(MigrationError) in try destinations.key(atRank: rank)
+        }
     }
 
     /// Returns the key of an object's source; nil if there is no object with the key.
@@ -139,22 +140,14 @@ final class ExpectedKeys {
     /// Memory: 512 keys of each side.
     final class Pairs {
         private let keys: ExpectedKeys
-        private let sources: UnsafeMutableBufferPointer<Int64>
-        private let destinations: UnsafeMutableBufferPointer<Int64>
+        private let block = UnsafeMutableBufferPointer<Int64>.allocate(capacity: 1024)
         private var rank = 0
         private var count = 0
         private var place = 0
 
-        init(_ keys: ExpectedKeys) {
-            self.keys = keys
-            sources = .allocate(capacity: 512)
-            destinations = .allocate(capacity: keys.destinations == nil ? 0 : 512)
-        }
+        init(_ keys: ExpectedKeys) { self.keys = keys }
 
-        deinit {
-            sources.deallocate()
-            destinations.deallocate()
-        }
+        deinit { block.deallocate() }
 
         /// Returns the next object; nil at the end.
         func next() throws(MigrationError) -> (source: Int64, destination: Int64)? {
@@ -162,12 +155,12 @@ final class ExpectedKeys {
                 if place == count {
                     rank += count
                     place = 0
-                    count = try keys.sources.keys(fromRank: rank, into: sources)
+                    count = try keys.sources.keys(fromRank: rank, into: .init(rebasing: block[..<512]))
                     guard count > 0 else { return nil }
-                    if let other = keys.destinations { _ = try other.keys(fromRank: rank, into: destinations) }
+                    _ = try keys.destinations?.keys(fromRank: rank, into: .init(rebasing: block[512...]))
                 }
-                let source = sources[place]
-                let destination = keys.destinations == nil ? source : destinations[place]
+                let source = block[place]
+                let destination = keys.destinations == nil ? source : block[512 + place]
                 place += 1
                 if let removed = keys.removed, try removed.contains(source) { continue }
                 return (source, destination)
@@ -185,44 +178,31 @@ struct ExpectedRows {
         let key: Int64
     }
 
-    private struct Head {
-        let mapping: Int
-        let pairs: ExpectedKeys.Pairs
-        var source: Int64 = 0
-        var key: Int64 = 0
-    }
-
-    private var heads: [Head] = []
+    private var heads: [(row: Row, pairs: ExpectedKeys.Pairs)] = []
     /// The object in view; nil at the end.
     private(set) var current: Row?
 
     init(_ mappings: [(index: Int, keys: ExpectedKeys)]) throws(MigrationError) {
         for mapping in mappings {
-            var head = Head(mapping: mapping.index, pairs: mapping.keys.pairs())
-            guard let pair = try head.pairs.next() else { continue }
-            (head.source, head.key) = pair
-            heads.append(head)
+            let pairs = mapping.keys.pairs()
+            if let row = try Self.next(pairs, mapping.index) { heads.append((row, pairs)) }
         }
         try advance()
     }
 
+    private static func next(_ pairs: ExpectedKeys.Pairs, _ mapping: Int) throws(MigrationError) -> Row? {
+        try pairs.next().map { Row(mapping: mapping, source: $0.source, key: $0.destination) }
+    }
+
     /// Moves to the next object.
     mutating func advance() throws(MigrationError) {
-        guard var key = heads.first?.key else {
-            current = nil
-            return
-        }
-        for index in heads.indices where heads[index].key < key { key = heads[index].key }
-        var index = 0
-        while index < heads.count {
-            guard heads[index].key == key else {
-                index += 1
-                continue
-            }
-            current = Row(mapping: heads[index].mapping, source: heads[index].source, key: key)
-            if let pair = try heads[index].pairs.next() {
-                (heads[index].source, heads[index].key) = pair
-                index += 1
+        current = nil
+        guard var key = heads.first?.row.key else { return }
+        for head in heads where head.row.key < key { key = head.row.key }
+        for index in heads.indices.reversed() where heads[index].row.key == key {
+            if current == nil { current = heads[index].row }
+            if let row = try Self.next(heads[index].pairs, heads[index].row.mapping) {
+                heads[index].row = row
             } else {
                 heads.remove(at: index)
             }

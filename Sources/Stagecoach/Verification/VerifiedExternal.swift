@@ -52,39 +52,45 @@ struct VerifiedExternal {
     /// - Parameter expected: the value as the source's column has it.
     /// - Throws: `external.unreadable` (74, 77).
     func compare(_ expected: VerifiedCell, _ found: VerifiedCell) throws(MigrationError) -> Outcome {
-        let old = try content(expected, in: source)
-        let new = try content(found, in: destination)
-        func outcome(_ problem: Problem?) -> Outcome {
-            Outcome(expected: old.hash, found: problem == nil ? old.hash : new.hash, problem: problem)
-        }
-        switch (old, new) {
-        case (.null, .null): return outcome(nil)
+        let (old, new) = (try content(expected, in: source), try content(found, in: destination))
         // A file that is missing in the source cannot exist in the destination.
-        case (.missing, .missing), (.damaged, .damaged): return outcome(nil)
-        case (.bytes(let count, let hash), .bytes(let other, let otherHash)) where count == other && hash == otherHash:
-            return outcome(nil)
-        case (_, .missing), (_, .damaged):
-            return outcome(Problem(isFile: true, expected: old.shown, found: new.shown))
-        default:
-            // If the destination's value is in a file, other bytes count as a difference of the file.
-            let isFile: Bool
-            if case .blob(let bytes) = found { isFile = ExternalReference.isReference(bytes) } else { isFile = false }
-            return outcome(Problem(isFile: isFile, expected: old.shown, found: new.shown))
+        guard old.hash != new.hash else { return Outcome(expected: old.hash, found: old.hash, problem: nil) }
+        // If the destination's value is in a file, other bytes count as a difference of the file.
+        let isFile = if case .blob(let bytes) = found { ExternalReference.isReference(bytes) } else { false }
+        return Outcome(
+            expected: old.hash, found: new.hash,
+            problem: Problem(isFile: isFile, expected: old.shown, found: new.shown))
+    }
+
+    /// Returns what is wrong with the destination's file of a value; nil if nothing is.
+    ///
+    /// - Throws: `external.unreadable` (74, 77).
+    func problem(_ found: VerifiedCell) throws(MigrationError) -> String? {
+        guard case .blob(let bytes) = found, ExternalReference.isReference(bytes) else { return nil }
+        guard let reference = ExternalReference(stored: bytes) else { return Self.badReference }
+        do throws(MigrationError) {
+            return try destination.file(reference) == nil ? "no file \(reference.name)" : nil
+        } catch {
+            guard error.category == .data else { throw error }
+            return error.message
         }
     }
+
+    private static let badReference = "a reference to a file by no name of Core Data's"
 
     private func content(_ cell: VerifiedCell, in folder: ExternalFolder) throws(MigrationError) -> Content {
         guard case .blob(let bytes) = cell else {
             if case .null = cell { return .null }
             return .bytes(count: -1, hash: cell.hash)
         }
-        guard ExternalReference.isReference(bytes) else { return Self.hash([bytes]) }
-        guard let reference = ExternalReference(stored: bytes) else {
-            return .damaged("a reference to a file by no name of Core Data's")
+        var sum = StreamedHash()
+        guard ExternalReference.isReference(bytes) else {
+            sum.add(bytes)
+            return .bytes(count: bytes.count, hash: sum.value)
         }
+        guard let reference = ExternalReference(stored: bytes) else { return .damaged(Self.badReference) }
         do throws(MigrationError) {
             guard let file = try folder.file(reference) else { return .missing(reference.name) }
-            var sum = StreamedHash(isText: false)
             sum.add([ExternalReference.inlineMarker])
             try file.read { part throws(MigrationError) in sum.add(part) }
             return .bytes(count: file.count + 1, hash: sum.value)
@@ -93,19 +99,11 @@ struct VerifiedExternal {
             return .damaged(error.message)
         }
     }
-
-    private static func hash(_ parts: [UnsafeRawBufferPointer]) -> Content {
-        var sum = StreamedHash(isText: false)
-        for part in parts { sum.add(part) }
-        return .bytes(count: parts.reduce(0) { $0 + $1.count }, hash: sum.value)
-    }
 }
 
 /// A hash over bytes that come in parts, independent of how they are divided: FNV-1a, with the bits mixed at the end.
 struct StreamedHash {
-    private var state: UInt64
-
-    init(isText: Bool) { state = 0xCBF2_9CE4_8422_2325 ^ (isText ? 1 : 0) }
+    private var state: UInt64 = 0xCBF2_9CE4_8422_2325
 
     mutating func add(_ bytes: some Sequence<UInt8>) {
         for byte in bytes { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }

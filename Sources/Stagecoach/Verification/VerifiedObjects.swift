@@ -110,8 +110,8 @@ final class VerifiedObjects {
         rows = [:]
     }
 
-    func object(table: Int, key: Int64) throws(MigrationError) -> EvaluatedSource? {
-        guard let number = try cell(table: table, key: key, column: EntityTable.entityColumn) else { return nil }
+    func object(table: Int, key: Int64) throws -> EvaluatedSource? {
+        guard let number = try read(table: table, key: key, { $0[$1, EntityTable.entityColumn] }) else { return nil }
         let file = number.kind == .integer ? Int(truncatingIfNeeded: number.integerValue) : 0
         guard let entity = layout.entity(inTable: table, forFileNumber: file) else { return nil }
         return EvaluatedSource(
@@ -148,47 +148,37 @@ final class VerifiedObjects {
         return (column, attribute.attributeType)
     }
 
-    /// Returns a cell of a row; nil if there is no such row.
-    private func cell(table: Int, key: Int64, column: Int) throws(MigrationError) -> Cell? {
-        if let pass, pass.table == table, pass.rows.key == key { return pass.rows.batch[pass.rows.row, column] }
-        return try row(table: table, key: key)?.batch[0, column]
-    }
-
-    /// Returns the value of an attribute as expressions read it.
-    private func value(of object: EvaluatedSource, column: Int, _ attribute: AttributeDescription) throws -> Any? {
-        let isExternal = attribute.definition.allowsExternalBinaryDataStorage
-        if let rows = pass?.rows, pass?.table == object.table, rows.key == object.key {
-            return try ValueBridge.object(
-                rows.batch[rows.row, column], in: rows.batch, type: attribute.attributeType, isExternal: isExternal)
-        }
-        guard let row = try row(table: object.table, key: object.key) else { return nil }
-        return try ValueBridge.object(
-            row.batch[0, column], in: row.batch, type: attribute.attributeType, isExternal: isExternal)
-    }
-
-    private func row(table: Int, key: Int64) throws(MigrationError) -> Row? {
+    /// Calls a closure with an object's row, as a batch and an index; its cells are the columns of the table.
+    ///
+    /// - Returns: nil if there is no such row.
+    private func read<Value>(
+        table: Int, key: Int64, _ body: (borrowing RowBatch, Int) throws -> Value?
+    ) throws -> Value? {
+        if let pass, pass.table == table, pass.rows.key == key { return try body(pass.rows.batch, pass.rows.row) }
         let columns = layout.schema.tables[table].columns.count
         let row = rows[table] ?? Row(columns: columns)
         rows[table] = row
-        if row.key == key { return row }
-        let reader: PointReader
-        if let known = readers[table] {
-            reader = known
-        } else {
-            reader = try source.pointReader(table: table, columns: (0..<columns).map { .own($0) }, in: layout)
+        if row.key != key {
+            let reader =
+                try readers[table]
+                ?? source.pointReader(table: table, columns: (0..<columns).map { .own($0) }, in: layout)
             readers[table] = reader
+            row.batch.removeAll()
+            row.key = nil
+            guard try reader.fetch(key, into: &row.batch) else { return nil }
+            row.key = key
         }
-        row.batch.removeAll()
-        row.key = nil
-        guard try reader.fetch(key, into: &row.batch) else { return nil }
-        row.key = key
-        return row
+        return try body(row.batch, 0)
     }
 
     func value(of object: EvaluatedSource, _ name: String) throws -> Any? {
         if let attribute = object.entity.attribute(named: name) {
             guard let column = layout.schema.column(of: attribute) else { return nil }
-            let value = try self.value(of: object, column: column, attribute)
+            let isExternal = attribute.definition.allowsExternalBinaryDataStorage
+            let value = try read(table: object.table, key: object.key) { batch, row in
+                try ValueBridge.object(
+                    batch[row, column], in: batch, type: attribute.attributeType, isExternal: isExternal)
+            }
             guard let stored = value as? ExternalFileReference else { return value }
             guard let reference = stored.reference, let file = try external.file(reference) else {
                 throw VerificationObstacle("a file of external data is missing")
@@ -209,7 +199,7 @@ final class VerifiedObjects {
         }
         let target = layout.schema.tableIndex(of: relationship.destination)
         if case .toOne(_, let column, _, _) = layout.schema.storage(of: relationship) {
-            guard let cell = try cell(table: object.table, key: object.key, column: column), cell.kind == .integer
+            guard let cell = try read(table: object.table, key: object.key, { $0[$1, column] }), cell.kind == .integer
             else { return nil }
             return try self.object(table: target, key: cell.integerValue)
         }

@@ -43,7 +43,7 @@ extension ExpressionEvaluator {
     static func message(
         _ selector: String, to target: EvaluatedValue, _ arguments: [EvaluatedValue]
     ) throws -> EvaluatedValue? {
-        guard selector.count(where: { $0 == ":" }) == arguments.count else { return nil }
+        guard selector.utf8.count(where: { $0 == UInt8(ascii: ":") }) == arguments.count else { return nil }
         switch target {
         case .text(let text): return try TextMessages.table.answer(selector, text, arguments)
         case .boolean, .integer, .float, .real, .decimal:

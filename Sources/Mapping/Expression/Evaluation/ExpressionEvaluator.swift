@@ -13,6 +13,8 @@ final class ExpressionEvaluator {
     let object: EvaluatedValue
     /// The variables given by the caller.
     private let given: [String: Any?]
+    /// The variables given by the caller that were read, in the evaluator's form.
+    private var read: [String: EvaluatedValue] = [:]
     /// The variables bound by the expression itself.
     private var bound: [String: EvaluatedValue] = [:]
     /// NSExpression's context. Variables are read from it, assignments are written to it.
@@ -56,6 +58,9 @@ final class ExpressionEvaluator {
         isFilter = true
         return try described(by: predicate.format) { try truth(predicate.node) }
     }
+
+    /// Forgets what an evaluation left behind.
+    func beginAgain() { (bound, steps) = ([:], 0) }
 
     private func described<Value>(
         by text: @autoclosure () -> String, _ body: () throws -> Value
@@ -141,7 +146,12 @@ final class ExpressionEvaluator {
 
     private func variable(_ name: String) throws -> EvaluatedValue {
         if let value = bound[name] { return value }
-        if let value = given[name] { return EvaluatedValue(value) }
+        if let value = read[name] { return value }
+        if let value = given[name] {
+            let value = EvaluatedValue(value)
+            read[name] = value
+            return value
+        }
         if let value = context?[name] { return EvaluatedValue(value) }
         throw ProgramFault("expression.variable", "the variable $\(name) has no value")
     }

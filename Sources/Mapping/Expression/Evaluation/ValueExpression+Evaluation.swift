@@ -40,3 +40,35 @@ extension SourcePredicate {
         return try ExpressionEvaluator(object: object, variables: variables).truth(self)
     }
 }
+
+/// An expression that is evaluated again and again for the same object, which shows other values each time.
+package final class ExpressionEvaluation {
+    /// A value of the expression.
+    package struct Value {
+        fileprivate let value: EvaluatedValue
+
+        /// The value as a policy sees it.
+        package var object: Any? { value.object }
+        /// The value if it is a floating-point number; nil for others.
+        package var real: Double? { if case .real(let number) = value { number } else { nil } }
+        /// The value if it is a text; nil for others.
+        package var text: String? { if case .text(let text) = value { text } else { nil } }
+    }
+
+    private let expression: ValueExpression
+    private let evaluator: ExpressionEvaluator
+
+    /// Makes an evaluation; the parameters are those of ``ValueExpression/evaluate(with:variables:)``.
+    package init(of expression: ValueExpression, with object: Any?, variables: [String: Any?]) {
+        self.expression = expression
+        evaluator = ExpressionEvaluator(object: object, variables: variables)
+    }
+
+    /// Returns the present value.
+    ///
+    /// - Throws: as ``ValueExpression/evaluate(with:variables:)``.
+    package func value() throws -> Value {
+        evaluator.beginAgain()
+        return Value(value: try evaluator.value(of: expression))
+    }
+}
