@@ -4,12 +4,12 @@
 /// The call of user code that a thread is in. Its texts stay until the note is cleared.
 struct crash_note {
     /// The class, or the function; NULL outside user code.
-    const char *code;
+    const char *_Nullable code;
     /// The class's method; NULL for a function.
-    const char *method;
-    const char *mapping;
+    const char *_Nullable method;
+    const char *_Nullable mapping;
     /// The entity of the object; NULL if the call is not for one.
-    const char *entity;
+    const char *_Nullable entity;
     int64_t key;
 };
 

@@ -46,9 +46,8 @@ extension MigrationManager {
     ///
     /// - Complexity: O(1); the first call compares a few hundred words.
     var observedCalls: ObservedCalls {
-        let type = type(of: self)
-        if type == MigrationManager.self { return [] }
-        return ObservedCalls(rawValue: Self.entries?.overridden(in: type) ?? 3)
+        if type(of: self) == MigrationManager.self { return [] }
+        return ObservedCalls(rawValue: Self.entries?.overridden(in: type(of: self)) ?? 3)
     }
 
     private static let entries = MethodEntries(
@@ -94,8 +93,8 @@ private struct MethodEntries: Sendable {
         // Words that differ in every subclass: its header and its initialiser.
         let own = Set((0..<base.count).filter { base[$0] != plain[$0] })
         var words: [(Int, Int, UInt)] = []
-        for (method, type) in probes {
-            let probe = ClassWords(type)
+        for entry in probes {
+            let (method, probe) = (entry.0, ClassWords(entry.1))
             guard probe.count >= base.count else { return nil }
             let differing = (0..<base.count).filter { !own.contains($0) && base[$0] != probe[$0] }
             guard differing.count == 1 else { return nil }

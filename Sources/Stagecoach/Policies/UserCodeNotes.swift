@@ -21,7 +21,7 @@ final class UserCodeNotes {
     ///   - method: the class's method and its stage; nil for a function.
     func begin(_ code: String, _ method: String? = nil, in mapping: PlannedMapping, entity: EntityDescription? = nil) {
         crash_note_of_thread().pointee = crash_note(
-            code: text(code), method: method.map(text), mapping: text(mapping.name), entity: nil, key: 0)
+            code: text(code), method: method.flatMap(text), mapping: text(mapping.name), entity: nil, key: 0)
         if let entity { enter(entity) }
     }
 

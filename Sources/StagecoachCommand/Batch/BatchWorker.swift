@@ -59,11 +59,11 @@ final class BatchWorker {
         defer { free(buffer) }
         let count = getline(&buffer, &room, output)
         guard count > 0, let buffer else { return nil }
-        let line = Data(bytes: buffer, count: count)
-        if line.starts(with: CrashLine.mark.utf8) {
-            crashLine = String(decoding: line.dropFirst("stagecoach: ".utf8.count).dropLast(), as: UTF8.self)
+        let answer = Data(bytes: buffer, count: count)
+        if answer.starts(with: CrashLine.mark.utf8) {
+            crashLine = String(decoding: answer.dropFirst("stagecoach: ".utf8.count).dropLast(), as: UTF8.self)
         }
-        return try? JSONDecoder().decode(BatchResult.self, from: line)
+        return try? JSONDecoder().decode(BatchResult.self, from: answer)
     }
 
     /// Waits for the end of a worker that stopped answering, and describes its cause.

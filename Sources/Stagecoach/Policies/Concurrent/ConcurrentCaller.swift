@@ -66,9 +66,8 @@ final class ConcurrentCaller {
         runtime.lane = self
         turn.take = { [unowned self] in takeTurn() }
         let ready = DispatchSemaphore(value: 0)
-        let note = crash_note_of_thread().pointee
         // The threads work in turns, or on data of their own.
-        nonisolated(unsafe) let lane = self
+        nonisolated(unsafe) let (lane, note) = (self, crash_note_of_thread().pointee)
         let work = Thread {
             lane.turn.thread = pthread_self()
             crash_note_of_thread().pointee = note
