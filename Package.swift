@@ -28,6 +28,8 @@ let package = Package(
         .systemLibrary(name: "CLZ4", providers: [.apt(["liblz4-dev"])]),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CLinux"),
+        // What a crash in user code says of it: handlers of signals run C alone.
+        .target(name: "CCrashNote"),
 
         // What went wrong, where, and what to do: one error type for all layers.
         .target(name: "Diagnostics", swiftSettings: strict),
@@ -59,7 +61,7 @@ let package = Package(
             name: "Stagecoach",
             dependencies: [
                 "Diagnostics", "Rows", "Archives", "ManagedModel", "Mapping", "CoreDataStore", "SpillStorage",
-                "DatabasePages", "CSQLite",
+                "DatabasePages", "CSQLite", "CCrashNote",
             ],
             swiftSettings: strict),
         // The command: arguments, wording, progress, exit codes.
@@ -67,7 +69,7 @@ let package = Package(
             name: "StagecoachCommand",
             dependencies: [
                 "Diagnostics", "Rows", "ManagedModel", "Mapping", "CoreDataStore", "SpillStorage", "Stagecoach",
-                "CLinux",
+                "CLinux", "CCrashNote",
             ],
             swiftSettings: strict),
         .executableTarget(name: "StagecoachMain", dependencies: ["StagecoachCommand"], swiftSettings: strict),

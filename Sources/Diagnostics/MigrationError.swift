@@ -1,3 +1,5 @@
+import Foundation
+
 /// The error type of all layers: the problem, its place, and the remedy.
 ///
 /// The struct carries data; ``description`` and the command make the text for people from it.
@@ -96,6 +98,8 @@ public struct MigrationError: Error, Sendable {
     public var context: Context
     /// The underlying error, unchanged.
     public var cause: (any Error)?
+    /// The error's code and user info in Cocoa's domain, as far as its other parts do not say them.
+    package var cocoa: CocoaDetails?
 
     /// Makes an error from its code, category, message (a sentence without a full stop) and remedy.
     public init(
@@ -115,6 +119,17 @@ public struct MigrationError: Error, Sendable {
         var copy = self
         copy.context = context.filled(from: outer)
         return copy
+    }
+}
+
+/// Entries of the user info of one error in Cocoa's domain, and its code there; nil if its own code says it.
+package final class CocoaDetails: @unchecked Sendable {
+    package let code: Int?
+    package let userInfo: [String: Any]
+
+    package init(_ code: Int?, _ userInfo: [String: Any] = [:]) {
+        self.code = code
+        self.userInfo = userInfo
     }
 }
 
@@ -142,6 +157,38 @@ extension MigrationError {
     }
 }
 
+extension MigrationError {
+    /// The words of any error for people: an `NSError`'s and a `LocalizedError`'s own description and reason, without a full
+    /// stop at the end.
+    package static func words(_ error: any Error) -> String {
+        let (texts, _) = parts(error)
+        return texts.isEmpty ? "\(error)" : texts.joined(separator: ". ")
+    }
+
+    /// What an error says that its user can do.
+    package static func suggestion(_ error: any Error) -> String? { parts(error).suggestion }
+
+    private static func parts(_ error: any Error) -> (texts: [String], suggestion: String?) {
+        var (texts, suggestion): ([String?], String?) = ([], nil)
+        if error is MigrationError {
+            return ([], nil)
+        } else if type(of: error) is NSError.Type {
+            let error = error as NSError
+            texts = [error.localizedDescription, error.localizedFailureReason]
+            suggestion = error.localizedRecoverySuggestion
+        } else if let error = error as? any LocalizedError {
+            texts = [error.errorDescription, error.failureReason]
+            suggestion = error.recoverySuggestion
+        }
+        var found: [String] = []
+        for case var text? in texts {
+            if text.last == "." { text.removeLast() }
+            if !text.isEmpty, !found.contains(text) { found.append(text) }
+        }
+        return (found, suggestion)
+    }
+}
+
 extension MigrationError: CustomStringConvertible {
     /// The error on one line: place, message, details, cause and remedy.
     public var description: String {
@@ -163,7 +210,7 @@ extension MigrationError: CustomStringConvertible {
         if let expression = context.expression { details.append("expression \(expression)") }
         if let policy = context.policy { details.append("policy \(policy)") }
         if !details.isEmpty { text += " (" + details.joined(separator: ", ") + ")" }
-        if let cause { text += ": \(cause)" }
+        if let cause { text += ": \(Self.words(cause))" }
         if let remedy { text += ". \(remedy)" }
         return text
     }

@@ -98,7 +98,7 @@ public final class Migration {
     /// after the process was killed. After any other error nothing is left.
     ///
     /// - Returns: a report of the migration.
-    /// - Throws: ``MigrationError``, or the error of a policy or of the cancellation.
+    /// - Throws: ``MigrationError``, with the error of a policy as its cause; the error of the cancellation, unchanged.
     /// - Complexity: O(rows), O(links log links); memory stays under the limit.
     @discardableResult
     public func run() throws -> MigrationReport {

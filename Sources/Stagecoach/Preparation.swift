@@ -173,7 +173,8 @@ struct Preparation {
         var known = migration.archive?.mappings ?? []
         return try migration.mappingModels.map { model in
             let own = try MappingResolution(
-                model: model, source: source.layout.schema, destination: source.schema, earlier: known
+                model: model, source: source.layout.schema, destination: source.schema, earlier: known,
+                observed: migration.manager.observedCalls
             ).resolve()
             known += own
             return own

@@ -9,7 +9,7 @@ import Testing
 /// Builds the example package of policies, and what `port` makes of sources for Core Data, and runs the command with them.
 @Suite("Libraries of policies", .serialized)
 struct PolicyLibraryTests {
-    private static let example = SharedStores.repository.appendingPathComponent("Fixtures/ExamplePolicies")
+    static let example = SharedStores.repository.appendingPathComponent("Fixtures/ExamplePolicies")
 
     /// A package of policies that was built.
     private struct Built {
@@ -43,7 +43,7 @@ struct PolicyLibraryTests {
     /// Builds a package in the configuration of this test; Stagecoach's own objects are kept from run to run.
     ///
     /// - Parameter label: what the library is told apart by from others of its name, which other tests use meanwhile.
-    private static func build(_ package: URL, named name: String, as label: String) throws -> String {
+    static func build(_ package: URL, named name: String, as label: String) throws -> String {
         try building.withLock { _ in
             let built = try build(package, named: name)
             let kept = built.replacingOccurrences(of: ".so", with: "-\(label).so")

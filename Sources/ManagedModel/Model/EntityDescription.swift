@@ -3,11 +3,21 @@ public struct EntityDescription: Sendable, Hashable {
     /// The model that contains the entity.
     public let managedObjectModel: ManagedObjectModel
     /// The index in ``ManagedObjectModel/entities``.
-    package let index: Int
+    package var index: Int { Int(number) }
+    // Beside the flag, so that a description takes no more than two words.
+    private let number: Int32
+    private let isOfRun: Bool
 
-    package init(managedObjectModel: ManagedObjectModel, index: Int) {
+    /// - Parameter isOfRun: true if objects of a run show the entity: in a migration all of them are plain managed objects.
+    package init(managedObjectModel: ManagedObjectModel, index: Int, isOfRun: Bool = false) {
         self.managedObjectModel = managedObjectModel
-        self.index = index
+        number = Int32(index)
+        self.isOfRun = isOfRun
+    }
+
+    /// The entity as objects of a run show it.
+    package var ofRun: EntityDescription {
+        EntityDescription(managedObjectModel: managedObjectModel, index: index, isOfRun: true)
     }
 
     public static func == (left: EntityDescription, right: EntityDescription) -> Bool {
@@ -21,7 +31,7 @@ public struct EntityDescription: Sendable, Hashable {
 
     private var resolved: ResolvedEntity { managedObjectModel.resolved[index] }
     private func entity(_ index: Int) -> EntityDescription {
-        EntityDescription(managedObjectModel: managedObjectModel, index: index)
+        EntityDescription(managedObjectModel: managedObjectModel, index: index, isOfRun: isOfRun)
     }
 
     /// The name; never nil. Implicitly unwrapped as in Core Data, so that `name!` and `name ?? ""` compile.
@@ -30,8 +40,11 @@ public struct EntityDescription: Sendable, Hashable {
     public var definition: EntityDefinition { resolved.definition }
     /// True if the entity has no objects of its own.
     public var isAbstract: Bool { resolved.definition.isAbstract }
-    /// The class of the entity's objects in Core Data; `NSManagedObject` if the model names none.
-    public var managedObjectClassName: String! { resolved.definition.managedObjectClassName ?? "NSManagedObject" }
+    /// The class of the entity's objects in Core Data; `NSManagedObject` if the model names none, and for the entity of an
+    /// object in a migration.
+    public var managedObjectClassName: String! {
+        (isOfRun ? nil : resolved.definition.managedObjectClassName) ?? "NSManagedObject"
+    }
     /// The identifier that inference matches the entity by: its name if the model gives none.
     public var renamingIdentifier: String? { resolved.definition.renamingIdentifier ?? resolved.definition.name }
     /// A text set by the model's author that enters the version hash.

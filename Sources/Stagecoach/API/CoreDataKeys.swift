@@ -150,6 +150,8 @@ public let NSPersistentStoreIncompatibleVersionHashError = 134_100
 /// Core Data's error code of this name.
 public let NSMigrationError = 134_110
 /// Core Data's error code of this name.
+public let NSMigrationConstraintViolationError = 134_111
+/// Core Data's error code of this name.
 public let NSMigrationCancelledError = 134_120
 /// Core Data's error code of this name.
 public let NSMigrationMissingSourceModelError = 134_130
@@ -167,6 +169,14 @@ public let NSSQLiteError = 134_180
 public let NSInferredMappingModelError = 134_190
 /// Core Data's error code of this name.
 public let NSExternalRecordImportError = 134_200
+/// Core Data's error code of this name.
+public let NSPersistentHistoryTokenExpiredError = 134_301
+/// Core Data's error code of this name.
+public let NSManagedObjectModelReferenceNotFoundError = 134_504
+/// Core Data's error code of this name.
+public let NSStagedMigrationFrameworkVersionMismatchError = 134_505
+/// Core Data's error code of this name.
+public let NSStagedMigrationBackwardMigrationError = 134_506
 
 /// Runs a closure, as Apple's does; Linux has no autorelease pools.
 public func autoreleasepool<Result>(invoking body: () throws -> Result) rethrows -> Result { try body() }

@@ -14,6 +14,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     /// The context of these objects; set once, right after it is made.
     unowned(unsafe) var context: ManagedObjectContext?
     let properties: ObjectProperties
+    let transients: TransientValues
     /// The index of the mapping that creates objects now; nil if none does.
     @exclusivity(unchecked) var creating: Int?
     /// The number of objects created by each mapping's policy, by mapping index; none for mappings beyond its end.
@@ -41,6 +42,8 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         self.links = links
         hasDeletions = modelRun.archive.hasDeletions
         properties = ObjectProperties(schema: schema, stores: links)
+        transients = TransientValues(
+            folder: modelRun.inputs.work.path, cacheBytes: modelRun.inputs.budget.sourceCache)
         indexes = EqualityIndexes(directory: modelRun.inputs.work, memory: modelRun.inputs.budget.sorts / 4)
         createdByEntity = Array(repeating: 0, count: schema.model.entities.count)
         isAbstract = schema.model.entities.map(\.isAbstract)
@@ -256,7 +259,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             throw ObjectFailure.unknownKey(name, object)
         }
         guard property.relationship != nil else {
-            guard let column = property.column else { return nil }
+            guard let column = property.column else { return try transients.value(name, of: place) }
             let value: Any? =
                 try rows[place.table].read(place.key) { batch, row throws(MigrationError) in
                     try ValueBridge.object(
@@ -268,7 +271,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
                 of: { () throws(MigrationError) in try external.destinationFile(reference) },
                 object.errorContext(property: name))
         }
-        guard let (store, side) = property.links else { return nil }
+        guard let (store, side) = property.links else { return try transients.value(name, of: place) }
         let partners = try store.partners(of: place.key, side: side)
         guard property.isToMany else { return partners.first.flatMap { self.object($0.partner) } }
         guard property.isOrdered else { return NSSet(array: partners.compactMap { self.object($0.partner) }) }
@@ -283,7 +286,11 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             throw ObjectFailure.unknownKey(name, object)
         }
         do {
-            try set(value, property, of: object)
+            if property.column == nil, property.links == nil {
+                try transients.set(value, property, name, of: place)
+            } else {
+                try set(value, property, of: object)
+            }
         } catch let error as MigrationError {
             throw error.inside(
                 .init(entity: place.entity.definition.name, objectID: object.objectID.shortName, property: name))

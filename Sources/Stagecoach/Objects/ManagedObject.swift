@@ -111,8 +111,8 @@ open class ManagedObject: NSObject {
         context.flatMap { $0.isOpen ? $0 : nil }
     }
 
-    /// The object's own entity.
-    public final var entity: EntityDescription { place.entity }
+    /// The object's own entity. Its class is `NSManagedObject`, whatever the model says, as in Core Data's migrations.
+    public final var entity: EntityDescription { place.entity.ofRun }
 
     // MARK: - Values
 

@@ -435,6 +435,6 @@ extension EntityDescription {
 
     /// Returns the entity with a name in a context's model; nil if there is none.
     public static func entity(forEntityName name: String, in context: ManagedObjectContext) -> EntityDescription? {
-        context.persistentStoreCoordinator.managedObjectModel.entity(named: name)
+        context.persistentStoreCoordinator.managedObjectModel.entity(named: name)?.ofRun
     }
 }

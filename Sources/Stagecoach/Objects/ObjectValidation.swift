@@ -9,26 +9,47 @@ struct ObjectValidation {
 
     /// Checks all rules.
     ///
-    /// - Throws: `validation.…` (65) for the first rule that is broken.
+    /// - Throws: `validation.…` (65) for the first rule that is broken; its `NSError` has those of all properties.
     func run() throws {
+        var broken: [MigrationError] = []
+        func note(_ check: () throws -> Void) throws {
+            do { try check() } catch let error as MigrationError where error.cocoa != nil { broken.append(error) }
+        }
         for attribute in object.entity.attributes where !attribute.isTransient {
             let value = object.value(forKey: attribute.name)
-            if value == nil, attribute.requiringComposite.flatMap(object.value(forKey:)) != nil {
-                throw failure(
-                    "validation.missing", "An element that its composite requires has no value", attribute.name)
+            try note {
+                if value == nil, attribute.requiringComposite.flatMap(object.value(forKey:)) != nil {
+                    throw failure(
+                        "validation.missing", "An element that its composite requires has no value", attribute.name)
+                }
+                try check(attribute.definition, value)
             }
-            try check(attribute.definition, value)
         }
         for relationship in object.entity.relationships where !relationship.isTransient {
-            try check(relationship)
+            try note { try check(relationship) }
         }
+        guard var first = broken.first else { return }
+        if broken.count > 1 {
+            first.cocoa = CocoaDetails(
+                NSValidationMultipleErrorsError,
+                [NSDetailedErrorsKey: broken.map { $0 as NSError }, NSValidationObjectErrorKey: object])
+        }
+        throw first
     }
 
-    private func failure(_ code: MigrationError.Code, _ message: String, _ property: String) -> MigrationError {
-        MigrationError(
+    private func failure(
+        _ code: MigrationError.Code, _ message: String, _ property: String, _ value: Any? = nil,
+        _ predicate: FormatPredicate? = nil, cocoa: Int? = nil
+    ) -> MigrationError {
+        var error = MigrationError(
             code, .data, message,
             context: .init(
                 entity: object.entity.definition.name, objectID: object.objectID.shortName, property: property))
+        var info: [String: Any] = [NSValidationObjectErrorKey: object]
+        info[NSValidationValueErrorKey] = value
+        info[NSValidationPredicateErrorKey] = predicate
+        error.cocoa = CocoaDetails(cocoa, info)
+        return error
     }
 
     private func check(_ rule: AttributeDefinition, _ value: Any?) throws {
@@ -39,28 +60,43 @@ struct ObjectValidation {
         for predicate in ValuePredicate.all(of: rule) where predicate.isBroken(by: value) {
             throw failure(
                 "validation.predicate", "The value does not satisfy the validation predicate \(predicate.text)",
-                rule.name)
+                rule.name, value, FormatPredicate(format: predicate.text))
         }
         if let number = (value as? Date)?.timeIntervalSinceReferenceDate ?? (value as? NSNumber)?.doubleValue {
+            let isDate = value is Date
+            func bound(_ number: Double) -> Any {
+                isDate ? Date(timeIntervalSinceReferenceDate: number) : NSNumber(value: number)
+            }
             if let least = rule.minimum?.numberForRule, number < least {
-                throw failure("validation.tooSmall", "The value is below the least one the model allows", rule.name)
+                throw failure(
+                    "validation.tooSmall", "The value is below the least one the model allows", rule.name, value,
+                    FormatPredicate(format: "SELF >= %@", bound(least)),
+                    cocoa: isDate ? NSValidationDateTooSoonError : nil)
             }
             if let most = rule.maximum?.numberForRule, number > most {
-                throw failure("validation.tooLarge", "The value is above the greatest one the model allows", rule.name)
+                throw failure(
+                    "validation.tooLarge", "The value is above the greatest one the model allows", rule.name, value,
+                    FormatPredicate(format: "SELF <= %@", bound(most)),
+                    cocoa: isDate ? NSValidationDateTooLateError : nil)
             }
         }
         guard let text = value as? String else { return }
         let length = text.utf16.count
         if let least = rule.minimumLength, length < least {
-            throw failure("validation.tooShort", "The text is shorter than the model allows", rule.name)
+            throw failure(
+                "validation.tooShort", "The text is shorter than the model allows", rule.name, value,
+                FormatPredicate(format: "length >= \(least)"))
         }
         if let most = rule.maximumLength, length > most {
-            throw failure("validation.tooLong", "The text is longer than the model allows", rule.name)
+            throw failure(
+                "validation.tooLong", "The text is longer than the model allows", rule.name, value,
+                FormatPredicate(format: "length <= \(most)"))
         }
         guard let pattern = rule.regularExpression else { return }
         guard try WholeTextPattern(pattern).matches(text) else {
             throw failure(
-                "validation.pattern", "The text does not match the model's regular expression", rule.name)
+                "validation.pattern", "The text does not match the model's regular expression", rule.name, value,
+                FormatPredicate(format: "SELF MATCHES %@", pattern))
         }
     }
 
@@ -71,13 +107,16 @@ struct ObjectValidation {
             throw failure("validation.missing", "A required relationship has no destination", relationship.name)
         }
         guard relationship.isToMany else { return }
+        let value = object.value(forKey: relationship.name)
         if count < relationship.minCount {
             throw failure(
-                "validation.tooFew", "The relationship has fewer objects than the model asks for", relationship.name)
+                "validation.tooFew", "The relationship has fewer objects than the model asks for", relationship.name,
+                value)
         }
         if relationship.maxCount > 0, count > relationship.maxCount {
             throw failure(
-                "validation.tooMany", "The relationship has more objects than the model allows", relationship.name)
+                "validation.tooMany", "The relationship has more objects than the model allows", relationship.name,
+                value)
         }
     }
 }

@@ -389,6 +389,8 @@ struct PolicyPath {
             creation.line.sourceObjects += given.count - given.own
             creation.line.filtered += max(0, creation.line.sourceObjects - given.count)
         }
+        begin(mapping, .createDestinationInstances, runtime, entity)
+        defer { runtime.userCode.end() }
         try inScope(runtime) {
             if let given {
                 try given.forEachBatch(slots) { places in
@@ -504,6 +506,8 @@ struct PolicyPath {
         // Pairs mostly come entity by entity, so keep the last one.
         var last: (index: UInt32, entity: EntityDescription, table: Int)?
         var held: ManagedObject?
+        begin(mapping, .createRelationships, runtime, mapping.destination)
+        defer { runtime.userCode.end() }
         while let pair = try cursor.next() {
             // Pairs added meanwhile are not related, so a cursor made later would give another sequence: take no
             // checkpoint then.
@@ -516,6 +520,7 @@ struct PolicyPath {
             if last?.index != pair.destination.entity {
                 let entity = modelRun.inputs.destinationSchema.model.entity(at: Int(pair.destination.entity))
                 last = (pair.destination.entity, entity, modelRun.inputs.destinationSchema.tableIndex(of: entity))
+                runtime.userCode.enter(entity)
             }
             guard let (_, entity, table) = last else { continue }
             if runtime.objects.hasDeletions,
@@ -527,6 +532,7 @@ struct PolicyPath {
             runtime.destinationContext.renew(&held, entity: entity, table: table, key: pair.destination.key)
             guard let object = held else { continue }
             runtime.relatingFrom = (mapping.index, object, pair.firstSource.key)
+            UserCodeNotes.enter(key: pair.destination.key)
             try call(mapping, .createRelationships, runtime, object: object) {
                 try policy.createRelationships(forDestination: object, in: mapping.mapping, manager: manager)
             }
@@ -595,6 +601,8 @@ struct PolicyPath {
         _ mapping: PlannedMapping, _ method: PolicyMethod, _ runtime: PolicyRuntime, object: ManagedObject? = nil,
         _ body: () throws -> Void
     ) throws {
+        if object == nil { begin(mapping, method, runtime) }
+        defer { if object == nil { runtime.userCode.end() } }
         do {
             if runtime.hasScope { try body() } else { try inScope(runtime, body) }
             try runtime.failures.rethrow()
@@ -604,14 +612,19 @@ struct PolicyPath {
         if let error = modelRun.services.cancellation.error { throw error }
     }
 
+    /// Notes the policy's method that is called next, for a crash in it.
+    private func begin(
+        _ mapping: PlannedMapping, _ method: PolicyMethod, _ runtime: PolicyRuntime, _ entity: EntityDescription? = nil
+    ) {
+        let name = mapping.mapping.entityMigrationPolicyClassName ?? "EntityMigrationPolicy"
+        runtime.userCode.begin(name, "\(method.rawValue), stage \(method.stage)", in: mapping, entity: entity)
+    }
+
     /// Returns the error that ends the run for an error of user code.
     private func failure(
         _ error: any Error, _ mapping: PlannedMapping, _ method: PolicyMethod, _ object: ManagedObject?
     ) -> any Error {
-        let context = context(mapping, method, object)
-        if let error = error as? MigrationError { return error.inside(context) }
-        return MigrationError(
-            "policy.failed", .data, "The migration policy failed", context: context, cause: error)
+        MigrationError.ofUserCode(error, in: context(mapping, method, object))
     }
 
     /// Runs a closure that calls user code, maybe once for each object; failures of calls that cannot throw are
@@ -641,4 +654,12 @@ struct PolicyPath {
 private enum PolicyMethod: String {
     case begin, createDestinationInstances, endInstanceCreation, createRelationships, endRelationshipCreation
     case performCustomValidation, end
+
+    var stage: StagePosition.Phase {
+        switch self {
+        case .begin, .createDestinationInstances, .endInstanceCreation: .create
+        case .createRelationships, .endRelationshipCreation: .relate
+        case .performCustomValidation, .end: .validate
+        }
+    }
 }

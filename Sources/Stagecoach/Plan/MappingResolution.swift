@@ -10,6 +10,7 @@ struct MappingResolution {
     let destination: StoreSchema
     /// The mappings of previous models, whose objects lookups find too; each at its index.
     var earlier: [PlannedMapping] = []
+    var observed: ObservedCalls = []
 
     /// Resolves all entity mappings in order, numbered after those of previous models.
     ///
@@ -56,7 +57,7 @@ struct MappingResolution {
             filterNeedsObjects: try needsObjects(filter, mapping, sourceEntity),
             sourceExpression: try sourceExpression(of: mapping, sourceEntity), attributes: attributes,
             modelPath: model.path,
-            followsSource: model.rulesOfTheSource == .warn)
+            followsSource: model.rulesOfTheSource == .warn, observed: observed)
     }
 
     /// Decides how an attribute's expression is evaluated.
@@ -219,6 +220,7 @@ struct MappingResolution {
                 let isFitting = property.refusal == nil && item.source != nil
                 if isFitting {
                     value = try resolve(expression, of: relationship, in: item, among: all, context: context)
+                    if observed.contains(.lookups), case .lookup? = value { value = .dynamic(expression) }
                 } else if item.mapping.hasPolicy {
                     value = .dynamic(expression)
                 }
@@ -314,7 +316,7 @@ struct MappingResolution {
     private func candidates(
         _ mappings: [PlannedMapping], for relationship: RelationshipDescription, sourceTable: Int
     ) -> [Int] {
-        let hasPolicies = model.entityMappings.contains(where: \.hasPolicy)
+        let hasPolicies = model.entityMappings.contains(where: \.hasPolicy) || observed.contains(.associations)
         return mappings.filter { candidate in
             if hasPolicies || candidate.mayBeAssociatedByHand { return true }
             guard let made = candidate.destination, candidate.sourceTable == sourceTable else { return false }

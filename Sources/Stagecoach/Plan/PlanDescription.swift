@@ -32,6 +32,8 @@ struct PlanDescription {
                 reasons.append("\(mapping.name) has the migration policy \(policyName(mapping))")
             } else if mapping.sourceExpression != nil {
                 reasons.append("a source expression gives the objects of \(mapping.name)")
+            } else if mapping.hasPolicy {
+                reasons.append("the manager's class sees the associations of \(mapping.name)")
             } else if let property = propertyWithObjects(mapping) {
                 reasons.append("\(mapping.name) evaluates \(property) with objects")
             }
@@ -77,6 +79,7 @@ struct PlanDescription {
     private func path(of mapping: PlannedMapping) -> (MigrationPlan.Path, String) {
         if mapping.mapping.hasPolicy { return (.objects, "migration policy \(policyName(mapping))") }
         if mapping.sourceExpression != nil { return (.objects, "a source expression gives its objects") }
+        if mapping.hasPolicy { return (.objects, "the manager's class sees its associations") }
         if mapping.destination == nil { return (.none, "its objects are removed") }
         if mapping.source == nil { return (.none, "it has neither source objects nor a policy") }
         if let property = propertyWithObjects(mapping) { return (.objects, "\(property) is evaluated with objects") }

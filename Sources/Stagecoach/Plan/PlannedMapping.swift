@@ -3,6 +3,14 @@ import Diagnostics
 import ManagedModel
 import Mapping
 
+/// Calls of the manager that its class overrides. The default methods make them then, object by object.
+struct ObservedCalls: OptionSet, Sendable {
+    let rawValue: Int
+
+    static let associations = ObservedCalls(rawValue: 1)
+    static let lookups = ObservedCalls(rawValue: 2)
+}
+
 /// An entity mapping with its names resolved to tables, columns and candidates. It never changes: the
 /// decisions of a run go into a copy.
 final class PlannedMapping {
@@ -15,6 +23,7 @@ final class PlannedMapping {
     /// True if the mapping model warns only of rules that the source had too, as inferred ones do. Links that the source has on
     /// one side only are copied unchanged then.
     let followsSource: Bool
+    let observed: ObservedCalls
     /// The source entity; nil for an add mapping.
     let source: EntityDescription?
     /// Table index in the source schema.
@@ -46,7 +55,7 @@ final class PlannedMapping {
     /// True if the mapping belongs to a mapping model that ran before: it answers lookups and makes no objects.
     let belongsToPreviousModel: Bool
     /// True if a policy runs the mapping's stages: the policy that it names, or the standard one if an expression gives
-    /// its source objects.
+    /// its source objects, or the manager's class sees the associations.
     var hasPolicy: Bool { mayBeAssociatedByHand && !belongsToPreviousModel }
     /// True if the mapping makes one destination row for each source row without user code.
     var isDeclarative: Bool { source != nil && destination != nil && !hasPolicy && !belongsToPreviousModel }
@@ -55,7 +64,9 @@ final class PlannedMapping {
     /// True if its relationship mappings define all links of its objects: no user code sets any.
     var hasDeclaredLinks: Bool { isDeclarative || (isRelatedByKeys && !belongsToPreviousModel) }
     /// True if policy code may associate or have associated objects for the mapping, in this model's run or before.
-    var mayBeAssociatedByHand: Bool { mapping.hasPolicy || sourceExpression != nil }
+    var mayBeAssociatedByHand: Bool { mapping.hasPolicy || sourceExpression != nil || isObserved }
+    /// True if the manager's class sees the associations of the mapping's objects.
+    private var isObserved: Bool { observed.contains(.associations) && source != nil && destination != nil }
     /// Tells whether an object of an entity may be one of the mapping's source objects.
     func reads(_ entity: EntityDescription?) -> Bool {
         guard let source, let entity else { return false }
@@ -66,7 +77,7 @@ final class PlannedMapping {
         index: Int, mapping: EntityMapping, source: EntityDescription?, sourceTable: Int?,
         destination: EntityDescription?, destinationTable: Int?, filter: SourcePredicate?,
         filterNeedsObjects: Bool, sourceExpression: ValueExpression?, attributes: [PlannedAttribute],
-        modelPath: String?, followsSource: Bool
+        modelPath: String?, followsSource: Bool, observed: ObservedCalls
     ) {
         self.index = index
         self.mapping = mapping
@@ -80,6 +91,7 @@ final class PlannedMapping {
         self.sourceExpression = sourceExpression
         self.modelPath = modelPath
         self.followsSource = followsSource
+        self.observed = observed
         expressions = PlannedMapping.expressions(of: mapping)
         dynamicAttributes = attributes.filter(\.needsObjects)
         relationships = []
@@ -96,6 +108,7 @@ final class PlannedMapping {
         mapping = other.mapping
         modelPath = other.modelPath
         followsSource = other.followsSource
+        observed = other.observed
         source = other.source
         sourceTable = other.sourceTable
         destination = other.destination

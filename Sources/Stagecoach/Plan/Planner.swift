@@ -94,7 +94,9 @@ struct Planner {
                 .sequential,
                 policy.mapping.hasPolicy
                     ? "entity mapping \(policy.name) has a policy"
-                    : "a source expression gives the objects of entity mapping \(policy.name)"
+                    : policy.sourceExpression == nil
+                        ? "the manager's class sees the associations of entity mapping \(policy.name)"
+                        : "a source expression gives the objects of entity mapping \(policy.name)"
             )
         }
         var sourceTable: Int?

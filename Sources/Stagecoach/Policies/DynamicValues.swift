@@ -30,17 +30,25 @@ final class DynamicValues {
         ]
         let before = manager.currentEntityMapping
         manager.enter(mapping.mapping)
-        defer { manager.enter(before) }
+        let isOuter = !runtime.userCode.isInside
+        if isOuter {
+            let object = source ?? destination
+            runtime.userCode.begin(
+                "the expression of \(property?.name ?? "a property")", in: mapping, entity: object.entity)
+            UserCodeNotes.enter(key: object.key)
+        }
+        defer {
+            manager.enter(before)
+            if isOuter { runtime.userCode.end() }
+        }
         do {
             let value = try expression.evaluate(with: source, variables: variables)
             try runtime.failures.rethrow()
             return value
-        } catch let error as MigrationError {
-            throw error.inside(context(mapping, property, expression, source))
         } catch {
-            throw MigrationError(
-                "policy.failed", .data, "User code that a value expression calls failed",
-                context: context(mapping, property, expression, source), cause: error)
+            throw MigrationError.ofUserCode(
+                error, "User code that a value expression calls failed",
+                in: context(mapping, property, expression, source))
         }
     }
 

@@ -23,7 +23,8 @@ final class MappingEdits {
         self.mappings = mappings
         let model = MappingModel()
         model.entityMappings = mappings.map(\.mapping)
-        resolution = MappingResolution(model: model, source: source, destination: destination)
+        resolution = MappingResolution(
+            model: model, source: source, destination: destination, observed: mappings.last?.observed ?? [])
     }
 
     /// Returns the plan of the mapping as it is now.

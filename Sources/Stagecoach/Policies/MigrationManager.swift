@@ -48,6 +48,10 @@ open class MigrationManager: NSObject {
     open private(set) var mappingModel: MappingModel!
     /// The entity mapping at work; nil if idle.
     open private(set) var currentEntityMapping: EntityMapping!
+    /// The failure of the last run, with the place where it happened: the entity mapping, the object and, as class and
+    /// method, the policy. The run itself throws a policy's error unchanged; it is the failure's cause. Nil if the last run
+    /// succeeded, or ended with an error of a cancellation.
+    public private(set) var failure: MigrationError?
     /// The report of the last run.
     public private(set) var report: MigrationReport?
 
@@ -75,7 +79,8 @@ open class MigrationManager: NSObject {
     ///   - destination: URL of the destination; an existing store stays as it is until the call succeeds.
     ///   - destinationType: the destination's type; only SQLite is supported.
     ///   - destinationOptions: Core Data's options of the destination, which change nothing here.
-    /// - Throws: ``MigrationError``; the error of a policy's method or of the cancellation, unchanged.
+    /// - Throws: ``MigrationError``; the error of a policy's method or of the cancellation, unchanged. ``failure`` says where
+    ///   it happened.
     open func migrateStore(
         from source: URL, type: StoreType, options sourceOptions: [AnyHashable: Any]? = nil,
         mapping: MappingModel?, to destination: URL, type destinationType: StoreType,
@@ -89,6 +94,7 @@ open class MigrationManager: NSObject {
         options.appendsToExisting = true
         cancellation.reset()
         progress.reset()
+        failure = nil
         mappingModel = mapping
         defer {
             mappingModel = nil
@@ -99,20 +105,35 @@ open class MigrationManager: NSObject {
         let memory = try AssociationMemory.forCall(
             after: memory, from: source.path, to: destination.path, workDirectory: options.workDirectory)
         self.memory = memory
-        report = try Migration(
-            from: source.path, model: sourceModel, mappings: [mapping], to: destination.path,
-            model: destinationModel, options: options, manager: self, progress: progress, cancellation: cancellation,
-            archive: memory.archive, mirror: currentMirror()
-        ).run()
+        do {
+            report = try Migration(
+                from: source.path, model: sourceModel, mappings: [mapping], to: destination.path,
+                model: destinationModel, options: options, manager: self, progress: progress,
+                cancellation: cancellation, archive: memory.archive, mirror: currentMirror()
+            ).run()
+        } catch let error as MigrationError {
+            failure = error
+            throw error.errorOfPolicy ?? error
+        }
         try memory.endCall()
     }
 
     /// Forgets the associations of all calls, so that the manager can be used anew. Source and destination contexts are
     /// not touched.
     ///
-    /// - Precondition: no migration is running.
+    /// Within a run it changes nothing, and the run ends with `manager.reset` (65).
     open func reset() {
-        precondition(running == nil, "a migration manager is reset between migrations")
+        guard mappingModel == nil else {
+            let error = MigrationError(
+                "manager.reset", .data, "reset() was called on a manager that is migrating",
+                remedy: "Call it between migrations")
+            if let running {
+                _ = running.recording { _ -> Void in throw error }
+            } else {
+                cancelMigrationWithError(error)
+            }
+            return
+        }
         memory = nil
         mappingModel = nil
         currentEntityMapping = nil

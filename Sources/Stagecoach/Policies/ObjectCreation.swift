@@ -44,7 +44,7 @@ final class ObjectCreation {
     /// True if another thread may make the objects of later rows at the same time.
     var mayWorkAhead: Bool {
         policy.execution == .concurrent && filter?.needsObjects != true && mapping.dynamicAttributes.isEmpty
-            && mapping.destination != nil && !program.attributes.handlesFiles
+            && mapping.destination != nil && runtime.observer == nil && !program.attributes.handlesFiles
     }
 
     /// Tells whether the filter passes a row of the current batch. The filter must not need the object.
@@ -54,7 +54,8 @@ final class ObjectCreation {
 
     /// Starts to prepare rows for the default method, if its results can be predicted.
     func beginPreparing() {
-        guard filter == nil, mapping.dynamicAttributes.isEmpty, !program.attributes.handlesFiles,
+        guard filter == nil, runtime.observer == nil, mapping.dynamicAttributes.isEmpty,
+            !program.attributes.handlesFiles,
             let entity = mapping.destination, !entity.isAbstract, let sourceTable = mapping.sourceTable
         else { return }
         let rows = PreparedRows(
@@ -91,6 +92,7 @@ final class ObjectCreation {
     /// - Parameter row: the object's row in the current batch; nil if it is not there.
     func create(_ entity: EntityDescription, _ table: Int, _ key: Int64, _ row: Int?) throws {
         runtime.sourceContext.renew(&held, entity: entity, table: table, key: key)
+        runtime.userCode.enter(entity)
         try create(row)
     }
 
@@ -114,6 +116,7 @@ final class ObjectCreation {
     ///
     /// - Parameter rethrow: throws errors that were recorded by calls that cannot throw.
     func call(_ object: ManagedObject, rethrow: () throws -> Void) throws {
+        UserCodeNotes.enter(key: object.key)
         do {
             try policy.createDestinationInstances(forSource: object, in: mapping.mapping, manager: manager)
             try rethrow()

@@ -23,6 +23,9 @@ struct ObjectFilterScan {
         objects.openWindow(inputs.sourceBatch(slots: slots.columns.count), table: table)
         defer { objects.closeWindow() }
         let variables: [String: Any?] = ["manager": manager, "entityMapping": mapping.mapping]
+        let notes = UserCodeNotes()
+        notes.begin("the source filter", in: mapping, entity: entity)
+        defer { notes.end() }
         let before = manager.currentEntityMapping
         manager.enter(mapping.mapping)
         defer { manager.enter(before) }
@@ -30,6 +33,7 @@ struct ObjectFilterScan {
             try modelRun.services.checkCancelled()
             for row in 0..<objects.window.count {
                 let key = objects.window.key(row)
+                UserCodeNotes.enter(key: key)
                 let isWanted = try passing.passes(
                     objects.window, row,
                     object: { context.object(at: objects.place(entity: entity, table: table, key: key)) },

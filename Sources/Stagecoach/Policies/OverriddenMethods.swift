@@ -26,16 +26,36 @@ struct OverriddenMethods: OptionSet, Sendable {
     }
 
     init(of policy: EntityMigrationPolicy.Type) {
-        guard let entries = MethodEntries.known else {
+        guard let entries = Self.entries else {
             self = .all
             return
         }
-        let base = ClassWords(EntityMigrationPolicy.self)
-        let own = ClassWords(policy)
-        var found: OverriddenMethods = []
-        for (method, word) in entries.words where base[word] != own[word] { found.insert(method) }
-        self = found
+        self = OverriddenMethods(rawValue: entries.overridden(in: policy))
     }
+
+    private static let entries = MethodEntries(
+        of: EntityMigrationPolicy.self, plain: PlainPolicy.self,
+        probes: [
+            (createRelationships.rawValue, RelatingProbe.self), (endRelationshipCreation.rawValue, RelatedProbe.self),
+            (performCustomValidation.rawValue, ValidatingProbe.self), (end.rawValue, EndingProbe.self),
+        ])
+}
+
+extension MigrationManager {
+    /// The calls that the manager's class overrides.
+    ///
+    /// - Complexity: O(1); the first call compares a few hundred words.
+    var observedCalls: ObservedCalls {
+        if type(of: self) == MigrationManager.self { return [] }
+        return ObservedCalls(rawValue: Self.entries?.overridden(in: type(of: self)) ?? 3)
+    }
+
+    private static let entries = MethodEntries(
+        of: MigrationManager.self, plain: PlainManager.self,
+        probes: [
+            (ObservedCalls.associations.rawValue, AssociatingProbe.self),
+            (ObservedCalls.lookups.rawValue, LookupProbe.self),
+        ])
 }
 
 /// The words of a class in memory: a header, then a table of methods that begins with the base class's.
@@ -57,32 +77,37 @@ private struct ClassWords {
     subscript(word: Int) -> UInt { start.load(fromByteOffset: word * 8, as: UInt.self) }
 }
 
-/// The positions of the four methods in the table of methods.
+/// The positions of some methods in a class's table of methods.
 private struct MethodEntries: Sendable {
-    let words: [(method: OverriddenMethods, word: Int)]
+    private let words: [(method: Int, word: Int, entry: UInt)]
 
-    static let known: MethodEntries? = find()
-
-    private static func find() -> MethodEntries? {
-        let base = ClassWords(EntityMigrationPolicy.self)
-        let plain = ClassWords(PlainPolicy.self)
+    /// - Parameters:
+    ///   - base: the class whose methods may be overridden.
+    ///   - plain: a subclass that overrides none.
+    ///   - probes: a bit for each method, with a subclass that overrides it alone.
+    /// - Returns: nil if the probes do not lead to exactly one entry for each method.
+    init?(of base: AnyClass, plain: AnyClass, probes: [(Int, AnyClass)]) {
+        let base = ClassWords(base)
+        let plain = ClassWords(plain)
         guard base.count > 0, plain.count >= base.count else { return nil }
         // Words that differ in every subclass: its header and its initialiser.
         let own = Set((0..<base.count).filter { base[$0] != plain[$0] })
-        let probes: [(OverriddenMethods, EntityMigrationPolicy.Type)] = [
-            (.createRelationships, RelatingProbe.self), (.endRelationshipCreation, RelatedProbe.self),
-            (.performCustomValidation, ValidatingProbe.self), (.end, EndingProbe.self),
-        ]
-        var words: [(OverriddenMethods, Int)] = []
-        for (method, type) in probes {
-            let probe = ClassWords(type)
+        var words: [(Int, Int, UInt)] = []
+        for entry in probes {
+            let (method, probe) = (entry.0, ClassWords(entry.1))
             guard probe.count >= base.count else { return nil }
             let differing = (0..<base.count).filter { !own.contains($0) && base[$0] != probe[$0] }
             guard differing.count == 1 else { return nil }
-            words.append((method, differing[0]))
+            words.append((method, differing[0], base[differing[0]]))
         }
         guard Set(words.map(\.1)).count == probes.count else { return nil }
-        return MethodEntries(words: words)
+        self.words = words
+    }
+
+    /// Returns the bits of the methods that a class overrides.
+    func overridden(in type: AnyClass) -> Int {
+        let own = ClassWords(type)
+        return words.reduce(0) { own[$1.word] == $1.entry ? $0 : $0 | $1.method }
     }
 }
 
@@ -104,4 +129,19 @@ private final class ValidatingProbe: EntityMigrationPolicy {
 
 private final class EndingProbe: EntityMigrationPolicy {
     override func end(_ mapping: EntityMapping, manager: MigrationManager) throws {}
+}
+
+private final class PlainManager: MigrationManager {}
+
+private final class AssociatingProbe: MigrationManager {
+    override func associate(
+        sourceInstance: ManagedObject, withDestinationInstance destinationInstance: ManagedObject,
+        for entityMapping: EntityMapping
+    ) {}
+}
+
+private final class LookupProbe: MigrationManager {
+    override func destinationInstances(
+        forEntityMappingName mappingName: String, sourceInstances: [ManagedObject]?
+    ) -> [ManagedObject] { [] }
 }

@@ -16,6 +16,7 @@ final class PolicyRuntime {
     let sourceContext: ManagedObjectContext
     let destinationContext: ManagedObjectContext
     let failures = FailureRecord()
+    let userCode = UserCodeNotes()
     /// True if failures of calls that cannot throw are recorded already.
     var hasScope = false
     let relating: PolicyLinkSetter
@@ -102,8 +103,12 @@ final class PolicyRuntime {
             })
     }
 
+    /// The manager, if its class sees the associations of the default creation method; else nil.
+    private(set) var observer: MigrationManager?
+
     /// Sets the values of `$manager` and `$entityPolicy`.
     func evaluate(with manager: MigrationManager, _ policies: Policies) {
+        if manager.observedCalls.contains(.associations) { observer = manager }
         let values = DynamicValues(runtime: self, manager: manager, policies: policies)
         dynamicValues = values
         relating.dynamicValues = values
@@ -248,6 +253,11 @@ final class PolicyRuntime {
                     planned.dynamicAttributes, in: planned, source: source,
                     destination: destinationContext.object(at: ObjectPlace(entity: entity, key: key, table: table)))
             }
+        }
+        if let observer {
+            let place = ObjectPlace(entity: creation.entity, key: key, table: creation.table)
+            return observer.associate(
+                sourceInstance: source, withDestinationInstance: destinationContext.object(at: place), for: mapping)
         }
         try associate(
             sourceTable, sourceKey, ObjectReference(entity: creation.entityIndex, key: key), creation.planned,

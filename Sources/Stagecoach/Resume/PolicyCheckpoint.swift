@@ -82,7 +82,8 @@ final class PolicyCheckpoint {
         // During the load only the caller still needs it, after the run. So it need not have an encoding then.
         let userInfo = UserInfoArchive.bytes(of: manager.userInfo)
         if position.phase < .load {
-            guard canKeepPolicies, mappingVersion == PropertyMapping.changes,
+            // Nothing reads transient values in the load.
+            guard canKeepPolicies, runtime.objects.transients.isEmpty, mappingVersion == PropertyMapping.changes,
                 runtime.sourceContext.userInfo.count == 0, runtime.destinationContext.userInfo.count == 0,
                 userInfo != nil
             else { return nil }
@@ -150,9 +151,7 @@ final class PolicyCheckpoint {
             } catch {
                 var context = mapping.context
                 context.policy = "\(type(of: policy)).restore"
-                throw (error as? MigrationError)?.inside(context)
-                    ?? MigrationError(
-                        "policy.failed", .data, "The migration policy failed", context: context, cause: error)
+                throw MigrationError.ofUserCode(error, in: context)
             }
         }
     }

@@ -18,6 +18,8 @@ struct BrokenRule {
     let isRelationship: Bool
     /// True if the source model has the rule too, for a value that is copied unchanged.
     var isOfSource = false
+    /// True if the property is a date.
+    var isDate = false
 
     var objectID: String { "\(entityName)/p\(key)" }
 
@@ -46,6 +48,9 @@ struct BrokenRule {
             context: .init(
                 entity: entityName, objectID: objectID, property: property, entityMapping: origin?.mappingName))
         error.context.sourceObjectID = origin?.sources.first
+        let dateCodes = [ValidationRule.minimum: NSValidationDateTooSoonError, .maximum: NSValidationDateTooLateError]
+        error.cocoa = CocoaDetails(
+            isDate ? dateCodes[rule] : nil, value.map { [NSValidationValueErrorKey: $0] } ?? [:])
         if isOfSource, let excuse { error.remedy = excuse + ". " + (error.remedy ?? "") }
         return error
     }

@@ -213,7 +213,8 @@ struct RowRules {
                         table: table, key: batch.key(row), entity: entity, entityName: entityName,
                         property: rule.property, rule: kind,
                         value: ShortValue.text(cell, batch, type: rule.type, markerBytes: rule.markerBytes),
-                        bound: bound, isRelationship: rule.type == nil, isOfSource: isOfSource),
+                        bound: bound, isRelationship: rule.type == nil, isOfSource: isOfSource,
+                        isDate: rule.type == .date),
                     excuses && isOfSource)
             }
             switch cell.kind {

@@ -79,12 +79,9 @@ struct SourceFilter {
     ) throws -> Bool {
         do {
             return try holds(condition, batch, row, object, variables)
-        } catch let error as MigrationError {
-            throw error.inside(mapping.context(ofSource: batch.key(row)))
         } catch {
-            throw MigrationError(
-                "policy.failed", .data, "User code that a source filter calls failed",
-                context: mapping.context(ofSource: batch.key(row)), cause: error)
+            throw MigrationError.ofUserCode(
+                error, "User code that a source filter calls failed", in: mapping.context(ofSource: batch.key(row)))
         }
     }
 

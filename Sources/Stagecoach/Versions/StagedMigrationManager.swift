@@ -35,6 +35,8 @@ public final class StagedMigrationManager: NSObject {
     public private(set) var storeURL: URL?
     /// The model of the private store, while a handler runs; nil at other times.
     public private(set) var model: ManagedObjectModel?
+    /// The failure of the last run, with its place, as ``MigrationManager/failure``.
+    public private(set) var failure: MigrationError?
     /// The progress of the run, over all stages.
     public let progress = ProgressCounter()
     private let cancellation = CancellationFlag()
@@ -73,7 +75,13 @@ public final class StagedMigrationManager: NSObject {
         let stores = try ChainStores(beside: place, folder: nil)
         stores.beginAnew()
         defer { stores.close() }
-        return try run(route, from: source.path, to: destination.path, stores)
+        failure = nil
+        do {
+            return try run(route, from: source.path, to: destination.path, stores)
+        } catch let error as MigrationError {
+            failure = error
+            throw error.errorOfPolicy ?? error
+        }
     }
 
     /// Transforms the private store by a mapping model from its version to the same version, with policies that have objects

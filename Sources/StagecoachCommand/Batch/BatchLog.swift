@@ -11,6 +11,8 @@ final class BatchLog: Sendable {
     /// For each destination, by its real path, the last line of a migration that was started or done. Later failures do not
     /// replace it, because a failure does not undo a finished migration.
     private let known = Mutex<[String: BatchResult]>([:])
+    /// The destinations, by their real paths, whose last finished attempt crashed.
+    private let crashed = Mutex<Set<String>>([])
     /// Finds the files of other shares and earlier runs that exist now.
     private let sisters: @Sendable () -> [String]
     private let writing = Mutex(())
@@ -56,16 +58,26 @@ final class BatchLog: Sendable {
     /// - Complexity: O(lines) of time, O(destinations) of memory.
     func read() throws(MigrationError) {
         var known: [String: BatchResult] = [:]
+        var crashed: [String: (isCrash: Bool, time: String)] = [:]
         let others = sisters().filter { !PathIdentity.isSame($0, path) }
         for file in others + [path] where try InputFile.exists(file, "results file") {
             try Self.read(file) { result in
-                guard result.status == .started || result.status == .done else { return }
                 let key = PathIdentity.canonical(result.destination)
+                if result.status != .started, (crashed[key]?.time ?? "") <= (result.time ?? "") {
+                    crashed[key] = (result.status == .crashed, result.time ?? "")
+                }
+                guard result.status == .started || result.status == .done else { return }
                 if let earlier = known[key], (earlier.time ?? "") > (result.time ?? "") { return }
                 known[key] = result
             }
         }
         self.known.withLock { $0 = known }
+        self.crashed.withLock { $0 = Set(crashed.filter(\.value.isCrash).keys) }
+    }
+
+    /// Tells whether the last finished attempt at a destination crashed.
+    func hasCrashed(at destination: String) -> Bool {
+        crashed.withLock { !$0.isEmpty && $0.contains(PathIdentity.canonical(destination)) }
     }
 
     /// Returns the last migration into a destination that was started or done.

@@ -11,6 +11,8 @@ struct BatchResult: Codable, Equatable {
         case done
         /// No destination was made; the error gives the reason.
         case failed
+        /// The process that migrated it crashed. No destination was made; the next run tries it last.
+        case crashed
         /// Another run holds the destination, the source is being written, or the batch was interrupted. The next run tries
         /// again.
         case postponed
@@ -67,6 +69,9 @@ struct BatchResult: Codable, Equatable {
         exitCode = MigrationError.Category.temporary.rawValue
         message = "\(source): \(reason)"
     }
+
+    /// True if the store was tried and is not done.
+    var isUnfinished: Bool { [.failed, .crashed, .postponed].contains(status) }
 
     /// Tells whether another line has the same state of the source and the same configuration.
     func isAlike(_ other: BatchResult?) -> Bool {

@@ -19,6 +19,8 @@ final class BatchRun: Sendable {
         var jobs: Int
         /// The memory for each of them, in bytes.
         var memory: Int
+        /// True if each store is migrated in a process of its own: policies may crash, and keep state in their library.
+        var isolates: Bool
 
         /// Returns the request for an entry.
         ///
@@ -43,6 +45,8 @@ final class BatchRun: Sendable {
     }
 
     let work: Work
+    /// The indices of this share's entries, in order; those that crashed before come last.
+    private let places: [Int]
     private let log: BatchLog
     private let configuration: BatchConfiguration
     private let cancellation: CancellationFlag
@@ -55,6 +59,8 @@ final class BatchRun: Sendable {
         tell: @escaping @Sendable (BatchResult, BatchSummary) -> Void
     ) {
         self.work = work
+        let hasCrashed = work.places.map { log.hasCrashed(at: work.entries[$0].destination) }
+        places = [false, true].flatMap { late in zip(work.places, hasCrashed).filter { $1 == late }.map(\.0) }
         self.log = log
         self.configuration = configuration
         self.cancellation = cancellation
@@ -66,7 +72,7 @@ final class BatchRun: Sendable {
     /// - Returns: the outcome; entries left by an interruption are not in it.
     /// - Throws: `batch.results` (74) if results cannot be written; later stores are then not started.
     func run() throws -> BatchSummary {
-        if work.jobs == 1 {
+        if work.jobs == 1, !work.isolates {
             while let place = take() {
                 attempt(place) { entry, request, wasBegun in
                     StoreMigration(
@@ -100,17 +106,17 @@ final class BatchRun: Sendable {
     private func take() -> Int? {
         guard cancellation.error == nil else { return nil }
         return state.withLock { state in
-            guard state.failure == nil, state.next < work.places.count else { return nil }
+            guard state.failure == nil, state.next < places.count else { return nil }
             defer { state.next += 1 }
-            return work.places[state.next]
+            return places[state.next]
         }
     }
 
     /// Runs one thread: a worker, and the entries it takes.
     private func serve() {
         var worker: BatchWorker?
-        func dismiss() -> String {
-            guard let old = worker else { return "" }
+        func dismiss() -> (text: String, isSignal: Bool) {
+            guard let old = worker else { return ("", false) }
             worker = nil
             state.withLock { $0.workers.removeAll { $0 == old.process } }
             return old.end()
@@ -122,14 +128,20 @@ final class BatchRun: Sendable {
                         arguments: work.commandLine, memory: work.memory)
                     if let worker { state.withLock { $0.workers.append(worker.process) } }
                 }
-                if let result = worker?.migrate(place, wasBegun: wasBegun) { return result }
+                if let result = worker?.migrate(place, wasBegun: wasBegun) {
+                    if work.isolates { _ = dismiss() }
+                    return result
+                }
                 var result = BatchResult(status: .failed, source: entry.source, destination: entry.destination)
                 result.exitCode = MigrationError.Category.internal.rawValue
                 result.error = "batch.worker"
                 if worker == nil {
                     result.message = "No process could be started for the store: \(String(cString: strerror(errno)))"
                 } else {
-                    result.message = "\(entry.source): The process that migrated it \(dismiss())"
+                    let line = worker?.crashLine
+                    let end = dismiss()
+                    if end.isSignal { result.status = .crashed }
+                    result.message = "\(entry.source): " + (line ?? "The process that migrated it \(end.text)")
                 }
                 return result
             }

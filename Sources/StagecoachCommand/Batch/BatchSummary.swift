@@ -37,10 +37,10 @@ struct BatchSummary: Encodable, Equatable {
         case .started: return
         case .done: done += 1
         case .skipped: skipped += 1
-        case .failed: failed += 1
+        case .failed, .crashed: failed += 1
         case .postponed: postponed += 1
         }
-        if result.status == .failed || result.status == .postponed { failures.append(result) }
+        if result.isUnfinished { failures.append(result) }
         objects += result.objects ?? 0
         rejected += result.rejected ?? 0
         if result.losses != nil { storesWithLosses += 1 }

@@ -21,6 +21,8 @@ final class BatchWorker {
 
     private let child: ChildProcess
     private let output: UnsafeMutablePointer<FILE>
+    /// The line that a crash of the worker left, without the program's name; nil if it left none.
+    private(set) var crashLine: String?
 
     /// The worker's process.
     var process: pid_t { child.process }
@@ -57,16 +59,20 @@ final class BatchWorker {
         defer { free(buffer) }
         let count = getline(&buffer, &room, output)
         guard count > 0, let buffer else { return nil }
-        return try? JSONDecoder().decode(BatchResult.self, from: Data(bytes: buffer, count: count))
+        let answer = Data(bytes: buffer, count: count)
+        if answer.starts(with: CrashLine.mark.utf8) {
+            crashLine = String(decoding: answer.dropFirst("stagecoach: ".utf8.count).dropLast(), as: UTF8.self)
+        }
+        return try? JSONDecoder().decode(BatchResult.self, from: answer)
     }
 
     /// Waits for the end of a worker that stopped answering, and describes its cause.
-    func end() -> String {
+    func end() -> (text: String, isSignal: Bool) {
         close(child.input)
         fclose(output)
         let status = child.wait()
         let signal = status & 0x7f
-        if signal == 0 { return "ended with exit code \(status >> 8 & 0xff)" }
-        return "was ended by signal \(signal) (\(String(cString: strsignal(signal))))"
+        if signal == 0 { return ("ended with exit code \(status >> 8 & 0xff)", false) }
+        return ("was ended by signal \(signal) (\(String(cString: strsignal(signal))))", true)
     }
 }

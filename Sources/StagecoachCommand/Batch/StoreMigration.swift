@@ -77,6 +77,6 @@ extension BatchResult {
         status = known?.category == .temporary ? .postponed : .failed
         exitCode = ErrorWording.exitCode(error)
         self.error = known?.code.rawValue
-        message = (known.map(\.description) ?? "\(error)").printable
+        message = (known.map(\.description) ?? MigrationError.words(error)).printable
     }
 }

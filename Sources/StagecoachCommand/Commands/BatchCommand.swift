@@ -43,7 +43,8 @@ struct BatchCommand {
         let cancellation = CancellationFlag()
         let work = BatchRun.Work(
             entries: entries, places: shard.places(of: entries.count), arguments: arguments, commandLine: commandLine,
-            shard: shard, jobs: jobs, memory: try memory(jobs: jobs))
+            shard: shard, jobs: jobs, memory: try memory(jobs: jobs),
+            isolates: !arguments.all("policies").isEmpty)
         // The batch that started a worker has already checked the entries.
         if console.workerMemory != nil {
             return try console.interruption.during(cancellation) { try serve(work, cancellation) }
@@ -151,7 +152,10 @@ struct BatchCommand {
         if let memory = console.workerMemory { return memory }
         let allowed = MemoryLimit.allowed(environment: console.environment)
         let all = arguments.number("memory-limit") ?? min(jobs * MemoryLimit.standard(), allowed ?? .max)
-        guard jobs > 1 else { return all }
+        guard jobs > 1 else {
+            // A process of its own for each store leaves the batch its part, if the limit has room for both.
+            return arguments.all("policies").isEmpty ? all : max(min(all, Self.leastMemory), all - Self.ownMemory)
+        }
         let each = (all - Self.ownMemory) / jobs
         let least = Self.leastMemory
         guard each >= least else {

@@ -17,6 +17,7 @@ package enum CommandProcess {
             isTerminal: isatty(STDERR_FILENO) == 1, columns: { Console.columns(of: STDERR_FILENO) },
             workerMemory: workerMemory)
         watchSignals(console)
+        CrashLine.install(command: arguments.first, isWorker: console.workerMemory != nil)
         let code = Command.run(arguments, console: console)
         // A reader that closes the pipe has seen enough, but on a full disk the result is lost.
         guard code == 0, output.failure != 0, output.failure != EPIPE else { return code }

@@ -96,7 +96,7 @@ struct BatchPage {
                     (Figures.size(summary.peakMemory), "peak memory of a process"),
                     (Figures.size(summary.destinationBytes), "destinations"),
                 ])
-            stores("Not done", "failures", results.filter { $0.status == .failed || $0.status == .postponed }, &body)
+            stores("Not done", "failures", results.filter(\.isUnfinished), &body)
             if !summary.missing.isEmpty {
                 body.table(
                     "Without a result", id: "missing", header: [("source", false)],

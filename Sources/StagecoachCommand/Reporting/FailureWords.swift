@@ -15,8 +15,8 @@ struct FailureWords: Encodable {
         exitCode = ErrorWording.exitCode(error)
         guard var known = error as? MigrationError else {
             code = nil
-            message = "\(error)".printable
-            remedy = nil
+            message = MigrationError.words(error).printable
+            remedy = MigrationError.suggestion(error)?.printable
             return
         }
         code = known.code.rawValue

@@ -15,6 +15,7 @@ enum BatchWording {
                     + (result.seconds.map { ", \(Figures.duration($0))" } ?? "")
             case .skipped: "skipped    \(way)  done before" + (result.losses.map { ", \($0)" } ?? "")
             case .failed: "failed \(result.exitCode)  \(way)  \(result.message ?? "")"
+            case .crashed: "crashed \(result.exitCode)  \(way)  \(result.message ?? "")"
             case .postponed: "postponed  \(way)  \(result.message ?? "")"
             }
         return text.printable + "\n"

@@ -4,7 +4,9 @@ import Diagnostics
 package enum ErrorWording {
     /// Returns one line with the place and the problem, and one with the remedy if there is one.
     package static func text(_ error: any Error) -> String {
-        guard var known = error as? MigrationError else { return "stagecoach: \("\(error)".printable)\n" }
+        guard var known = error as? MigrationError else {
+            return "stagecoach: \(MigrationError.words(error).printable)\n"
+        }
         let remedy = known.remedy
         known.remedy = nil
         var text = "stagecoach: \(known.description.printable)\n"

@@ -37,7 +37,8 @@ struct PolicyErrorTests {
         return steps
     }
 
-    @Test("An error thrown from any method ends the run, is its cause, and leaves nothing", arguments: Method.allCases)
+    @Test(
+        "An error thrown from any method reaches the caller as itself, and leaves nothing", arguments: Method.allCases)
     func throwing(_ method: Method) throws {
         let fixture = try PolicyFixture()
         let stop = Stop()
@@ -47,7 +48,11 @@ struct PolicyErrorTests {
         fixture.policy("Persons", steps)
         fixture.policy("Pets", Steps(log: log))
         let before = try Data(contentsOf: fixture.sourceURL)
-        let error = #expect(throws: MigrationError.self) { try fixture.run() }
+        let manager = fixture.manager()
+        let thrown = #expect(throws: Stop.self) { try fixture.run(manager) }
+        #expect(thrown === stop)
+        let error = manager.failure
+        #expect(error?.code == "policy.failed")
         #expect(error?.cause as? Stop === stop)
         #expect(error?.context.entityMapping == "Persons")
         #expect(error?.context.policy == "Tests.PersonsPolicy.\(method.rawValue)")
@@ -63,6 +68,33 @@ struct PolicyErrorTests {
             .end: "end Persons",
         ]
         #expect(log.lines.last == last[method])
+    }
+
+    @Test("An NSError is the same instance for the caller, and the failure says its description")
+    func foundationErrors() throws {
+        let fixture = try PolicyFixture()
+        let stop = NSError(
+            domain: "App", code: 7,
+            userInfo: [
+                NSLocalizedDescriptionKey: "The person has no licence.",
+                NSLocalizedRecoverySuggestionErrorKey: "Give it one",
+            ])
+        let carried = Unchecked(stop)
+        fixture.policy("Persons", steps(.createRelationships) { _ in throw carried.value })
+        let manager = fixture.manager()
+        do {
+            try fixture.run(manager)
+            Issue.record("The run succeeded")
+        } catch let error as NSError {
+            #expect(error === stop)
+        }
+        #expect(manager.failure?.remedy == "Give it one")
+        #expect(manager.failure?.description.contains("failed (entity mapping Persons") == true)
+        #expect(manager.failure?.description.contains("): The person has no licence. Give it one") == true)
+        // The next run forgets it.
+        for mapping in fixture.mapping.entityMappings { mapping.entityMigrationPolicyClassName = nil }
+        try fixture.run(manager)
+        #expect(manager.failure == nil)
     }
 
     @Test("An error that does not fit fails the run when the method returns", arguments: Method.allCases)

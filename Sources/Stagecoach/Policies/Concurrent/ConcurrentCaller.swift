@@ -1,3 +1,4 @@
+import CCrashNote
 import Diagnostics
 import Foundation
 import Glibc
@@ -66,11 +67,13 @@ final class ConcurrentCaller {
         turn.take = { [unowned self] in takeTurn() }
         let ready = DispatchSemaphore(value: 0)
         // The threads work in turns, or on data of their own.
-        nonisolated(unsafe) let lane = self
+        nonisolated(unsafe) let (lane, note) = (self, crash_note_of_thread().pointee)
         let work = Thread {
             lane.turn.thread = pthread_self()
+            crash_note_of_thread().pointee = note
             ready.signal()
             lane.serve()
+            crash_note_clear()
         }
         // The same size as the first thread's stack, because policies may nest deeply.
         work.stackSize = 8 << 20

@@ -30,7 +30,7 @@ final class ConcurrentDestinations: ManagedObjectContext.Backing {
         _ key: String, of place: ObjectPlace
     ) -> (property: ObjectProperties.Property, table: ConcurrentResults.Table, row: Int)? {
         guard let property = properties.property(key, of: place.entity), property.relationship == nil,
-            !property.isExternal, let (table, row) = results.row(of: place)
+            property.column != nil, !property.isExternal, let (table, row) = results.row(of: place)
         else { return nil }
         return (property, table, row)
     }

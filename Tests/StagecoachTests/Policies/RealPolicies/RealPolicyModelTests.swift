@@ -29,8 +29,7 @@ struct RealPolicyModelTests {
         #expect(try good.rows("SELECT ZID1, ZCOUNTER1 FROM ZMULTIITEM1 ORDER BY Z_PK") == ["17|0", "23|0"])
         #expect(try good.rows("SELECT ZID2, ZCOUNTER2 FROM ZMULTIITEM2") == ["-4|0"])
         let bad = try fixture("many")
-        let error = #expect(throws: MigrationError.self) { try bad.run() }
-        #expect((error?.cause as? NSError)?.code == NSEntityMigrationPolicyError)
+        #expect { try bad.run() } throws: { ($0 as NSError).code == NSEntityMigrationPolicyError }
         #expect(!FileManager.default.fileExists(atPath: bad.destinationPath))
     }
 
