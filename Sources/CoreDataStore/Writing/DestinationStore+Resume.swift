@@ -23,7 +23,8 @@ extension DestinationStore {
         package init() {}
 
         package init(
-            indexed: [Int], indexedJoins: [Int], absent: [String: AbsentIndexes], isAppending: Bool, firstStamp: Int64
+            indexed: [Int], indexedJoins: [Int], absent: [String: AbsentIndexes] = [:], isAppending: Bool = false,
+            firstStamp: Int64 = 0
         ) {
             self.indexed = indexed
             self.indexedJoins = indexedJoins
