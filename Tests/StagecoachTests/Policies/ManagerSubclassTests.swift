@@ -36,10 +36,10 @@ struct ManagerSubclassTests {
     }
 
     private func run<Manager: Watching>(
-        _ type: Manager.Type, _ fixture: PolicyFixture
+        _ make: (ManagedObjectModel, ManagedObjectModel) -> Manager, _ fixture: PolicyFixture
     ) throws -> (manager: Manager, store: ReferenceStore) {
         let registered = fixture.manager()
-        let manager = Manager(sourceModel: fixture.source, destinationModel: fixture.destination)
+        let manager = make(fixture.source, fixture.destination)
         (manager.policies, manager.options) = (registered.policies, registered.options)
         return (manager, try fixture.run(manager))
     }
@@ -53,7 +53,7 @@ struct ManagerSubclassTests {
             Associating(sourceModel: fixture.source, destinationModel: fixture.destination).observedCalls
                 == .associations)
         #expect(LookingUp(sourceModel: fixture.source, destinationModel: fixture.destination).observedCalls == .lookups)
-        let plain = try run(Watching.self, fixture)
+        let plain = try run(Watching.init(sourceModel:destinationModel:), fixture)
         #expect(plain.manager.report?.isStaged == false)
     }
 
@@ -65,7 +65,7 @@ struct ManagerSubclassTests {
         let standard = try PolicyFixture()
         for name in ["Persons", "Pets", "Things"] { standard.policy(name, .init()) }
         let expected = try standard.run()
-        let (manager, store) = try run(Associating.self, fixture)
+        let (manager, store) = try run(Associating.init(sourceModel:destinationModel:), fixture)
         #expect(manager.associations.filter { $0.hasPrefix("Persons") } == (1...6).map { "Persons \($0) \($0)" })
         #expect(manager.associations.count == 13)
         #expect(store.differences(from: expected) == [])
@@ -76,7 +76,7 @@ struct ManagerSubclassTests {
         let fixture = try PolicyFixture()
         if hasPolicy { fixture.policy("Persons", .init()) }
         let expected = try fixture.run()
-        let (manager, store) = try run(LookingUp.self, fixture)
+        let (manager, store) = try run(LookingUp.init(sourceModel:destinationModel:), fixture)
         for call in ["Pets [1, 3]", "Persons [2, 3]", "Persons [2]", "Persons [1]"] {
             #expect(manager.lookups.contains(call), "\(call): \(manager.lookups)")
         }
