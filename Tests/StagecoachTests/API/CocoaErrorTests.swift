@@ -85,7 +85,8 @@ struct CocoaErrorTests {
         let registered = fixture.manager()
         let manager = MigrationManager(sourceModel: fixture.source, destinationModel: model)
         (manager.policies, manager.options) = (registered.policies, registered.options)
-        try fixture.run(manager)
+        try manager.migrateStore(
+            from: fixture.sourceURL, type: .sqlite, mapping: fixture.mapping, to: fixture.destinationURL, type: .sqlite)
     }
 
     /// The error of an object that breaks no rule but for one value.
