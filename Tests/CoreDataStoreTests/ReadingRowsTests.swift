@@ -125,7 +125,7 @@ struct ReadingRowsTests {
         while try statement.step() {
             expected.append((0..<3).map { statement.text($0) ?? "-" }.joined(separator: " "))
         }
-        #expect(expected.count == 6)
+        #expect(expected.count == ReadingFixture.links.count)
         #expect(try lines(reader, slots: 2, rowCapacity: 2) == expected)
     }
 
