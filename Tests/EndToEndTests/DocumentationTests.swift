@@ -43,7 +43,7 @@ struct DocumentationTests {
         let products = (CommandBinary.path as NSString).deletingLastPathComponent
         var arguments = ["swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", "-module-name", "Blocks"]
         arguments += ["-I", products + "/Modules"]
-        for library in ["CSQLite", "CLZ4", "CZlib", "CLinux"] {
+        for library in ["CSQLite", "CLZ4", "CZlib", "CLinux", "CCrashNote/include"] {
             arguments += ["-Xcc", "-fmodule-map-file=\(root)/Sources/\(library)/module.modulemap"]
         }
         // The compiler leaves folders where it puts temporary files.
