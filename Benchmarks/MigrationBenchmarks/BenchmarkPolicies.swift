@@ -10,8 +10,7 @@ enum BenchmarkPolicies {
             "create": CreatingPolicy.self, "super": SuperPolicy.self, "second": SecondObjectPolicy.self,
             "read": ReadingPolicy.self,
             "fetch": FetchingPolicy.self, "find": FindingPolicy.self, "gather": GatheringPolicy.self,
-            "concurrent": ConcurrentCreatingPolicy.self, "words": WordsPolicy.self,
-            "concurrent-words": ConcurrentWordsPolicy.self,
+            "words": WordsPolicy.self,
         ]
         guard let type = types[name] else {
             throw Arguments.usage("--policy \(types.keys.sorted().joined(separator: ", "))")
@@ -41,19 +40,8 @@ final class CreatingPolicy: EntityMigrationPolicy {
     }
 }
 
-/// The same, called by two threads at a time: what that costs at least.
-final class ConcurrentCreatingPolicy: EntityMigrationPolicy {
-    override var execution: PolicyExecution { .concurrent }
-
-    override func createDestinationInstances(
-        forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
-    ) throws {
-        try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
-    }
-}
-
 /// Works on texts for a while: sets each to its distinct words in order, as a policy does that makes a search index.
-class WordsPolicy: EntityMigrationPolicy {
+final class WordsPolicy: EntityMigrationPolicy {
     override func createDestinationInstances(
         forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws {
@@ -69,23 +57,38 @@ class WordsPolicy: EntityMigrationPolicy {
     }
 }
 
-/// The same, called by two threads at a time.
-final class ConcurrentWordsPolicy: WordsPolicy {
-    override var execution: PolicyExecution { .concurrent }
-}
-
-/// Takes over every step and lets the default method do it: what a policy costs at least.
+/// Takes over every step and lets the default method do it, as policies do that add little to it.
 final class SuperPolicy: EntityMigrationPolicy {
+    override func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {
+        try super.begin(mapping, with: manager)
+    }
+
     override func createDestinationInstances(
         forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws {
         try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
     }
 
+    override func endInstanceCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {
+        try super.endInstanceCreation(forMapping: mapping, manager: manager)
+    }
+
     override func createRelationships(
         forDestination dInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws {
         try super.createRelationships(forDestination: dInstance, in: mapping, manager: manager)
+    }
+
+    override func endRelationshipCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {
+        try super.endRelationshipCreation(forMapping: mapping, manager: manager)
+    }
+
+    override func performCustomValidation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {
+        try super.performCustomValidation(forMapping: mapping, manager: manager)
+    }
+
+    override func end(_ mapping: EntityMapping, manager: MigrationManager) throws {
+        try super.end(mapping, manager: manager)
     }
 }
 

@@ -6,16 +6,20 @@ import Stagecoach
 /// what real policies do to find or create.
 final class FetchingPolicy: EntityMigrationPolicy {
     private var seen = 0
+    /// The attribute that both entities have and objects are fetched by.
+    private var attribute: String?
+
+    override func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {
+        let source = manager.sourceEntity(for: mapping)?.attributesByName
+        let made = manager.destinationEntity(for: mapping)?.attributesByName
+        attribute = ["isbn", "email", "number", "label", "name"].first { source?[$0] != nil && made?[$0] != nil }
+    }
 
     override func createDestinationInstances(
         forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws {
         try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
-        guard let entity = mapping.destinationEntityName, let sourceEntity = mapping.sourceEntityName,
-            let attribute = ["isbn", "email", "number", "label", "name"].first(where: {
-                sInstance.entity.attributesByName[$0] != nil
-            }),
-            manager.destinationModel.entitiesByName[entity]?.attributesByName[attribute] != nil
+        guard let entity = mapping.destinationEntityName, let sourceEntity = mapping.sourceEntityName, let attribute
         else { return }
         let value = sInstance.value(forKey: attribute)
         let made = FetchRequest<ManagedObject>(entityName: entity)

@@ -44,6 +44,8 @@ struct Way {
             name: "(i) copy only, one version to the same",
             kind: .stagecoach(["--from", Catalogue.sourcePath, "--to", Catalogue.sourcePath])),
         Way(name: "(j) verify, of the row path's destination", kind: .verified),
+        Way(name: "(k) policy, super in all methods", kind: .stagecoach(["--policy", "super"])),
+        Way(name: "(l) policy, two fetches for each object", kind: .stagecoach(["--policy", "fetch"])),
     ]
 
     /// Does the work once.

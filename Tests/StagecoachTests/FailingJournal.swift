@@ -59,11 +59,4 @@ extension RunConditions {
         if let records { conditions.fileCalls = FailingJournal(after: records) }
         return conditions
     }
-
-    /// Calls policies that allow it by two threads, however short the calls are, or by one.
-    static func calling(threads: Int) -> RunConditions {
-        var conditions = RunConditions()
-        (conditions.processorCount, conditions.leastConcurrentCall) = (threads, .zero)
-        return conditions
-    }
 }

@@ -39,12 +39,14 @@ package final class RecordMemory {
 
     /// Makes a memory for a group of logs.
     ///
-    /// - Parameter bytes: the allowance; a quarter of it is for unpacked blocks.
-    package init(bytes: Int) {
+    /// - Parameters:
+    ///   - bytes: the allowance; a quarter of it is for unpacked blocks.
+    ///   - blockBytes: the size of an unpacked block. Lookups in any order are faster with small ones.
+    package init(bytes: Int, blockBytes: Int = 32 * 1024) {
         let bytes = max(bytes, 128 * 1024)
         most = bytes / 4 * 3
-        blockBytes = min(32 * 1024, bytes / 32)
-        cache = RecordBlockCache(slots: bytes / 4 / blockBytes, blockWords: blockBytes / 8)
+        self.blockBytes = min(blockBytes, bytes / 32)
+        cache = RecordBlockCache(slots: bytes / 4 / self.blockBytes, blockWords: self.blockBytes / 8)
         space = .allocate(capacity: 1)
     }
 

@@ -1,63 +1,76 @@
 import Diagnostics
 import Rows
 
-/// Patches and deletions in memory: a chain for each key, the latest first.
+/// Patches and deletions in memory: one for each key. A later patch of the same key takes over what it leaves as it is.
 ///
-/// Memory: the patches' bytes and about 48 bytes a key.
+/// Memory: the patches' bytes, replaced ones of another size included, and about 48 bytes a key.
 struct PatchBuffer {
     private let buffer = RawBuffer()
-    private var latest: [Int64: Int] = [:]
+    private var places: [Int64: Range<Int>] = [:]
 
     /// The number of bytes held.
-    var bytes: Int { buffer.count + latest.count * 48 }
-    var isEmpty: Bool { latest.isEmpty }
+    var bytes: Int { buffer.count + places.count * 48 }
+    var isEmpty: Bool { places.isEmpty }
     /// The keys with patches or deletions, ascending.
-    var sortedKeys: [Int64] { latest.keys.sorted() }
+    var sortedKeys: [Int64] { places.keys.sorted() }
 
-    /// Adds a patch. Cells of kind absent leave the row's cells as they are.
+    /// Adds a patch. Cells of kind absent leave the row's cells as they are. A patch of a deleted row has no effect.
     ///
     /// - Throws: `spill.rowTooLarge` (65).
     mutating func append(
         key: Int64, row: Int, of batch: borrowing RowBatch, slots: Int, _ huge: HugeReferences
     ) throws(MigrationError) {
+        guard places[key] != nil else { return try write(key, row, batch, slots, huge) }
+        guard let earlier = slice(key), !earlier.isDeleted else { return }
+        var both = RowBatch(slots: slots, rowCapacity: 1, byteTarget: 4096)
+        let target = both.appendRow(key: key)
+        for slot in 0..<slots { both.copy(batch[row, slot], from: batch, row: target, slot: slot) }
+        guard RowCodec.fill(earlier, slots: slots, into: &both, row: target, huge) else {
+            throw MigrationError("spill.patch", .internal, "a patch in memory does not decode")
+        }
+        try write(key, target, both, slots, huge)
+    }
+
+    private mutating func write(
+        _ key: Int64, _ row: Int, _ batch: borrowing RowBatch, _ slots: Int, _ huge: HugeReferences
+    ) throws(MigrationError) {
         let offset = buffer.count
-        link(key)
-        do {
+        do throws(MigrationError) {
             try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: buffer, huge)
         } catch {
             buffer.count = offset
             throw error
         }
-        latest[key] = offset
+        note(key, from: offset)
     }
 
     /// Adds a deletion.
     mutating func appendDeletion(key: Int64) {
         let offset = buffer.count
-        link(key)
         RowCodec.appendDeletion(key: key, to: buffer)
-        latest[key] = offset
+        note(key, from: offset)
     }
 
-    /// Passes the patches of a key to a closure, the latest first, until it returns false.
-    func forEach(key: Int64, _ body: (RowCodec.Slice) throws(MigrationError) -> Bool) throws(MigrationError) {
-        guard !latest.isEmpty, var offset = latest[key] else { return }
-        while offset >= 0 {
-            let previous = Int(buffer.start.loadUnaligned(fromByteOffset: offset, as: Int64.self))
-            guard let row = RowCodec.row(in: buffer.bytes, at: offset + 8), try body(row.slice) else { return }
-            offset = previous
+    /// Notes the place of what was appended. If it is as long as what the key had before, it takes its place.
+    private mutating func note(_ key: Int64, from offset: Int) {
+        let length = buffer.count - offset
+        if let place = places[key], place.count == length {
+            (buffer.start + place.lowerBound).copyMemory(from: buffer.start + offset, byteCount: length)
+            buffer.count = offset
+        } else {
+            places[key] = offset..<buffer.count
         }
+    }
+
+    /// Returns the patch or deletion of a key, valid until the next change; nil if there is none.
+    func slice(_ key: Int64) -> RowCodec.Slice? {
+        guard let place = places[key] else { return nil }
+        return RowCodec.row(in: buffer.bytes, at: place.lowerBound)?.slice
     }
 
     /// Removes all patches.
     mutating func removeAll(keeping limit: Int) {
         buffer.reset(keeping: limit)
-        latest.removeAll(keepingCapacity: false)
-    }
-
-    private mutating func link(_ key: Int64) {
-        buffer.ensure(buffer.count + 8)
-        (buffer.start + buffer.count).storeBytes(of: Int64(latest[key] ?? -1), as: Int64.self)
-        buffer.count += 8
+        places.removeAll(keepingCapacity: false)
     }
 }

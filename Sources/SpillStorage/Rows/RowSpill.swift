@@ -199,18 +199,14 @@ package final class RowSpill {
         for slot in 0..<slots { batch[row, slot] = .absent }
     }
 
-    /// Fills absent cells from the patches in memory, the latest first. Returns true if the row is deleted.
+    /// Fills absent cells from the patch in memory. Returns true if the row is deleted.
     func applyBufferedPatches(_ key: Int64, into batch: inout RowBatch, row: Int) throws(MigrationError) -> Bool {
-        var isDeleted = false
-        try patches.forEach(key: key) { slice throws(MigrationError) in
-            isDeleted = slice.isDeleted
-            guard !isDeleted else { return false }
-            guard RowCodec.fill(slice, slots: slots, into: &batch, row: row, memory.huge) else {
-                throw MigrationError("spill.patch", .internal, "a patch in memory does not decode")
-            }
-            return true
+        guard let slice = patches.slice(key) else { return false }
+        if slice.isDeleted { return true }
+        guard RowCodec.fill(slice, slots: slots, into: &batch, row: row, memory.huge) else {
+            throw MigrationError("spill.patch", .internal, "a patch in memory does not decode")
         }
-        return isDeleted
+        return false
     }
 
     /// Fills absent cells from a row of a block. Returns true if it marks a deletion.

@@ -19,9 +19,10 @@ final class KeyedLinks {
         mappings = relating.mappings
         self.relating = relating
         tasks = relating.links.columns
-        // No user code runs later, so references that find nothing now stay nil.
-        if checkpoints?.resumed == nil { modelRun.beginReferences(mayBeSet: false) }
-        modelRun.services.concurrentSorts = 6 + tasks.count
+        // No user code runs later, so references that find nothing now stay nil. Those of links in the stores are noted.
+        if checkpoints?.resumed == nil, relating.isWhole { modelRun.beginReferences(mayBeSet: false) }
+        modelRun.services.concurrentSorts = max(
+            6 + tasks.count, relating.isWhole ? 0 : modelRun.services.concurrentSorts)
         let stream = LinkStream(run: modelRun.run, missing: modelRun.missing, keys: relating.keys)
         for (mapping, planned) in relating.links.counted {
             try stream.forEach(mapping, planned, countsMissing: true) { _ in }

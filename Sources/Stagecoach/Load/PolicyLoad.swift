@@ -13,7 +13,7 @@ struct PolicyLoad {
     let work: PlannedWork
     let runtime: PolicyRuntime
     let excuses: Bool
-    /// The links if stages 2 and 3 run no user code; nil if the links are in the link stores.
+    /// The links that were left to the load; nil if all are in the link stores.
     let relating: RelatingByKeys?
 
     private var schema: StoreSchema { modelRun.inputs.destinationSchema }
@@ -67,7 +67,7 @@ struct PolicyLoad {
     ) throws {
         try JoinTableLoad(modelRun: modelRun, destination: destination, joinTable: join).run(&walk) {
             writer, position, prepare in
-            if let links {
+            if let links, linkStore(ofJoin: join)?.store.isDeferred ?? false {
                 return try links.joinLinks(join, from: position, prepare: prepare).load(into: writer)
             }
             return try JoinLinks(
@@ -93,9 +93,10 @@ struct PolicyLoad {
         try rows.joinRuns(most: max(4, modelRun.inputs.budget.spill / (256 << 10)))
         let done = walk.done
         let patches =
-            try links?.patches(
+            try
+            (links?.patches(
                 of: table.table, isLoaded: { $0 != table.table && isLoaded($0, before: done) },
-                written: start?.after) ?? columnPatches(table.table)
+                written: start?.after) ?? []) + columnPatches(table.table)
         let rules = try rowRules(table)
         walk.restoreState()
         if walk.beginsAfterKill { try destination.checkEmpty(schema.tables[table.table].name) }
@@ -188,29 +189,29 @@ struct PolicyLoad {
 
     // MARK: - Links
 
-    /// Returns the patches of a table's foreign keys, from the link stores.
+    /// Returns the patches of a table's foreign keys whose links are in the link stores.
     private func columnPatches(_ table: Int) throws -> [any RowPatches] {
         var patches: [ColumnPatches] = []
         for entity in schema.tables[table].entities.map(schema.model.entity(at:)) {
             for relationship in entity.relationships where relationship.entity == entity {
                 guard case .toOne(_, let column, let entityColumn, let orderColumn) = schema.storage(of: relationship),
-                    let (store, side) = runtime.objects.links.store(of: relationship)
+                    let (store, side) = runtime.objects.links.store(of: relationship), !store.isDeferred
                 else { continue }
                 let isOrdered = orderColumn != nil && store.isOrdered(side.other)
                 patches.append(
                     try ColumnPatches(
                         column: column, entityColumn: entityColumn, orderColumn: isOrdered ? orderColumn : nil,
-                        links: try store.live(side: side)))
+                        .links(try store.live(side: side))))
             }
         }
         for relationship in hiddenRelationships(into: table) {
             guard case .toManyHidden(_, let column, let orderColumn) = schema.storage(of: relationship),
-                let (store, side) = runtime.objects.links.store(of: relationship)
+                let (store, side) = runtime.objects.links.store(of: relationship), !store.isDeferred
             else { continue }
             patches.append(
                 try ColumnPatches(
                     column: column, entityColumn: nil, orderColumn: orderColumn,
-                    links: try store.live(side: side.other)))
+                    .links(try store.live(side: side.other))))
         }
         return patches
     }
@@ -226,13 +227,18 @@ struct PolicyLoad {
         }
     }
 
+    /// Returns the link store of a join table, and the side of its first column.
+    private func linkStore(ofJoin join: Int) -> (store: LinkStore, side: LinkStore.Side)? {
+        let side = schema.joinTables[join].sides[0].relationship
+        return schema.model.entity(at: side.entity).relationship(named: side.name).flatMap {
+            runtime.objects.links.store(of: $0)
+        }
+    }
+
     /// Returns the records of ``JoinLinks``, from the link store.
     private func joinRecords(_ join: Int) throws -> SortedRecords {
         let sorter = modelRun.services.sorter(width: JoinLinks.width)
-        let side = schema.joinTables[join].sides[0].relationship
-        if let relationship = schema.model.entity(at: side.entity).relationship(named: side.name),
-            let (store, ownSide) = runtime.objects.links.store(of: relationship)
-        {
+        if let (store, ownSide) = linkStore(ofJoin: join) {
             let links = try store.live(side: ownSide)
             while let view = try links.next() {
                 // Links between existing rows are changed in place.

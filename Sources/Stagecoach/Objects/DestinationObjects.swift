@@ -28,6 +28,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     var associations: [MappingAssociations] = []
     /// Temporary indexes of fetches.
     let indexes: EqualityIndexes
+    private(set) lazy var externalNames = schema.model.externalAttributeNames
     /// The counts and indexes that follow the changes of rows, by table.
     var followers: [Int: TableFollower] = [:]
     /// Figures on the rows that fetches have read.
@@ -44,7 +45,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         properties = ObjectProperties(schema: schema, stores: links)
         transients = TransientValues(
             folder: modelRun.inputs.work.path, cacheBytes: modelRun.inputs.budget.sourceCache)
-        indexes = EqualityIndexes(directory: modelRun.inputs.work, memory: modelRun.inputs.budget.sorts / 4)
+        indexes = EqualityIndexes(directory: modelRun.inputs.work, memory: modelRun.inputs.budget.sorts / 2)
         createdByEntity = Array(repeating: 0, count: schema.model.entities.count)
         isAbstract = schema.model.entities.map(\.isAbstract)
     }

@@ -33,18 +33,19 @@ final class DestinationRows {
 
     let table: Int
     let columns: Int
-    private let modelRun: ModelRun
+    let modelRun: ModelRun
     private let memory: RowMemory
     /// The runs. The run for rows without a mapping of their own is last.
-    @exclusivity(unchecked) private var allRuns: [Run] = []
+    @exclusivity(unchecked) var allRuns: [Run] = []
     /// The prepared rows that were taken but not stored yet. They are the last rows of the last run.
     @exclusivity(unchecked) private var prepared: PreparedRows?
     /// The key of the next inserted object.
     @exclusivity(unchecked) private(set) var nextKey: Int64
     @exclusivity(unchecked) private var scratch: RowBatch
     @exclusivity(unchecked) private var scratchKey: Int64?
-    /// The collector of the keys of changed rows, while an index of fetches needs them.
-    var changes: ChangedRows?
+    /// Called after a row changed, while an index of fetches needs it: the batch and row with the new values, and the key. Cells
+    /// of kind absent are unchanged.
+    var changed: ((borrowing RowBatch, Int, Int64) throws(MigrationError) -> Void)?
     /// The rows that the table had before; nil if there are none.
     private var stored: ExistingRows?
     private var touched: TouchedRows?
@@ -112,7 +113,7 @@ final class DestinationRows {
         try stored?.counts(through: modelRun.keysBefore.highestKeys[table]) ?? [:]
     }
 
-    private func makeRun(keys: [DestinationKeys]) -> Run {
+    func makeRun(keys: [DestinationKeys]) -> Run {
         Run(
             spill: RowSpill(directory: modelRun.inputs.work, name: "rows-\(table)", slots: columns, memory: memory),
             open: closedBatch(), keys: keys)
@@ -167,7 +168,6 @@ final class DestinationRows {
     ) throws(MigrationError) -> Int64 {
         try putTaken()
         let key = try reserveKeys(1) + 1
-        try changes?.note(key)
         let run = openLastRun()
         if run.open.isFull { try flush(run) }
         let row = run.open.appendRow(key: key)
@@ -186,7 +186,6 @@ final class DestinationRows {
         let run = openLastRun()
         for row in 0..<batch.count {
             let key = base + 1 + Int64(row)
-            try changes?.note(key)
             if run.open.isFull { try flush(run) }
             run.open.append(row: row, of: batch, key: key)
         }
@@ -197,8 +196,7 @@ final class DestinationRows {
 
     /// Gives the next key to one of the prepared rows. The row is stored later.
     func take(_ rows: PreparedRows) throws(MigrationError) {
-        let key = try reserveKeys(1) + 1
-        try changes?.note(key)
+        _ = try reserveKeys(1)
         if prepared == nil { prepared = rows }
     }
 
@@ -284,116 +282,6 @@ final class DestinationRows {
         return run
     }
 
-    /// Merges runs until few enough are left to read them in parallel.
-    ///
-    /// - Parameter most: the maximum number of runs that may be left, at least 2.
-    /// - Complexity: O(1) if there are few enough; otherwise the rows are written once more for each factor of `most`.
-    func joinRuns(most: Int) throws {
-        precondition(most > 1)
-        try seal()
-        while allRuns.count > most {
-            // The first runs are merged first. The last run stays last.
-            let number = min(most, allRuns.count - most + 1)
-            let joined = makeRun(keys: allRuns[..<number].flatMap(\.keys))
-            var batch = modelRun.inputs.destinationBatch(slots: columns)
-            // The merged runs are dropped: they are not read again.
-            try forEachRow(of: Array(allRuns[..<number]), isLast: true) { row in
-                if batch.isFull {
-                    for row in 0..<batch.count { try joined.spill.append(row: row, of: batch) }
-                    batch.removeAll()
-                }
-                row.copy(to: &batch)
-            }
-            for row in 0..<batch.count { try joined.spill.append(row: row, of: batch) }
-            try joined.spill.seal()
-            allRuns.removeFirst(number)
-            allRuns.append(joined)
-            // The merged run goes behind the others, so that runs are merged in rounds and each row is written equally often.
-            allRuns.swapAt(allRuns.count - 1, allRuns.count - 2)
-        }
-    }
-
-    /// Shows the rows of some runs in ascending order of their keys.
-    ///
-    /// Memory: a batch, which the runs share, and the memory of each spill reader.
-    ///
-    /// - Parameters:
-    ///   - key: rows with a lower key are left out.
-    ///   - isLast: true if no row is read again, so that the disk space is freed while reading.
-    func forEachRow(
-        of runs: [Run], from key: Int64 = .min, isLast: Bool = false, _ body: (RowHead) throws -> Void
-    ) throws {
-        if runs.count > 1 { for run in runs { try run.spill.joinPatches() } }
-        var heads = try runs.map { run in
-            try RowHead(
-                run: run,
-                batch: RowBatch(
-                    slots: columns, rowCapacity: max(1, modelRun.inputs.rowCapacity(slots: columns) / runs.count),
-                    byteTarget: max(4096, modelRun.inputs.budget.batch / runs.count)), key: key, isLast: isLast)
-        }
-        heads.removeAll { $0.isAtEnd }
-        while var least = heads.indices.first {
-            for index in heads.indices.dropFirst() where heads[index].key < heads[least].key { least = index }
-            try body(heads[least])
-            try heads[least].advance()
-            if heads[least].isAtEnd { heads.remove(at: least) }
-        }
-    }
-
-    /// Shows the rows in ascending order of their keys, batch by batch and without copying them, if one run has them all.
-    ///
-    /// Memory: a batch, and a block of the spill.
-    ///
-    /// - Parameters:
-    ///   - key: rows with a lower key are left out.
-    ///   - isLast: true if no row is read again, so that the disk space is freed while reading.
-    ///   - body: receives a batch with at least one row, and may change it.
-    /// - Returns: false if several runs have rows; nothing was shown then.
-    func forEachBatch(
-        from key: Int64 = .min, isLast: Bool, _ body: (inout RowBatch) throws -> Void
-    ) throws -> Bool {
-        try seal()
-        let filled = allRuns.filter { $0.lastKey != nil }
-        guard filled.count <= 1 else { return false }
-        guard let run = filled.first else { return true }
-        let reader = run.spill.makeReader(from: key, isLast: isLast)
-        var batch = modelRun.inputs.destinationBatch(slots: columns)
-        while try reader.next(into: &batch) {
-            try body(&batch)
-            batch.removeAll()
-        }
-        return true
-    }
-
-    /// The next row of a run.
-    final class RowHead {
-        private let reader: RowSpillReader
-        private var batch: RowBatch
-        private var row = 0
-
-        fileprivate init(run: Run, batch: consuming RowBatch, key: Int64, isLast: Bool) throws(MigrationError) {
-            reader = run.spill.makeReader(from: key, isLast: isLast)
-            self.batch = batch
-            _ = try reader.next(into: &self.batch)
-        }
-
-        var isAtEnd: Bool { batch.isEmpty }
-        var key: Int64 { batch.key(row) }
-
-        /// Adds the row to a batch.
-        func copy(to out: inout RowBatch) {
-            out.append(row: row, of: batch, key: key)
-        }
-
-        fileprivate func advance() throws(MigrationError) {
-            row += 1
-            guard row == batch.count else { return }
-            row = 0
-            batch.removeAll()
-            _ = try reader.next(into: &batch)
-        }
-    }
-
     // MARK: - One row
 
     private func run(of key: Int64) throws(MigrationError) -> Run {
@@ -448,10 +336,10 @@ final class DestinationRows {
         _ key: Int64, _ body: (inout RowBatch, Int) throws(MigrationError) -> Void
     ) throws(MigrationError) {
         if let earlier = earlier(key) { return try write(key, earlier, body) }
-        try changes?.note(key)
         let run = try run(of: key)
         if let row = openRow(run, key) {
             try body(&run.open, row)
+            try changed?(run.open, row, key)
             // Replaced bytes stay in the arena until the batch is written.
             if run.open.arenaCount > 2 * run.open.byteTarget { try flush(run) }
             return
@@ -459,6 +347,7 @@ final class DestinationRows {
         try change(key) { scratch, row throws(MigrationError) in
             try body(&scratch, row)
             try run.spill.patch(key: key, row: row, of: scratch)
+            try changed?(scratch, row, key)
         }
     }
 
@@ -480,7 +369,7 @@ final class DestinationRows {
                 }
             }
             guard isChanged else { return }
-            try changes?.note(key)
+            try changed?(scratch, row, key)
             try earlier.update(key, from: scratch, row: row)
         }
     }

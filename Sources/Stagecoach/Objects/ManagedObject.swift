@@ -179,8 +179,6 @@ open class ManagedObject: NSObject {
 
     public override var hash: Int {
         guard let context else { return ManagedObjectID.hash(of: place, isDestination: true) }
-        // A hash must not change, and an object that was made ahead has no final key yet, so wait for it.
-        if context.isDestination { context.awaitTurn() }
         return ManagedObjectID.hash(of: place, isDestination: context.isDestination)
     }
     public override func isEqual(_ object: Any?) -> Bool { (object as? ManagedObject) === self }

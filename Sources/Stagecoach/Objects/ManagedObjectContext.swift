@@ -45,16 +45,8 @@ public final class ManagedObjectContext {
     }
 
     /// The objects' backing; nil once the migration is over. Objects that are still referenced have no values then.
-    private var side: (any Backing)?
-    /// The second thread's view of the context while it works ahead; nil if no thread does.
-    @exclusivity(unchecked) var lane: ConcurrentView?
-    /// The number of source objects whose calls a second thread completed before their turn; for tests and
-    /// measurements.
-    package internal(set) var objectsAhead = 0
-    /// The backing for the calling thread.
-    var backing: (any Backing)? { ahead?.backing ?? side }
-    private let sideFailures: FailureRecord
-    private var failures: FailureRecord { ahead?.turn.failures ?? sideFailures }
+    private(set) var backing: (any Backing)?
+    private let failures: FailureRecord
     let storeUUID: String
     let isDestination: Bool
     // Unchecked: one thread uses a context, and checks of exclusive access cost as much as the lookup.
@@ -81,8 +73,8 @@ public final class ManagedObjectContext {
     init(
         backing: any Backing, failures: FailureRecord, coordinator: PersistentStoreCoordinator, isDestination: Bool
     ) {
-        side = backing
-        sideFailures = failures
+        self.backing = backing
+        self.failures = failures
         persistentStoreCoordinator = coordinator
         storeUUID = coordinator.persistentStores.first?.identifier ?? ""
         self.isDestination = isDestination
@@ -92,33 +84,23 @@ public final class ManagedObjectContext {
     ///
     /// - Parameter isDestination: true for the destination's side.
     init(idle isDestination: Bool) {
-        side = nil
-        sideFailures = FailureRecord()
+        backing = nil
+        failures = FailureRecord()
         persistentStoreCoordinator = nil
         storeUUID = ""
         self.isDestination = isDestination
     }
 
-    var isOpen: Bool { side != nil }
-
-    /// The second thread's view, if that thread is calling and works ahead; else nil.
-    private var ahead: ConcurrentView? {
-        guard let lane, lane.turn.isAhead else { return nil }
-        return lane
-    }
-
-    /// Makes a thread that works ahead wait until all previous work is done, because the next request may depend on it.
-    func awaitTurn() { ahead?.turn.take() }
+    var isOpen: Bool { backing != nil }
 
     /// Releases rows and links at the end of the migration.
     func close() {
-        side = nil
+        backing = nil
         mutableView = nil
     }
 
     /// Returns the mutable view that was made last, if it is the one of this relationship.
     func mutableView<View: NSObject>(of object: ManagedObject, _ key: String) -> View? {
-        awaitTurn()
         guard let mutableView, mutableView.object.key == object.place.key,
             mutableView.object.table == object.place.table,
             mutableView.key == key
@@ -127,21 +109,18 @@ public final class ManagedObjectContext {
     }
 
     func noteMutableView(_ view: NSObject, of object: ManagedObject, _ key: String) {
-        awaitTurn()
         mutableView = (object.place, key, view)
     }
 
     func id(of object: ManagedObject) -> ManagedObjectID {
-        // An object that was made ahead has no final key yet, so wait for it.
-        if isDestination { awaitTurn() }
-        return ManagedObjectID(place: object.place, storeUUID: storeUUID, isDestination: isDestination)
+        ManagedObjectID(place: object.place, storeUUID: storeUUID, isDestination: isDestination)
     }
 
     // MARK: - Objects by place and id
 
     /// Returns the object of a place: the living one, or a new fault.
     func object(at place: ObjectPlace) -> ManagedObject {
-        if let known = liveObject(place) { return known }
+        if let known = live.object(table: place.table, key: place.key) { return known }
         let object = ManagedObject(place: place, context: self)
         adopt(object)
         return object
@@ -160,20 +139,6 @@ public final class ManagedObjectContext {
             held = object(at: ObjectPlace(entity: entity, key: key, table: table))
             return
         }
-        if let ahead {
-            if let known = ahead.live.object(table: table, key: key) {
-                held = known
-                return
-            }
-            // An object that outlived the round in which it was made is registered with the other thread.
-            if !ahead.live.remove(table: table, key: object.key) {
-                held = self.object(at: ObjectPlace(entity: entity, key: key, table: table))
-                return
-            }
-            object.move(toKey: key)
-            ahead.live.insert(object)
-            return
-        }
         if let known = live.object(table: table, key: key) {
             held = known
             return
@@ -183,14 +148,8 @@ public final class ManagedObjectContext {
         live.insert(object)
     }
 
-    private func liveObject(_ place: ObjectPlace) -> ManagedObject? {
-        if let ahead { return ahead.live.object(table: place.table, key: place.key) }
-        return live.object(table: place.table, key: place.key)
-    }
-
     /// Returns the object with an id: the living one, or a new fault.
     public func object(with id: ManagedObjectID) -> ManagedObject {
-        awaitTurn()
         if let failure = foreign(id) {
             failures.record(failure)
             return object(at: freePlaceholder(id.entity))
@@ -202,7 +161,6 @@ public final class ManagedObjectContext {
     ///
     /// - Throws: `object.unknown` if there is no such row.
     public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
-        awaitTurn()
         guard foreign(id) == nil, try backing?.exists(id.place) ?? false else {
             throw MigrationError(
                 "object.unknown", .data, "There is no such object", context: .init(objectID: id.description))
@@ -214,7 +172,6 @@ public final class ManagedObjectContext {
     /// nothing is read. In the destination's context it is if its row exists.
     public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
         guard foreign(id) == nil else { return nil }
-        awaitTurn()
         if isDestination { return try? existingObject(with: id) }
         return live.object(table: id.place.table, key: id.place.key)
     }
@@ -228,7 +185,6 @@ public final class ManagedObjectContext {
 
     /// Returns a place that no row and no other object has.
     private func freePlaceholder(_ entity: EntityDescription) -> ObjectPlace {
-        awaitTurn()
         let place = backing?.placeholder ?? ObjectPlace(entity: entity, key: .min, table: 0)
         placeholders += 1
         return ObjectPlace(entity: place.entity, key: .min + placeholders, table: place.table)
@@ -242,24 +198,10 @@ public final class ManagedObjectContext {
                     managedObjectModel: persistentStoreCoordinator.managedObjectModel, index: 0))
     }
 
-    func forget(_ place: ObjectPlace) {
-        if let ahead {
-            if ahead.live.remove(table: place.table, key: place.key) { return }
-            // The object outlived the round in which it was made, so the other thread has it.
-            awaitTurn()
-        }
-        live.remove(table: place.table, key: place.key)
-    }
-
-    /// Registers an object that the second thread made, unless another object of the same place is registered.
-    func take(_ object: ManagedObject) {
-        guard live.object(table: object.place.table, key: object.place.key) == nil else { return }
-        live.insert(object)
-    }
+    func forget(_ place: ObjectPlace) { live.remove(table: place.table, key: place.key) }
 
     /// The objects that are still referenced.
     var liveObjects: [ManagedObject] {
-        awaitTurn()
         var objects: [ManagedObject] = []
         live.forEachObject { objects.append($0) }
         return objects
@@ -315,10 +257,7 @@ public final class ManagedObjectContext {
     }
 
     /// Registers an object at a new place.
-    func adopt(_ object: ManagedObject) {
-        if let ahead { return ahead.live.insert(object) }
-        live.insert(object)
-    }
+    func adopt(_ object: ManagedObject) { live.insert(object) }
 
     /// Records the failure of a call that cannot throw.
     func record(_ error: any Error) { failures.record(error) }

@@ -22,6 +22,9 @@ final class SourceObjects: ManagedObjectContext.Backing {
 
     /// Temporary indexes of fetches.
     let indexes: EqualityIndexes
+    /// The reader of rows that fetches look up, and the rows that it was made for.
+    var lastProbe: (rows: FetchRows, reader: PointReader)?
+    private(set) lazy var externalNames = schema.model.externalAttributeNames
     /// The number of rows by entity, for tables that were counted.
     var rowCounts: [Int: TableCounts] = [:]
     /// Figures on the rows that fetches have read.
@@ -39,7 +42,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
         self.modelRun = modelRun
         schema = modelRun.inputs.layout.schema
         properties = ObjectProperties(schema: schema, stores: nil)
-        indexes = EqualityIndexes(directory: modelRun.inputs.work, memory: modelRun.inputs.budget.sorts / 8)
+        indexes = EqualityIndexes(directory: modelRun.inputs.work, memory: modelRun.inputs.budget.sorts / 4)
         window = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
         relations = WindowRelations(run: modelRun.run)
     }

@@ -51,6 +51,8 @@ struct LinkPlanner {
     let mappings: [PlannedMapping]
     let source: StoreSchema
     let destination: StoreSchema
+    /// Tells whether a relationship's links are planned.
+    var plans: (RelationshipDescription) -> Bool = { _ in true }
 
     func plan() -> LinkPlan {
         var plan = LinkPlan()
@@ -79,10 +81,10 @@ struct LinkPlanner {
         }
     }
 
-    /// Returns every stored relationship of the destination model, at the entity that declares it.
+    /// Returns every stored relationship of the destination model that is planned, at the entity that declares it.
     func declaredRelationships() -> [RelationshipDescription] {
         destination.model.entities.flatMap { entity in
-            entity.relationships.filter { $0.entity == entity && !$0.isTransient }
+            entity.relationships.filter { $0.entity == entity && !$0.isTransient && plans($0) }
         }
     }
 

@@ -12,10 +12,6 @@ open class EntityMigrationPolicy: NSObject {
 
     public required override init() { super.init() }
 
-    /// The way in which creation may be called for different source objects: one call after the other, or at the same
-    /// time. ``PolicyExecution/isolated`` unless it is overridden. Read once, after ``begin(_:with:)``.
-    open var execution: PolicyExecution { .isolated }
-
     /// Called before the first object of the entity mapping is created.
     open func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {}
 

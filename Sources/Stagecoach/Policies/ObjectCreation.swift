@@ -38,20 +38,6 @@ final class ObjectCreation {
         line = runtime.modelRun.tally.counts.mappings[mapping.index]
     }
 
-    /// The table of the mapping's own objects; 0 if it makes none.
-    var destinationTable: Int { mapping.destinationTable ?? 0 }
-
-    /// True if another thread may make the objects of later rows at the same time.
-    var mayWorkAhead: Bool {
-        policy.execution == .concurrent && filter?.needsObjects != true && mapping.dynamicAttributes.isEmpty
-            && mapping.destination != nil && runtime.observer == nil && !program.attributes.handlesFiles
-    }
-
-    /// Tells whether the filter passes a row of the current batch. The filter must not need the object.
-    func passes(_ row: Int) throws -> Bool {
-        try filter?.passes(runtime.sources.window, row, object: { nil }, variables: variables) ?? true
-    }
-
     /// Starts to prepare rows for the default method, if its results can be predicted.
     func beginPreparing() {
         guard filter == nil, runtime.observer == nil, mapping.dynamicAttributes.isEmpty,
@@ -108,21 +94,14 @@ final class ObjectCreation {
         let runtime = runtime
         try runtime.failures.rethrow()
         runtime.beginCreating(mapping.index, from: object.key)
-        try call(object) { try runtime.failures.rethrow() }
-        runtime.endCreating().count(in: &line)
-    }
-
-    /// Calls the policy for a source object.
-    ///
-    /// - Parameter rethrow: throws errors that were recorded by calls that cannot throw.
-    func call(_ object: ManagedObject, rethrow: () throws -> Void) throws {
         UserCodeNotes.enter(key: object.key)
         do {
             try policy.createDestinationInstances(forSource: object, in: mapping.mapping, manager: manager)
-            try rethrow()
+            try runtime.failures.rethrow()
         } catch {
             throw failure(error, object)
         }
         if let error = runtime.modelRun.services.cancellation.error { throw error }
+        runtime.endCreating(in: &line)
     }
 }

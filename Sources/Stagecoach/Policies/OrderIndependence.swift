@@ -10,11 +10,9 @@ struct OrderIndependence {
     let mappings: [PlannedMapping]
     let planner: LinkPlanner
 
-    /// True if no relationship depends on the order of calls.
-    var isInvisible: Bool {
-        planner.declaredRelationships().allSatisfy { relationship in
-            isInvisible(relationship, LinkPlanner.mutualInverse(of: relationship))
-        }
+    /// Tells whether no link of a store depends on the order of calls.
+    func isInvisible(_ store: LinkStore) -> Bool {
+        isInvisible(store.first, store.second) && (store.second.map { isInvisible($0, store.first) } ?? true)
     }
 
     private func isInvisible(_ relationship: RelationshipDescription, _ inverse: RelationshipDescription?) -> Bool {

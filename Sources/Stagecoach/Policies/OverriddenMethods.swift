@@ -41,6 +41,11 @@ struct OverriddenMethods: OptionSet, Sendable {
         ])
 }
 
+extension EntityMigrationPolicy {
+    /// True if the policy's class sees for which objects the default method relates.
+    var overridesRelating: Bool { OverriddenMethods(of: self).contains(.createRelationships) }
+}
+
 extension MigrationManager {
     /// The calls that the manager's class overrides.
     ///

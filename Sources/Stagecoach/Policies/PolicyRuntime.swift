@@ -26,10 +26,9 @@ final class PolicyRuntime {
     @exclusivity(unchecked) private var isAssociated = false
     /// The number of objects that the mapping at work had made before the call.
     @exclusivity(unchecked) private var madeBefore = 0
-    /// The destination object that a policy relates, with the key of the first source object associated with it.
-    @exclusivity(unchecked) var relatingFrom: (mapping: Int, destination: ManagedObject, source: Int64)?
-    /// The second thread, while two threads make a policy's objects.
-    @exclusivity(unchecked) var lane: ConcurrentCaller?
+    /// The destination object that a policy relates, with the key of the first source object associated with it and its place
+    /// among the mapping's objects.
+    @exclusivity(unchecked) var relatingFrom: (mapping: Int, destination: ManagedObject, source: Int64, place: Int)?
     private var programs: [ObjectIdentifier: CreationProgram] = [:]
     /// The number of slots in all programs kept. One slot takes about 100 bytes.
     private var programSlots = 0
@@ -137,26 +136,24 @@ final class PolicyRuntime {
         return program
     }
 
-    /// Begins the call of a policy's creation method for a source object, or continues one that a second thread began
-    /// ahead.
-    ///
-    /// - Parameters:
-    ///   - isAssociated: true if something was associated with the source object already.
-    ///   - made: the number of destination objects that the call made already.
-    func beginCreating(_ mapping: Int, from key: Int64, isAssociated: Bool = false, made: Int = 0) {
+    /// Begins the call of a policy's creation method for a source object.
+    func beginCreating(_ mapping: Int, from key: Int64) {
         creatingFrom = (mapping, key)
-        self.isAssociated = isAssociated
-        madeBefore = objects.createdCount(ofMapping: mapping) - made
+        isAssociated = false
+        madeBefore = objects.createdCount(ofMapping: mapping)
     }
 
-    /// Ends the call.
-    ///
-    /// - Returns: the outcome for its source object.
-    func endCreating() -> CreationOutcome {
-        guard let (mapping, _) = creatingFrom else { return .dropped }
+    /// Ends the call, and counts its source object.
+    func endCreating(in line: inout MigrationCounts.Mapping) {
+        guard let (mapping, _) = creatingFrom else { return }
         creatingFrom = nil
-        return CreationOutcome(
-            isAssociated: isAssociated, hasMade: objects.createdCount(ofMapping: mapping) > madeBefore)
+        if isAssociated {
+            line.migrated += 1
+        } else if objects.createdCount(ofMapping: mapping) > madeBefore {
+            line.unassociated += 1
+        } else {
+            line.droppedByPolicy += 1
+        }
     }
 
     /// Returns a mapping as its policy's `begin` may have changed it.
@@ -229,10 +226,6 @@ final class PolicyRuntime {
             isAssociated = true
             return
         }
-        if let lane, lane.isAhead {
-            if try lane.createDefault(for: source, in: mapping) { return }
-            lane.takeTurn()
-        }
         guard let creation = try creation(of: mapping) else { return }
         guard source.context === sourceContext else {
             throw ObjectFailure.foreign(source).inside(creation.planned.context)
@@ -281,16 +274,16 @@ final class PolicyRuntime {
 
     /// Performs the default relating method: evaluates the relationship mappings for one destination object.
     func relateDefault(_ destination: ManagedObject, in mapping: EntityMapping) throws {
-        lane?.takeTurn()
         let planned = try edits.current(mapping, try planned(mapping))
         if let relating = relatingFrom, relating.mapping == planned.index, relating.destination === destination {
-            return try self.relating.setAll(of: objects.end(destination.place), source: relating.source, in: planned)
+            return try self.relating.setAll(
+                of: objects.end(destination.place), source: relating.source, in: planned, at: relating.place)
         }
         found.removeAll(keepingCapacity: true)
         try associations[planned.index].sources(of: reference(destination.place), into: &found)
         // If one destination object has several sources, `$source` is the first.
         guard let source = found.first else { return }
-        try relating.setAll(of: objects.end(destination.place), source: source.key, in: planned)
+        try relating.setAll(of: objects.end(destination.place), source: source.key, in: planned, at: nil)
     }
 
     private func planned(_ mapping: EntityMapping) throws(MigrationError) -> PlannedMapping {
@@ -315,16 +308,12 @@ final class PolicyRuntime {
         do {
             return try body(self)
         } catch {
-            if let lane, lane.isAhead { lane.failures.record(error) } else { failures.record(error) }
+            failures.record(error)
             return nil
         }
     }
 
     func associate(_ source: ManagedObject, _ destination: ManagedObject, _ mapping: EntityMapping) throws {
-        if let lane, lane.isAhead {
-            if lane.associate(source, destination, mapping) { return }
-            lane.takeTurn()
-        }
         guard source.context === sourceContext, destination.context === destinationContext else {
             throw MigrationError(
                 "manager.associate", .data, "An association is from a source object to a destination object",
@@ -339,6 +328,7 @@ final class PolicyRuntime {
         _ table: Int, _ key: Int64, _ destination: ObjectReference, _ mapping: PlannedMapping,
         _ pairs: MappingAssociations
     ) throws(MigrationError) {
+        if relating.hasDeferred { try relating.makeDeferredLinks() }
         try pairs.add(source: ObjectReference(entity: UInt32(table), key: key), destination: destination)
         if let creatingFrom, creatingFrom.mapping == mapping.index, creatingFrom.key == key,
             table == mapping.sourceTable
@@ -349,26 +339,11 @@ final class PolicyRuntime {
         }
     }
 
-    /// Adds a pair that the second thread associated ahead.
-    ///
-    /// - Parameter call: the source object for which the creation method was called.
-    func addPair(
-        table: Int, key: Int64, _ destination: ObjectPlace, _ mapping: PlannedMapping, call: Int64
-    ) throws(MigrationError) {
-        let pairs = associations[mapping.index]
-        try pairs.add(source: ObjectReference(entity: UInt32(table), key: key), destination: reference(destination))
-        if key != call || table != mapping.sourceTable { pairs.hasLatePairs = true }
-    }
-
     private func reference(_ id: ObjectPlace) -> ObjectReference {
         ObjectReference(entity: UInt32(id.entity.index), key: id.key)
     }
 
     func destinationInstances(_ name: String, _ sources: [ManagedObject]?) throws -> [ManagedObject] {
-        if let lane, lane.isAhead {
-            if let found = lane.destinationInstances(name, sources) { return found }
-            lane.takeTurn()
-        }
         let table = try table(named: name)
         found.removeAll(keepingCapacity: true)
         if let sources {
@@ -392,7 +367,6 @@ final class PolicyRuntime {
     }
 
     func sourceInstances(_ name: String, _ destinations: [ManagedObject]?) throws -> [ManagedObject] {
-        lane?.takeTurn()
         let table = try table(named: name)
         found.removeAll(keepingCapacity: true)
         if let destinations {

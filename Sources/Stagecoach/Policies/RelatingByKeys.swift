@@ -1,43 +1,51 @@
 import CoreDataStore
 import Diagnostics
+import ManagedModel
 import SpillStorage
 
-/// Stages 2 and 3 of a run whose policies only take part in creation. The work of the default methods is done table by table
-/// with the keys that stage 1 associated, not object by object.
+/// The links that are found table by table at the load, with the keys that stage 1 associated, instead of object by object in
+/// stage 2.
 ///
-/// The difference must not be observable: no policy has a method of stages 2 and 3, none set a relationship or deleted an
-/// object, each source object became one object, in order, and the links do not depend on the order of calls
-/// (``OrderIndependence``). If very many mappings keep their keys in one table, relating object by object takes less memory and
-/// is used instead.
+/// The difference must not be observable. Each source object became one object, in order; no policy has set or read the links,
+/// and each called the default method for all its objects or would have (``PolicyLinkSetter``); and the links do not depend on
+/// the order of calls (``OrderIndependence``). If very many mappings keep their keys in one table, relating object by object
+/// takes less memory and is used instead.
 struct RelatingByKeys {
     /// The mappings of the model, those with a policy marked as related by keys.
     let mappings: [PlannedMapping]
     let keys: PlanKeys
     let links: LinkPlan
+    /// The numbers of the stores that have such links.
+    let stores: Set<Int>
+    /// True if all links of the model are such.
+    let isWhole: Bool
 
     /// - Parameters:
-    ///   - policies: the policies of the run, whose stage 1 is over.
     ///   - keys: the keys of mappings without a policy, and of all source tables.
-    /// - Returns: nil if the difference could be observed, or if too many scans would be needed.
+    ///   - wanted: the numbers of the stores to take; nil: all whose links may be found by keys. Stage 1 is over then, and
+    ///     stage 2 has not begun.
+    /// - Returns: nil if there are no such links, or if too many scans would be needed.
     init?(
-        modelRun: ModelRun, mappings: [PlannedMapping], runtime: PolicyRuntime, policies: Policies,
-        keys: PlanKeys
+        modelRun: ModelRun, mappings: [PlannedMapping], runtime: PolicyRuntime, keys: PlanKeys,
+        stores wanted: Set<Int>? = nil
     ) throws(MigrationError) {
-        guard !modelRun.keysBefore.hasRows.contains(true), !runtime.objects.hasDeletions,
-            runtime.objects.links.isUntouched,
-            mappings.allSatisfy({ !$0.belongsToPreviousModel && !$0.hasDynamicRelationships })
-        else { return nil }
+        if let wanted {
+            guard !wanted.isEmpty else { return nil }
+        } else {
+            guard !modelRun.keysBefore.hasRows.contains(true), !runtime.objects.hasDeletions,
+                mappings.allSatisfy({ !$0.belongsToPreviousModel && !$0.hasDynamicRelationships })
+            else { return nil }
+        }
         var byMapping = keys.byMapping
         for mapping in mappings {
             let pairs = runtime.associations[mapping.index]
-            guard let policy = policies[mapping] else {
+            guard mapping.hasPolicy else {
                 // A policy's associations with this mapping come in addition to the mapping's own objects.
                 guard !pairs.hasPairs else { return nil }
                 continue
             }
-            guard OverriddenMethods(of: policy).isEmpty, mapping.sourceExpression == nil,
-                try runtime.current(mapping) === mapping, !pairs.hasLatePairs
-            else { return nil }
+            guard mapping.sourceExpression == nil, !pairs.hasLatePairs else { return nil }
+            if wanted == nil, try runtime.current(mapping) !== mapping { return nil }
             guard pairs.hasPairs else { continue }
             guard let table = mapping.sourceTable, let entity = mapping.destination,
                 let ranked = try pairs.pairs.rankedSources(entity: table, destinationEntity: entity.index)
@@ -47,11 +55,17 @@ struct RelatingByKeys {
             byMapping[mapping.index] = made
         }
         let mappings = mappings.map { $0.hasPolicy ? $0.relatedByKeys : $0 }
-        let planner = LinkPlanner(
+        let all = runtime.objects.links
+        var planner = LinkPlanner(
             mappings: mappings, source: modelRun.inputs.layout.schema, destination: modelRun.inputs.destinationSchema)
-        guard OrderIndependence(mappings: mappings, planner: planner).isInvisible else { return nil }
+        let order = OrderIndependence(mappings: mappings, planner: planner)
+        let stores = wanted ?? Set(all.all.lazy.filter { $0.sequence == 0 && order.isInvisible($0) }.map(\.number))
+        guard !stores.isEmpty else { return nil }
+        planner.plans = { all.store(of: $0).map { stores.contains($0.store.number) } ?? false }
         self.mappings = mappings
         self.keys = PlanKeys(byMapping: byMapping, byTable: keys.byTable)
+        self.stores = stores
+        isWhole = stores.count == all.all.count
         links = planner.plan()
         guard isNarrow else { return nil }
     }

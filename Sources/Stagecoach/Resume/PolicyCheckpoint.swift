@@ -17,8 +17,8 @@ final class PolicyCheckpoint {
     private let manager: MigrationManager
     /// The position in the stages.
     var position = StagePosition(phase: .create)
-    /// True if stages 2 and 3 run no user code; known from the end of stage 1 on.
-    var isRelatedByKeys = false
+    /// The numbers of the stores whose links were left to the load, of a killed run.
+    private(set) var deferred: Set<Int> = []
     /// The counts at the beginning of the load; nil before it.
     private var countsBeforeLoad: MigrationCounts?
     /// The version of all property mappings' expressions when the stages began.
@@ -30,7 +30,8 @@ final class PolicyCheckpoint {
     /// The part of a state that is not in the objects and associations.
     private struct Outline: Codable {
         var position: StagePosition
-        var isRelatedByKeys: Bool
+        /// The numbers of the stores whose links are left to the load.
+        var deferred: Set<Int>
         var counts: MigrationCounts
         /// The checkpoints of the policies, by entity mapping.
         var policies: [Int: Data]
@@ -94,8 +95,8 @@ final class PolicyCheckpoint {
             }
         }
         let outline = Outline(
-            position: position, isRelatedByKeys: isRelatedByKeys, counts: countsBeforeLoad ?? modelRun.tally.counts,
-            policies: held, userInfo: userInfo.map { Data($0) })
+            position: position, deferred: runtime.objects.links.deferred,
+            counts: countsBeforeLoad ?? modelRun.tally.counts, policies: held, userInfo: userInfo.map { Data($0) })
         var state = StateWriter(capacity: lastSize + lastSize / 16)
         state.write(bytes: Array(try JSONEncoder().encode(outline)))
         try runtime.objects.save(to: &state)
@@ -130,7 +131,7 @@ final class PolicyCheckpoint {
             throw StateReader.damaged("the stages' position")
         }
         position = outline.position
-        isRelatedByKeys = outline.isRelatedByKeys
+        deferred = outline.deferred
         modelRun.tally.counts = outline.counts
         if position.phase == .load { countsBeforeLoad = outline.counts }
         try runtime.objects.restore(from: &state, keys: keys.byMapping)

@@ -115,7 +115,7 @@ enum KnownTypes {
         NSManagedObjectModelReference NSMappingModel NSMigrationManager NSMigrationStage NSPersistentStore
         NSPersistentStoreCoordinator NSPredicate NSPropertyDescription NSPropertyMapping NSRelationshipDescription
         NSSortDescriptor NSStagedMigrationManager NilReferences OneSidedLinks PersistentHistory PersistentStore
-        PersistentStoreCoordinator PolicyExecution PolicyRegistry ProfileLine ProgressCounter PropertyDescription
+        PersistentStoreCoordinator PolicyRegistry ProfileLine ProgressCounter PropertyDescription
         PropertyMapping RejectReport RejectedObject RelationshipDefinition RelationshipDescription ResumablePolicy
         RulesOfTheSource SourcePredicate StagedMigrationManager StoreReader StoreVerification StoreVersion StoreWriter
         UnknownHashes UnmappableProperties ValidationPredicate ValidationRule ValueExpression VerificationReport

@@ -66,6 +66,14 @@ struct PolicyComparisonTests {
         PolicyActions(rawValue: generator.below(1 << PolicyActions.count))
     }
 
+    /// Most objects are related by the default method before a policy looks at the links: they are left to the load, made when
+    /// the first object is looked at, or when the default method is not called.
+    @Test("Policies that look at a few objects", arguments: RandomSeeds.seeds(60))
+    func rare(seed: UInt64) throws {
+        #expect(try differences(seed) { Self.many(&$0).union(.isRare).subtracting([.merges, .drops]) } == [])
+        #expect(try differences(seed) { Self.one(&$0).union(.isRare) } == [])
+    }
+
     /// The differences of the first variant that has any, with all that it takes to repeat it.
     private func differences(
         _ seed: UInt64, _ choose: (inout SeededGenerator) -> PolicyActions
@@ -125,7 +133,7 @@ struct PolicyComparisonTests {
                     + Self.differences(#require(manager.report).counts, from: outcome.report)
             }
             if let profile = manager.report?.profile {
-                let isByObject = profile.contains { $0.stage == "validate" && !$0.subject.isEmpty }
+                let isByObject = profile.contains { $0.stage == "relate" && !$0.subject.isEmpty }
                 if isByObject { ways.byObject += 1 } else { ways.byKeys += 1 }
             }
             if let difference = zip(log.lines, expectedLog.lines).first(where: { $0 != $1 }) {

@@ -139,6 +139,7 @@ final class PolicyScript<Side: PolicySide> {
     // MARK: - Stages 2 and 3
 
     func relate(_ object: Side.Object, _ side: Side) throws {
+        if actions.contains(.isRare), side.key(object) % 5 != 2 { return try side.relateDefault(object) }
         let sources = try side.sources(side.mapping.name, [object])
         note(side, "relate \(id(side, object)) of \(sources.map { id(side, $0) })")
         note(side, "before \(values(object, side, inOrder: true))")

@@ -19,37 +19,22 @@ enum LinkRecord {
     private static let objectShift: UInt64 = 3
     private static let flagBits: UInt64 = 5
 
-    /// A change of a link, seen from one of its ends.
-    struct Change {
-        var object: LinkEnd
-        var partner: LinkEnd
-        var sequence: UInt64
-        var isAdded: Bool
-        var orderOfPartner: MemberOrder
-        var orderOfObject: MemberOrder
-
-        /// The same change, seen from the other end.
-        var reversed: Change {
-            Change(
-                object: partner, partner: object, sequence: sequence, isAdded: isAdded, orderOfPartner: orderOfObject,
-                orderOfObject: orderOfPartner)
-        }
-    }
-
-    /// Writes a change to a record. Places are written if the record has room for them.
-    static func encode(_ change: Change, width: Int, into words: UnsafeMutablePointer<UInt64>) {
-        words[0] = SortKey.encode(change.object.key)
-        words[1] = SortKey.encode(change.partner.key)
-        var flags = change.isAdded ? added : 0
+    /// Writes a change of a link, seen from one of its ends. Places are written if the record has room for them.
+    static func encode(
+        _ link: LinkView, sequence: UInt64, isAdded: Bool, width: Int, into words: UnsafeMutablePointer<UInt64>
+    ) {
+        words[0] = SortKey.encode(link.object.key)
+        words[1] = SortKey.encode(link.partner.key)
+        var flags = isAdded ? added : 0
         if width > plainWidth {
-            let (mine, place) = change.orderOfPartner.words
-            let (yours, placeOfObject) = change.orderOfObject.words
+            let (mine, place) = link.orderOfPartner.words
+            let (yours, placeOfObject) = link.orderOfObject.words
             flags |= mine << partnerShift | yours << objectShift
             words[4] = place
             words[5] = placeOfObject
         }
-        words[2] = change.sequence << flagBits | flags
-        words[3] = UInt64(change.object.entity) << 32 | UInt64(change.partner.entity)
+        words[2] = sequence << flagBits | flags
+        words[3] = UInt64(link.object.entity) << 32 | UInt64(link.partner.entity)
     }
 
     static func isAdded(_ words: UnsafePointer<UInt64>) -> Bool { words[2] & added != 0 }

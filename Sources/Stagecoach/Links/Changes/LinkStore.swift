@@ -21,6 +21,11 @@ struct LinkView {
     /// The object's place among the partner's members, if one was given.
     var orderOfObject: MemberOrder
 
+    /// The same link, seen from the other end.
+    var reversed: LinkView {
+        LinkView(object: partner, partner: object, orderOfPartner: orderOfObject, orderOfObject: orderOfPartner)
+    }
+
     /// Sorts the links of one object by their partners' places. The links must ascend by partner. Members without a place
     /// follow at the end, in ascending key order.
     static func inOrder(_ views: [LinkView]) -> [LinkView] {
@@ -85,7 +90,7 @@ final class LinkStore {
     /// The resets since then: key, sequence.
     let resets: (first: RecordLog, second: RecordLog)
     /// The objects of each side that occur in recent changes and resets.
-    @exclusivity(unchecked) private var touched: (first: KeyFilter, second: KeyFilter)
+    @exclusivity(unchecked) var touched: (first: KeyFilter, second: KeyFilter)
     /// The places that mappings give to members whose own side decides the link: owner, member, the two words of a
     /// ``MemberOrder``, and a zero. The owner is on the to-many side.
     let givenOrders: RecordLog
@@ -93,18 +98,21 @@ final class LinkStore {
     let makeSorter: (Int) -> RecordSorter
     /// The links of rows that were in the store before the mapping model; nil if there are none.
     var earlier: ExistingLinks?
+    /// Makes the links that mapping models declare, before the first read or change of the store; nil once they are made. A
+    /// store that nobody asks is never filled: the load finds its links by keys.
+    var makeDeclared: (() throws(MigrationError) -> Void)?
     /// The number of changes so far, which is the sequence number of the last change.
     @exclusivity(unchecked) private(set) var sequence: UInt64 = 0
     /// The greatest ordering keys of recently queried owners, by side.
     private var highest: [[Int64: Int64]] = [[:], [:]]
     /// The records written and read, for tests of the cost of changes.
-    private(set) var statistics = LinkStatistics()
-    @exclusivity(unchecked) private var gathered: [UInt64] = []
-    private let record: UnsafeMutablePointer<UInt64>
+    var statistics = LinkStatistics()
+    @exclusivity(unchecked) var gathered: [UInt64] = []
+    let record: UnsafeMutablePointer<UInt64>
     /// The two words by which records are looked up.
-    private let prefix: UnsafeMutablePointer<UInt64>
+    let prefix: UnsafeMutablePointer<UInt64>
     /// The cost of reading unresolved changes since the last call of ``resolve()``, in records.
-    @exclusivity(unchecked) private var debt = 0
+    @exclusivity(unchecked) var debt = 0
 
     /// The properties of a side that are needed for every link.
     private struct Shape {
@@ -175,6 +183,16 @@ final class LinkStore {
         forgetRecent()
     }
 
+    /// True if the links are as mapping models declare them, and not in the store.
+    var isDeferred: Bool { makeDeclared != nil }
+
+    /// Makes the declared links, if they are not in the store yet.
+    func makeDeclaredLinks() throws(MigrationError) {
+        guard let make = makeDeclared else { return }
+        makeDeclared = nil
+        try make()
+    }
+
     /// Drops the recent changes after they were resolved.
     func forgetRecent() {
         for log in [recent.first, recent.second, resets.first, resets.second] { log.removeAll() }
@@ -230,6 +248,7 @@ final class LinkStore {
         _ object: LinkEnd, _ partner: LinkEnd, side: Side, orderOfPartner: MemberOrder = .none,
         orderOfObject: MemberOrder = .none
     ) throws(MigrationError) {
+        try makeDeclaredLinks()
         if !isPlain {
             if isBelowHighest(orderOfPartner, of: object.key, side: side)
                 || isBelowHighest(orderOfObject, of: partner.key, side: side.other),
@@ -247,6 +266,7 @@ final class LinkStore {
 
     /// Unlinks two objects.
     func remove(_ object: LinkEnd, _ partner: LinkEnd, side: Side) throws(MigrationError) {
+        try makeDeclaredLinks()
         if !isPlain, highest[index(side)][object.key] != nil || highest[index(side.other)][partner.key] != nil {
             let link = try link(of: object.key, to: partner.key, side: side)
             forgetHighest(link?.orderOfPartner, of: object.key, side: side)
@@ -260,6 +280,7 @@ final class LinkStore {
     /// - Complexity: O(log n) amortised, whatever the number of partners.
     func reset(_ object: LinkEnd, side: Side) throws(MigrationError) {
         precondition(isPlain, "what an ordered store's objects lose is removed link by link")
+        try makeDeclaredLinks()
         sequence += 1
         touch(object.key, side)
         record[0] = SortKey.encode(object.key)
@@ -287,14 +308,13 @@ final class LinkStore {
         sequence += 1
         touch(object.key, side)
         touch(partner.key, side.other)
-        let change = LinkRecord.Change(
-            object: object, partner: partner, sequence: sequence, isAdded: isAdded, orderOfPartner: orderOfPartner,
-            orderOfObject: orderOfObject)
-        LinkRecord.encode(change, width: width, into: record)
+        let link = LinkView(
+            object: object, partner: partner, orderOfPartner: orderOfPartner, orderOfObject: orderOfObject)
+        LinkRecord.encode(link, sequence: sequence, isAdded: isAdded, width: width, into: record)
         statistics.writtenRecords += 1
         try recent(side).append(record)
         guard !isReflexive || object.key != partner.key else { return }
-        LinkRecord.encode(change.reversed, width: width, into: record)
+        LinkRecord.encode(link.reversed, sequence: sequence, isAdded: isAdded, width: width, into: record)
         try recent(side.other).append(record)
     }
 
@@ -302,7 +322,7 @@ final class LinkStore {
         if index(side) == 0 { touched.first.insert(key) } else { touched.second.insert(key) }
     }
 
-    private func isTouched(_ key: Int64, _ side: Side) -> Bool {
+    func isTouched(_ key: Int64, _ side: Side) -> Bool {
         index(side) == 0 ? touched.first.mayContain(key) : touched.second.mayContain(key)
     }
 
@@ -336,252 +356,4 @@ final class LinkStore {
     }
 
     private static let rememberedOwners = 1024
-
-    // MARK: - Reading
-
-    /// Tells whether an object's links were changed since the mapping model began. Only for stores over existing links.
-    func hasChanged(_ key: Int64, side: Side) throws(MigrationError) -> Bool {
-        guard isTouched(key, side) else { return false }
-        var prefix = SortKey.encode(key)
-        var isFound = false
-        try recent(side).forEach(prefix: &prefix, words: 1) { _ in isFound = true }
-        return isFound
-    }
-
-    /// True if there are unresolved changes.
-    var hasRecent: Bool { recent.first.count > 0 || resets.first.count > 0 || resets.second.count > 0 }
-
-    /// Returns the links of an object, ascending by the partner's key.
-    ///
-    /// - Complexity: O(unresolved changes of the object's links and of its partners' links); memory likewise. Reading resolves
-    ///   the store once it has read about twice as many records as there are.
-    func partners(of key: Int64, side: Side) throws(MigrationError) -> [LinkView] {
-        try views(of: key, to: nil, side)
-    }
-
-    /// Returns the link of two objects. Returns nil if there is none.
-    ///
-    /// - Complexity: O(changes of the link); in a plain store, for an object that can have only one partner, O(changes of its
-    ///   links).
-    func link(of key: Int64, to partner: Int64, side: Side) throws(MigrationError) -> LinkView? {
-        // The validity of the link depends on the object's other partners.
-        if isPlain, isExclusive(side) { return try partners(of: key, side: side).first { $0.partner.key == partner } }
-        return try views(of: key, to: partner, side).first
-    }
-
-    /// - Parameter partner: the partner to look for; nil for all partners.
-    private func views(of key: Int64, to partner: Int64?, _ side: Side) throws(MigrationError) -> [LinkView] {
-        if isPlain, hasRecent, debt > 1024 + 2 * (resolved.first.count + recent.first.count) { try resolve() }
-        let before: [LinkView]
-        if let partner {
-            before = try earlier?.view(of: key, to: partner, side: side).map { [$0] } ?? []
-        } else {
-            before = try earlier?.views(of: key, side: side) ?? []
-        }
-        let isOwnTouched = isTouched(key, side)
-        var found = gathered
-        gathered = []
-        found.removeAll(keepingCapacity: true)
-        defer { gathered = found.capacity <= LinkStore.keptWords ? found : [] }
-        // An existing link counts as an addition before the first change.
-        for view in before { found.append(contentsOf: words(of: view)) }
-        prefix[0] = SortKey.encode(key)
-        if let partner { prefix[1] = SortKey.encode(partner) }
-        let words = partner == nil ? 1 : 2
-        let width = width
-        func gather(_ log: RecordLog) throws(MigrationError) {
-            try log.forEach(prefix: prefix, words: words) { record in
-                found.append(contentsOf: UnsafeBufferPointer(start: record, count: width))
-            }
-        }
-        if resolved.first.count > 0 { try gather(resolved(side)) }
-        if isOwnTouched { try gather(recent(side)) }
-        statistics.readRecords += found.count / width
-        guard !found.isEmpty else { return [] }
-        var views: [LinkView] = []
-        var sequences: [UInt64] = []
-        let isUnresolved = isPlain && hasRecent
-        found.withUnsafeMutableBufferPointer { words in
-            guard let base = words.baseAddress else { return }
-            LinkStore.forEachLast(base, count: words.count / width, width: width) { record in
-                guard LinkRecord.isAdded(record) else { return }
-                views.append(LinkRecord.view(record, width: width))
-                if isUnresolved { sequences.append(LinkRecord.sequence(record)) }
-            }
-        }
-        guard isUnresolved, !views.isEmpty else { return views }
-        debt += found.count / width + 1
-        var last: UInt64 = 0
-        if isOwnTouched { last = try lastReset(of: key, side: side) }
-        if isExclusive(side) {
-            found.withUnsafeBufferPointer { last = max(last, LinkStore.lastAddition($0, width: width)) }
-        }
-        return try holding(views, sequences, since: last, side)
-    }
-
-    /// The maximum size of the buffer of ``partners(of:side:)`` that is kept between calls.
-    private static let keptWords = 8192
-
-    /// Returns the valid links of an object: those added after the last reset of the object and of their partners.
-    private func holding(
-        _ views: [LinkView], _ sequences: [UInt64], since last: UInt64, _ side: Side
-    ) throws(MigrationError) -> [LinkView] {
-        var holding: [LinkView] = []
-        let isOtherExclusive = isExclusive(side.other)
-        for (view, sequence) in zip(views, sequences) where sequence >= last {
-            let partner = view.partner.key
-            if isTouched(partner, side.other) {
-                debt += 1
-                if try lastReset(of: partner, side: side.other) > sequence { continue }
-                if isOtherExclusive, try lastAddition(to: partner, side: side.other) > sequence { continue }
-            }
-            holding.append(view)
-        }
-        return holding
-    }
-
-    private func lastReset(of key: Int64, side: Side) throws(MigrationError) -> UInt64 {
-        let log = resets(index(side))
-        guard log.count > 0 else { return 0 }
-        var prefix = SortKey.encode(key)
-        var last: UInt64 = 0
-        try log.forEach(prefix: &prefix, words: 1) { last = max(last, $0[1]) }
-        return last
-    }
-
-    private func lastAddition(to key: Int64, side: Side) throws(MigrationError) -> UInt64 {
-        var prefix = SortKey.encode(key)
-        var last: UInt64 = 0
-        try recent(side).forEach(prefix: &prefix, words: 1) { record in
-            if LinkRecord.isAdded(record) { last = max(last, LinkRecord.sequence(record)) }
-        }
-        return last
-    }
-
-    private static func lastAddition(_ words: UnsafeBufferPointer<UInt64>, width: Int) -> UInt64 {
-        guard let base = words.baseAddress else { return 0 }
-        var last: UInt64 = 0
-        for index in 0..<words.count / width where LinkRecord.isAdded(base + index * width) {
-            last = max(last, LinkRecord.sequence(base + index * width))
-        }
-        return last
-    }
-
-    /// Shows the last record about each partner, ascending by partner. The records lie one after the other in memory.
-    private static func forEachLast(
-        _ base: UnsafeMutablePointer<UInt64>, count: Int, width: Int, _ body: (UnsafeMutablePointer<UInt64>) -> Void
-    ) {
-        if count == 1 { return body(base) }
-        let order = (0..<count).sorted { left, right in
-            let (one, other) = (base + left * width, base + right * width)
-            return (one[1], one[2]) < (other[1], other[2])
-        }
-        var last: UnsafeMutablePointer<UInt64>?
-        for index in order {
-            let record = base + index * width
-            if let last {
-                if last[1] == record[1] { LinkRecord.fold(last, into: record, width: width) } else { body(last) }
-            }
-            last = record
-        }
-        if let last { body(last) }
-    }
-
-    /// Returns all current links, ascending by object, then partner. Later changes are not seen.
-    ///
-    /// - Complexity: O(changes).
-    func live(side: Side) throws(MigrationError) -> LiveLinks {
-        guard isPlain else { return LiveLinks(.changes(try recent(side).scan()), width: width) }
-        guard hasRecent else { return LiveLinks(.changes(try resolved(side).scan()), width: width) }
-        return LiveLinks(.holding(try holding(side)), width: width)
-    }
-
-    /// True if ``livePartners(of:side:)`` may be called: the store is not plain, and there are no links under it.
-    var canStreamPartners: Bool { !isPlain && earlier == nil }
-
-    /// Returns the current links of one object, ascending by partner, for owners with very many. Later changes are not seen.
-    ///
-    /// - Complexity: O(changes of the object's links) time, O(runs) memory.
-    func livePartners(of key: Int64, side: Side) throws(MigrationError) -> LiveLinks {
-        precondition(canStreamPartners, "a plain store's links depend on their partners'")
-        return LiveLinks(.changes(try recent(side).scan(prefix: [SortKey.encode(key)])), width: width)
-    }
-
-    /// Returns all changed links, including removed ones, ascending by object, then partner. Only for stores over existing
-    /// links.
-    func changes(side: Side) throws(MigrationError) -> LiveLinks {
-        precondition(!isPlain, "a plain store does not say what is gone")
-        return LiveLinks(.changes(try recent(side).scan()), width: width, showsRemoved: true)
-    }
-
-    /// A cursor over live links.
-    final class LiveLinks {
-        fileprivate enum Source {
-            /// A cursor over changes; the last change of each link counts.
-            case changes(RecordCursor)
-            case holding(HoldingLinks)
-        }
-
-        private let source: Source
-        private let width: Int
-        private let words: UnsafeMutablePointer<UInt64>
-        private var has = false
-        private let showsRemoved: Bool
-        /// True if the link returned last exists, false if it was removed.
-        private(set) var isLive = true
-
-        fileprivate init(_ source: Source, width: Int, showsRemoved: Bool = false) {
-            self.source = source
-            self.width = width
-            self.showsRemoved = showsRemoved
-            words = .allocate(capacity: width * 2)
-        }
-
-        deinit { words.deallocate() }
-
-        /// Returns the next link. Returns nil at the end.
-        func next() throws(MigrationError) -> LinkView? {
-            switch source {
-            case .holding(let links): return try links.next().map { LinkRecord.view($0, width: width) }
-            case .changes(let cursor): return try next(cursor)
-            }
-        }
-
-        private func next(_ cursor: RecordCursor) throws(MigrationError) -> LinkView? {
-            let (last, record) = (words, words + width)
-            while try cursor.next(into: record) {
-                var found: LinkView?
-                if has, LinkRecord.isSameLink(last, record) {
-                    LinkRecord.fold(last, into: record, width: width)
-                } else if has {
-                    found = show(last)
-                }
-                last.update(from: record, count: width)
-                has = true
-                if let found { return found }
-            }
-            guard has else { return nil }
-            has = false
-            return show(last)
-        }
-
-        private func show(_ words: UnsafeMutablePointer<UInt64>) -> LinkView? {
-            let isAdded = LinkRecord.isAdded(words)
-            guard isAdded || showsRemoved else { return nil }
-            isLive = isAdded
-            return LinkRecord.view(words, width: width)
-        }
-    }
-
-    /// Encodes an existing link as an addition before every change.
-    private func words(of view: LinkView) -> [UInt64] {
-        [UInt64](unsafeUninitializedCapacity: width) { words, count in
-            count = width
-            guard let base = words.baseAddress else { return }
-            let change = LinkRecord.Change(
-                object: view.object, partner: view.partner, sequence: 0, isAdded: true,
-                orderOfPartner: view.orderOfPartner, orderOfObject: view.orderOfObject)
-            LinkRecord.encode(change, width: width, into: base)
-        }
-    }
 }

@@ -12,45 +12,31 @@ final class ColumnPatches {
     let entityColumn: Int?
     let orderColumn: Int?
     private let source: Source
-    private var current: [UInt64]
-    private var hasCurrent: Bool
+    private let current: UnsafeMutablePointer<UInt64>
+    private var hasCurrent = false
 
     /// The source of the references, ascending by row key, one per row.
-    private enum Source {
+    enum Source {
         case records(SortedRecords)
+        /// The links as seen from the rows that hold the column.
         case links(LinkStore.LiveLinks)
     }
 
-    /// - Parameter records: ascending by row key, one record per row.
-    convenience init(
-        column: Int, entityColumn: Int?, orderColumn: Int?, records: SortedRecords
-    ) throws(MigrationError) {
-        try self.init(column, entityColumn, orderColumn, .records(records))
-    }
-
-    /// - Parameter links: the links as seen from the rows that hold the column; each row has at most one.
-    convenience init(
-        column: Int, entityColumn: Int?, orderColumn: Int?, links: LinkStore.LiveLinks
-    ) throws(MigrationError) {
-        try self.init(column, entityColumn, orderColumn, .links(links))
-    }
-
-    private init(
-        _ column: Int, _ entityColumn: Int?, _ orderColumn: Int?, _ source: Source
-    ) throws(MigrationError) {
+    init(column: Int, entityColumn: Int?, orderColumn: Int?, _ source: Source) throws(MigrationError) {
         self.column = column
         self.entityColumn = entityColumn
         self.orderColumn = orderColumn
         self.source = source
-        current = [UInt64](repeating: 0, count: ColumnPatches.width)
-        hasCurrent = false
+        current = .allocate(capacity: ColumnPatches.width)
+        current.initialize(repeating: 0, count: ColumnPatches.width)
         hasCurrent = try advance()
     }
 
+    deinit { current.deallocate() }
+
     private func advance() throws(MigrationError) -> Bool {
-        let records: SortedRecords
         switch source {
-        case .records(let sorted): records = sorted
+        case .records(let sorted): return try sorted.next(into: current)
         case .links(let links):
             guard let view = try links.next() else { return false }
             current[0] = SortKey.encode(view.object.key)
@@ -64,15 +50,6 @@ final class ColumnPatches {
             current[4] = SortKey.encode(order)
             return true
         }
-        var found = false
-        var failure: MigrationError?
-        current.withUnsafeMutableBufferPointer { buffer in
-            do throws(MigrationError) {
-                if let base = buffer.baseAddress { found = try records.next(into: base) }
-            } catch { failure = error }
-        }
-        if let failure { throw failure }
-        return found
     }
 
     /// Sets the columns of a batch's rows. Keys ascend from batch to batch.

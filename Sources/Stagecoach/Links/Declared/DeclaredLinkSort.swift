@@ -310,7 +310,7 @@ struct DeclaredLinkSort {
     private func patches(
         _ column: Int, _ entityColumn: Int?, _ orderColumn: Int?, _ records: SortedRecords
     ) throws -> ColumnPatches {
-        try ColumnPatches(column: column, entityColumn: entityColumn, orderColumn: orderColumn, records: records)
+        try ColumnPatches(column: column, entityColumn: entityColumn, orderColumn: orderColumn, .records(records))
     }
 }
 

@@ -105,6 +105,7 @@ extension DestinationObjects: FetchSide {
         guard indexes.noteUse(of: column), case .own(let own) = column.column else { return nil }
         try follower.catchUp()
         let index = indexes.add(column)
+        for follower in followers.values { follower.takeIndexes() }
         follower.followChanges()
         let scan = try DestinationScan(rows[column.table], storedColumns: [own], inputs: modelRun.inputs)
         while try scan.next() {
@@ -133,7 +134,7 @@ extension DestinationObjects: FetchSide {
 
     /// Releases the indexes and counts of fetches, once no more fetches will come.
     func endFetches() {
-        for (table, _) in followers { rows[table].changes = nil }
+        for (table, _) in followers { rows[table].changed = nil }
         followers = [:]
         indexes.removeAll()
     }
@@ -152,10 +153,8 @@ extension DestinationObjects: FetchSide {
 }
 
 /// Keeps counts and indexes of an open destination table up to date. New rows are read once, when the counts or indexes
-/// are needed. Changed rows are noted and read again then. Rows from before the mapping model are counted separately,
-/// and are in an index from its beginning.
-///
-/// Memory: 8 bytes for each changed row, at most ``ChangedRows/most`` of them.
+/// are needed. The values of changed rows are added when they change. Rows from before the mapping model are counted
+/// separately, and are in an index from its beginning.
 final class TableFollower {
     private let rows: DestinationRows
     private unowned(unsafe) let objects: DestinationObjects
@@ -175,30 +174,43 @@ final class TableFollower {
 
     /// Begins to note changes.
     func followChanges() {
-        guard rows.changes == nil else { return }
-        rows.changes = ChangedRows { [unowned self] keys throws(MigrationError) in try read(keys) }
+        guard rows.changed == nil else { return }
+        rows.changed = { [unowned self] batch, row, key throws(MigrationError) in try note(batch, row, key) }
     }
 
-    /// Reads new and changed rows.
+    /// Reads new rows.
     ///
-    /// - Complexity: O(new and changed rows).
+    /// - Complexity: O(new rows).
     func catchUp() throws(MigrationError) {
-        let columns = columns
-        let scan = try DestinationScan(
-            rows, from: { nextKeys[ObjectIdentifier($0)] ?? .min }, inputs: modelRun.inputs)
-        while try scan.next() {
-            for row in 0..<scan.batch.count {
-                objects.statistics.scannedRows += 1
-                count(scan.batch, row)
-                for (index, column) in columns {
-                    try index.add(scan.batch[row, column], of: scan.batch, key: scan.batch.key(row))
+        for run in try rows.runs {
+            let next = nextKeys[ObjectIdentifier(run)] ?? .min
+            guard let last = run.lastKey, last >= next else { continue }
+            if let spilled = run.spill.lastKey, spilled >= next {
+                let reader = run.spill.makeReader(from: next)
+                var batch = RowBatch(
+                    slots: rows.columns, rowCapacity: modelRun.inputs.fetchCapacity(slots: rows.columns),
+                    byteTarget: modelRun.inputs.budget.batch)
+                while try reader.next(into: &batch) {
+                    for row in 0..<batch.count { try noteNew(batch, row) }
+                    batch.removeAll()
                 }
             }
+            var row = run.open.count
+            while row > 0, run.open.key(row - 1) >= next { row -= 1 }
+            for row in row..<run.open.count { try noteNew(run.open, row) }
+            nextKeys[ObjectIdentifier(run)] = last == .max ? .max : last + 1
         }
-        for run in try rows.runs {
-            if let last = run.lastKey { nextKeys[ObjectIdentifier(run)] = last == .max ? .max : last + 1 }
-        }
-        try rows.changes?.drain()
+    }
+
+    private func noteNew(_ batch: borrowing RowBatch, _ row: Int) throws(MigrationError) {
+        objects.statistics.scannedRows += 1
+        count(batch, row)
+        try note(batch, row, batch.key(row))
+    }
+
+    /// Adds a row's values to the indexes. Cells of kind absent are left out.
+    private func note(_ batch: borrowing RowBatch, _ row: Int, _ key: Int64) throws(MigrationError) {
+        for (index, column) in columns { try index.add(batch[row, column], of: batch, key: key) }
     }
 
     private func count(_ batch: borrowing RowBatch, _ row: Int) {
@@ -221,21 +233,14 @@ final class TableFollower {
         return counts[entity, default: 0]
     }
 
-    private var columns: [(index: EqualityIndex, column: Int)] {
-        objects.indexes.indexes.compactMap { column, index in
+    /// The indexes of the table, each with its column.
+    var columns: [(index: EqualityIndex, column: Int)] = []
+
+    /// Takes the indexes of the table that there are now.
+    func takeIndexes() {
+        columns = objects.indexes.indexes.compactMap { column, index in
             guard column.table == rows.table, case .own(let own) = column.column else { return nil }
             return (index, own)
-        }
-    }
-
-    private func read(_ keys: [Int64]) throws(MigrationError) {
-        let columns = columns
-        guard !columns.isEmpty else { return }
-        for key in Set(keys).sorted() {
-            objects.statistics.probedRows += 1
-            _ = try rows.read(key) { batch, row throws(MigrationError) in
-                for (index, column) in columns { try index.add(batch[row, column], of: batch, key: key) }
-            }
         }
     }
 
@@ -247,31 +252,6 @@ final class TableFollower {
         }
         try catchUp()
         counts[entity, default: 0] -= 1
-    }
-}
-
-/// The keys of changed rows, until the rows are read again.
-final class ChangedRows {
-    /// The largest number of keys that are collected.
-    static let most = 4096
-    private var keys: [Int64] = []
-    private let read: ([Int64]) throws(MigrationError) -> Void
-
-    init(_ read: @escaping ([Int64]) throws(MigrationError) -> Void) { self.read = read }
-
-    /// Notes a row that is about to change.
-    func note(_ key: Int64) throws(MigrationError) {
-        if keys.last == key { return }
-        if keys.count == ChangedRows.most { try drain() }
-        keys.append(key)
-    }
-
-    /// Lets the rows be read again, and forgets their keys.
-    func drain() throws(MigrationError) {
-        guard !keys.isEmpty else { return }
-        let changed = keys
-        keys.removeAll(keepingCapacity: true)
-        try read(changed)
     }
 }
 

@@ -22,27 +22,18 @@ final class DestinationScan {
     ///   - key: the lowest key to read.
     ///   - storedColumns: the columns to read of existing rows; nil: existing rows are left out.
     ///   - capacity: the largest number of rows in a batch; nil: as many as its memory holds.
-    convenience init(
+    init(
         _ rows: DestinationRows, from key: Int64 = .min, storedColumns: [Int]?, capacity: Int? = nil,
         inputs: RunInputs
     ) throws(MigrationError) {
-        let stored = try storedColumns.flatMap { columns throws(MigrationError) in
+        stored = try storedColumns.flatMap { columns throws(MigrationError) in
             try rows.storedScan(from: key, columns: columns)
         }
-        try self.init(rows, from: { _ in key }, stored: stored, capacity: capacity, inputs: inputs)
-    }
-
-    /// Creates a scan that begins at a key of its own in each run.
-    init(
-        _ rows: DestinationRows, from key: (DestinationRows.Run) -> Int64, stored: StoredRowScan? = nil,
-        capacity: Int? = nil, inputs: RunInputs
-    ) throws(MigrationError) {
-        self.stored = stored
-        let runs = try rows.runs.filter { run in run.lastKey.map { $0 >= key(run) } ?? false }
+        let runs = try rows.runs.filter { run in run.lastKey.map { $0 >= key } ?? false }
         let isEmpty = runs.isEmpty && stored == nil
         let most = isEmpty ? 1 : min(capacity ?? .max, inputs.fetchCapacity(slots: rows.columns))
         batch = RowBatch(slots: rows.columns, rowCapacity: most, byteTarget: inputs.budget.batch)
-        heads = runs.map { Head($0, from: key($0), share: runs.count, capacity: most, inputs: inputs) }
+        heads = runs.map { Head($0, from: key, share: runs.count, capacity: most, inputs: inputs) }
     }
 
     /// Fills the batch with the next rows; false at the end.

@@ -10,7 +10,9 @@ import SpillStorage
 final class EqualityIndex {
     private let log: RecordLog
     private let options: UInt8
+    /// The entry that was added last, and the words of a lookup.
     private let record: UnsafeMutablePointer<UInt64>
+    private let wanted: UnsafeMutablePointer<UInt64>
     /// For some hashes, the key before which no row has such a value any more. Without it, a caller that repeatedly
     /// takes the first row with a value, changes it and asks again would read all outdated entries each time.
     private var firstLive: [UInt64: Int64] = [:]
@@ -20,12 +22,17 @@ final class EqualityIndex {
 
     /// Creates an empty index.
     ///
-    /// - Parameter options: the differences that comparisons ignore.
-    init(directory: WorkDirectory, options: UInt8, memory: Int) {
-        log = RecordLog(directory: directory, name: "fetch-index", width: 2, indexWords: 2, memory: memory)
+    /// - Parameters:
+    ///   - options: the differences that comparisons ignore.
+    ///   - memory: the memory that all indexes of a side share.
+    init(directory: WorkDirectory, options: UInt8, memory: RecordMemory) {
+        // A lookup reads a block of each run, so few runs pay, although they are merged more often.
+        log = RecordLog(
+            directory: directory, name: "fetch-index", width: 2, indexWords: 2, memory: memory, runsOfLevel: 2)
         self.options = options
-        record = .allocate(capacity: 2)
-        record.initialize(repeating: 0, count: 2)
+        record = .allocate(capacity: 4)
+        record.initialize(repeating: 0, count: 4)
+        wanted = record + 2
     }
 
     deinit { record.deallocate() }
@@ -33,6 +40,8 @@ final class EqualityIndex {
     /// Notes a row's value; NULL is not noted.
     func add(_ cell: Cell, of batch: borrowing RowBatch, key: Int64) throws(MigrationError) {
         guard let hash = FetchHash.hash(cell, in: batch, options: options) else { return }
+        // Code that sets an object's value again and again mostly gives it the same one.
+        if record[0] == hash, record[1] == SortKey.encode(key) { return }
         record[0] = hash
         record[1] = SortKey.encode(key)
         try log.append(record)
@@ -61,10 +70,10 @@ final class EqualityIndex {
     /// - Returns: the keys, and the key at which the next page begins; nil if there is no further page.
     /// - Complexity: O(log rows + most · runs).
     func page(of hash: UInt64, from key: Int64, most: Int) throws(MigrationError) -> (keys: [Int64], next: Int64?) {
-        record[0] = hash
-        record[1] = SortKey.encode(key)
+        wanted[0] = hash
+        wanted[1] = SortKey.encode(key)
         var keys: [Int64] = []
-        try log.forFirst(most, prefixWords: 1, from: record, startWords: 2) { keys.append(SortKey.decode($0[1])) }
+        try log.forFirst(most, prefixWords: 1, from: wanted, startWords: 2) { keys.append(SortKey.decode($0[1])) }
         entriesRead += keys.count
         keys.sort()
         let isLast = keys.count < most
@@ -106,11 +115,11 @@ final class EqualityIndex {
 /// The equality indexes of one side. An index is made when a column is asked for the second time. If there are too
 /// many, the least recently used one is removed.
 ///
-/// Memory: ``memory`` for each of at most ``most`` indexes; 16 bytes for each column asked for once.
+/// Memory: the allowance, for at most ``most`` indexes; 16 bytes for each column asked for once.
 final class EqualityIndexes {
     static let most = 8
     private let directory: WorkDirectory
-    private let memory: Int
+    private let memory: RecordMemory
     private(set) var indexes: [FetchColumn: EqualityIndex] = [:]
     /// The columns that were asked for.
     private var known: Set<FetchColumn> = []
@@ -122,7 +131,7 @@ final class EqualityIndexes {
     /// - Parameter memory: bytes for all of them.
     init(directory: WorkDirectory, memory: Int) {
         self.directory = directory
-        self.memory = memory / EqualityIndexes.most
+        self.memory = RecordMemory(bytes: memory, blockBytes: 4096)
     }
 
     /// Returns the index of a column; nil if it has none.

@@ -44,7 +44,7 @@ struct FetchCompiler {
         }
         let predicate = SourcePredicate(node: isNegated ? .not(node) : node)
         let looksIntoFiles = predicate.looksIntoExternalData(
-            of: entity, names: side.schema.model.externalAttributeNames)
+            of: entity, names: side.externalNames)
         if !looksIntoFiles,
             let program = try? PredicateProgram(compiling: predicate, resolver: &slots, context: context)
         {

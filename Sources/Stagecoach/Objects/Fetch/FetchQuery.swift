@@ -31,7 +31,7 @@ struct FetchQuery {
 }
 
 /// The rows of a table that a fetch reads.
-struct FetchRows {
+struct FetchRows: Equatable {
     let table: Int
     /// The indices of the entities to fetch.
     let entities: [Int]

@@ -6,6 +6,8 @@ import Rows
 protocol FetchSide: AnyObject {
     var schema: StoreSchema { get }
     var isSource: Bool { get }
+    /// The names of the model's attributes that allow external storage.
+    var externalNames: Set<String> { get }
 
     /// Calls a closure with the rows of some entities, ascending by key, until it returns false. The batch is not
     /// shared, so the closure may read other rows.

@@ -37,8 +37,14 @@ extension SourceObjects: FetchSide {
         _ rows: FetchRows, keys: [Int64], _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool
     ) throws {
         guard !keys.isEmpty else { return }
-        let reader = try modelRun.inputs.source.pointReader(
-            table: rows.table, columns: rows.columns, in: modelRun.inputs.layout)
+        let reader: PointReader
+        if let lastProbe, lastProbe.rows == rows {
+            reader = lastProbe.reader
+        } else {
+            reader = try modelRun.inputs.source.pointReader(
+                table: rows.table, columns: rows.columns, in: modelRun.inputs.layout)
+            lastProbe = (rows, reader)
+        }
         var batch = RowBatch(slots: rows.columns.count, rowCapacity: 1, byteTarget: 4096)
         for key in keys {
             batch.removeAll()

@@ -61,8 +61,8 @@ struct LeftBehindPolicyTests {
         #expect(report.leftBehind?.isEmpty == true)
     }
 
-    @Test("Made and not associated is not dropped", arguments: [false, true])
-    func unassociated(isConcurrent: Bool) throws {
+    @Test("Made and not associated is not dropped")
+    func unassociated() throws {
         let fixture = try PolicyFixture()
         fixture.policy(
             "Persons",
@@ -75,8 +75,7 @@ struct LeftBehindPolicyTests {
                         forEntityName: "Person", into: manager.destinationContext)
                 }
             }))
-        let conditions = RunConditions.calling(threads: isConcurrent ? 2 : 1)
-        let manager = try RunConditions.$current.withValue(conditions) { try run(fixture) }
+        let manager = try run(fixture)
         let line = try #require(manager.report?.counts.mappings[0])
         #expect((line.migrated, line.droppedByPolicy, line.unassociated) == (1, 1, 4))
         #expect((line.created, line.createdByPolicy) == (5, 4))

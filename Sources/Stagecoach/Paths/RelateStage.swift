@@ -1,0 +1,148 @@
+import CoreDataStore
+import Diagnostics
+import ManagedModel
+import SpillStorage
+
+/// Stages 2 and 3 on the policy path: first all links of mappings without a policy, then each policy for each of its objects;
+/// then each policy's validation and end.
+struct RelateStage {
+    let modelRun: ModelRun
+    let checkpoints: CheckpointScheduler?
+    let mappings: [PlannedMapping]
+    let policies: Policies
+    let manager: MigrationManager
+    let runtime: PolicyRuntime
+    let keys: PlanKeys
+    let stages: PolicyCheckpoint
+
+    private var caller: PolicyCaller { PolicyCaller(modelRun: modelRun, runtime: runtime) }
+
+    /// Runs both stages: all of stage 2, then all of stage 3.
+    ///
+    /// - Parameter start: the position from which a killed run resumes; nil if the stages begin.
+    func run(from start: StagePosition?) throws {
+        if start.map({ $0.phase == .create || $0.phase == .relate && $0.mapping == nil }) ?? true {
+            stages.position = StagePosition(phase: .relate)
+            try makeDeclaredLinks()
+        }
+        for mapping in mappings {
+            guard let part = StagePosition.part(of: mapping.index, in: .relate, from: start) else { continue }
+            stages.position = part
+            try checkpoints?.tickStages()
+            try relate(mapping, from: part)
+        }
+        runtime.relating.finish()
+        for mapping in mappings {
+            modelRun.services.begin(.validate, [mapping.name])
+            guard let part = StagePosition.part(of: mapping.index, in: .validate, from: start) else {
+                policies.release(mapping)
+                continue
+            }
+            stages.position = part
+            try checkpoints?.tickStages()
+            try validate(mapping)
+        }
+    }
+
+    /// Makes the links of mapping models before the first policy is called, as far as they cannot be left to the load. Changes
+    /// that policies made in stage 1 come on top.
+    private func makeDeclaredLinks() throws {
+        let schema = modelRun.inputs.destinationSchema
+        try runtime.objects.links.beginDeclaredLinks { number in
+            schema.entityByNumber[Int(number)].map { schema.model.entity(at: $0) }
+        }
+        let relating = try RelatingByKeys(modelRun: modelRun, mappings: mappings, runtime: runtime, keys: keys)
+        if let relating { runtime.relating.deferLinks(of: relating.stores) }
+        try runtime.relating.relateAll()
+        try runtime.objects.links.replayEarlyChanges { end throws(MigrationError) in
+            guard runtime.objects.hasDeletions else { return true }
+            return try runtime.objects.exists(end)
+        }
+    }
+
+    private func relate(_ mapping: PlannedMapping, from part: StagePosition) throws {
+        try modelRun.services.checkCancelled()
+        guard let policy = policies[mapping] else { return }
+        manager.enter(mapping.mapping)
+        runtime.objects.creating = mapping.index
+        defer { runtime.objects.creating = nil }
+        let pairs = runtime.associations[mapping.index]
+        if runtime.relating.isDeferred(mapping), !policy.overridesRelating {
+            // Nobody can see whether the default method is called.
+            try runtime.relating.begin(mapping, after: .max)
+            modelRun.services.progress.advance(rows: try pairs.countOfDestinations())
+        } else {
+            modelRun.services.begin(.relate, [mapping.name])
+            for relationship in mapping.destination?.relationships ?? [] {
+                try runtime.objects.links.store(of: relationship)?.store.compact()
+            }
+            try runtime.relating.begin(mapping, after: part.related)
+            let cursor = try pairs.pairs.destinationsInOrderOfFirstAssociation()
+            try caller.inScope { try relateObjects(cursor, mapping, policy, from: part.related) }
+        }
+        runtime.relatingFrom = nil
+        runtime.relating.end()
+        try caller.call(mapping, .endRelationshipCreation) {
+            try policy.endRelationshipCreation(forMapping: mapping.mapping, manager: manager)
+        }
+    }
+
+    private func relateObjects(
+        _ cursor: DestinationCursor, _ mapping: PlannedMapping, _ policy: EntityMigrationPolicy, from start: Int
+    ) throws {
+        let associations = runtime.associations[mapping.index]
+        let additions = associations.additions
+        let every = min(64, modelRun.inputs.options.batchSize ?? 64)
+        var related = 0
+        while related < start, try cursor.next() != nil { related += 1 }
+        // Pairs mostly come entity by entity, so keep the last one.
+        var last: (index: UInt32, entity: EntityDescription, table: Int)?
+        var held: ManagedObject?
+        caller.begin(mapping, .createRelationships, mapping.destination)
+        defer { runtime.userCode.end() }
+        while let pair = try cursor.next() {
+            // Pairs added meanwhile are not related, so a cursor made later would give another sequence: take no
+            // checkpoint then.
+            if related % every == every - 1, associations.additions == additions {
+                stages.position = StagePosition(
+                    phase: .relate, mapping: mapping.index, hasBegun: true, related: related)
+                try checkpoints?.tickStages()
+            }
+            related += 1
+            if last?.index != pair.destination.entity {
+                let entity = modelRun.inputs.destinationSchema.model.entity(at: Int(pair.destination.entity))
+                last = (pair.destination.entity, entity, modelRun.inputs.destinationSchema.tableIndex(of: entity))
+                runtime.userCode.enter(entity)
+            }
+            guard let (_, entity, table) = last else { continue }
+            if runtime.objects.hasDeletions,
+                try !runtime.objects.exists(ObjectPlace(entity: entity, key: pair.destination.key, table: table))
+            {
+                continue
+            }
+            runtime.relatingFrom = nil
+            runtime.destinationContext.renew(&held, entity: entity, table: table, key: pair.destination.key)
+            guard let object = held else { continue }
+            runtime.relatingFrom = (mapping.index, object, pair.firstSource.key, place: related - 1)
+            UserCodeNotes.enter(key: pair.destination.key)
+            try caller.call(mapping, .createRelationships, object: object) {
+                try policy.createRelationships(forDestination: object, in: mapping.mapping, manager: manager)
+            }
+            try runtime.relating.endObject(at: related - 1, of: mapping)
+            modelRun.services.progress.advance(rows: 1)
+        }
+    }
+
+    private func validate(_ mapping: PlannedMapping) throws {
+        try modelRun.services.checkCancelled()
+        guard let policy = policies[mapping] else { return }
+        manager.enter(mapping.mapping)
+        runtime.objects.creating = mapping.index
+        defer { runtime.objects.creating = nil }
+        try caller.call(mapping, .performCustomValidation) {
+            try policy.performCustomValidation(forMapping: mapping.mapping, manager: manager)
+        }
+        try caller.call(mapping, .end) { try policy.end(mapping.mapping, manager: manager) }
+        policies.release(mapping)
+    }
+}
