@@ -166,7 +166,7 @@ struct PolicyFailureTests {
             let outcome = try migrate(folder, failingIn: method.name, by: "NSError")
             #expect(outcome.code == 65)
             let place =
-                "(entity mapping ContactToContact, "
+                "(entity mapping ContactToContact, entity Contact, "
                 + (method.hasObject ? "object Contact/p2, " : "")
                 + "policy ExamplePolicies.ContactPolicy.\(method.name)): The contact is damaged\nMend it.\n"
             #expect(outcome.messages.hasSuffix(place), "\(outcome.messages)")

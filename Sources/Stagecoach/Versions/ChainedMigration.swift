@@ -106,8 +106,8 @@ public final class ChainedMigration {
 
     /// Migrates the store.
     ///
-    /// - Throws: ``MigrationError``, with the step if there are several runs; the error of a policy or of the
-    ///   cancellation.
+    /// - Throws: ``MigrationError``, with the step if there are several runs, and with the error of a policy as its cause;
+    ///   the error of the cancellation.
     /// - Complexity: as ``Migration/run()``, for each run.
     @discardableResult
     public func run() throws -> MigrationReport {
