@@ -40,6 +40,7 @@ final class FileScreen {
     /// - Complexity: a pass over all pages, and one over the indexes and over the rows of each other table that has indexes.
     func isSound() throws -> Bool {
         do {
+            store.readAhead()
             let check = try store.query("PRAGMA quick_check(1)")
             guard try check.step(), check.text(0) == "ok" else { return false }
             let names = try store.query("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0")
