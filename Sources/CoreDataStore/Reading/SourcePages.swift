@@ -70,7 +70,7 @@ final class SourcePages {
         return (SourcePages(file), nil)
     }
 
-    private static func descriptor(_ connection: Connection, _ operation: Int32) -> Int32? {
+    fileprivate static func descriptor(_ connection: Connection, _ operation: Int32) -> Int32? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard sqlite3_file_control(connection.handle, "main", operation, &file) == SQLITE_OK, let file else {
             return nil
@@ -190,5 +190,22 @@ final class SourcePages {
             if let root = try connection.root(of: "index", name), try PairScan.isIndex(file, root: root) { return root }
         }
         return nil
+    }
+}
+
+extension SourceStore {
+    /// Has the system read the file from front to back into its cache, if that takes at most a quarter of the machine's memory.
+    ///
+    /// To get pages from a disk in the order of trees, one by one, costs twenty times as much.
+    package func readAhead() {
+        var status = stat()
+        guard let file = SourcePages.descriptor(connection, SQLITE_FCNTL_FILE_POINTER), fstat(file, &status) == 0,
+            Int(status.st_size) <= sysconf(Int32(_SC_PHYS_PAGES)) * (sysconf(Int32(_SC_PAGESIZE)) / 4)
+        else { return }
+        // The system reads a few megabytes for each request at most.
+        let step: off_t = 1 << 20
+        for offset in stride(from: 0, to: status.st_size, by: Int(step)) {
+            _ = posix_fadvise(file, offset, step, POSIX_FADV_WILLNEED)
+        }
     }
 }

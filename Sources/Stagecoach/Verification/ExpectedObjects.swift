@@ -134,8 +134,6 @@ struct ExpectedObjects {
 /// Memory: a set of keys for each entity mapping; about 16 bytes for each rejected object.
 struct VerificationRejects {
     private var keys: [String: Set<Int64>] = [:]
-    /// The number of lines for objects without a source.
-    private(set) var others = 0
     private(set) var count = 0
 
     init() {}
@@ -170,10 +168,7 @@ struct VerificationRejects {
             count += 1
             guard let id = reject.sourceID, let mapping = reject.mapping,
                 let place = id.range(of: "/p", options: .backwards), let key = Int64(id[place.upperBound...])
-            else {
-                others += 1
-                continue
-            }
+            else { continue }
             keys[mapping, default: []].insert(key)
         }
     }

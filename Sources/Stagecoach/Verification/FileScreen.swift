@@ -40,6 +40,7 @@ final class FileScreen {
     /// - Complexity: a pass over all pages, and one over the indexes and over the rows of each other table that has indexes.
     func isSound() throws -> Bool {
         do {
+            store.readAhead()
             let check = try store.query("PRAGMA quick_check(1)")
             guard try check.step(), check.text(0) == "ok" else { return false }
             let names = try store.query("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0")
@@ -77,45 +78,38 @@ final class FileScreen {
             index.own = own
             found.append(index)
         }
-        guard !found.isEmpty else { return true }
-        if place == nil { try read(table, columns, &found) }
-        indexes[table] = found
-        return place != nil || isComplete(table)
+        guard place == nil else {
+            indexes[table] = found
+            return true
+        }
+        return try found.isEmpty || agrees(table, columns, found)
     }
 
-    /// Reads the rows of a table that is none of an entity.
-    private func read(_ table: String, _ columns: [String], _ indexes: inout [Index]) throws {
+    /// Tells whether a table that is none of an entity has the rows that its indexes need.
+    private func agrees(_ table: String, _ columns: [String], _ indexes: [Index]) throws -> Bool {
+        guard let rows = try store.rows(ofTable: table, columns: columns) else {
+            let check = try store.query("PRAGMA integrity_check(\(SQLName.literal(table)))")
+            return try check.step() && check.text(0) == "ok"
+        }
         let join = layout.joinTables.firstIndex { $0.name == table }
         let ends = join.map { layout.joinTables[$0].sides.compactMap { columns.firstIndex(of: $0.column) } } ?? []
+        var indexes = indexes
         var links = ends.count == 2 ? VerificationChecksum() : nil
-        func add(_ one: VerifiedCell, _ other: VerifiedCell) {
-            if case (.integer(let one), .integer(let other)) = (one, other) {
-                links?.add(link: (one, other))
-            } else {
-                links = nil
-            }
-        }
-        if let rows = try store.rows(ofTable: table, columns: columns) {
-            var batch = RowBatch(slots: columns.count, rowCapacity: 512, byteTarget: 4096)
-            while try rows.next(into: &batch) {
-                try noteRead(batch.count)
-                for index in indexes.indices { Self.add(batch, indexes[index].places, to: &indexes[index].needed) }
-                for row in 0..<batch.count where links != nil {
-                    add(VerifiedCell(batch[row, ends[0]], batch), VerifiedCell(batch[row, ends[1]], batch))
+        var batch = RowBatch(slots: columns.count, rowCapacity: 512, byteTarget: 4096)
+        while try rows.next(into: &batch) {
+            try noteRead(batch.count)
+            for index in indexes.indices { Self.add(batch, indexes[index].places, to: &indexes[index].needed) }
+            for row in 0..<batch.count where links != nil {
+                let (one, other) = (batch[row, ends[0]], batch[row, ends[1]])
+                if one.kind == .integer, other.kind == .integer {
+                    links?.add(link: (one.integerValue, other.integerValue))
+                } else {
+                    links = nil
                 }
-            }
-        } else {
-            let names = columns.map(SQLName.quoted).joined(separator: ", ")
-            let rows = try store.query("SELECT rowid, \(names) FROM \(SQLName.quoted(table)) NOT INDEXED")
-            while try rows.step() {
-                func cell(_ place: Int) -> VerifiedCell { VerifiedCell(rows, Int32(place + 1)) }
-                for index in indexes.indices {
-                    indexes[index].needed.add(Self.hash(rows.integer(0), indexes[index].places, cell))
-                }
-                if links != nil { add(cell(ends[0]), cell(ends[1])) }
             }
         }
         if let join { self.links[join] = links }
+        return indexes.allSatisfy { $0.own == $0.needed }
     }
 
     /// Adds rows of an entity table, whose slots are its columns.
@@ -134,12 +128,6 @@ final class FileScreen {
     /// Tells whether a sound unique index keeps two rows of a table from having the same values in columns.
     func isUnique(_ table: String, _ columns: [String]) -> Bool {
         isComplete(table) && indexes[table, default: []].contains { $0.isUnique && $0.columns == columns }
-    }
-
-    private static func hash(_ key: Int64, _ places: [Int], _ cell: (Int) -> VerifiedCell) -> UInt64 {
-        var hash = VerificationChecksum.mix(UInt64(bitPattern: key))
-        for place in places { hash = VerificationChecksum.mix(hash &+ cell(place).hash) }
-        return hash
     }
 
     private static func add(_ batch: borrowing RowBatch, _ places: [Int], to entries: inout VerificationChecksum) {
@@ -161,15 +149,18 @@ final class FileScreen {
             // The reader makes sure that they ascend, with their rows' ids.
             let places = Array(index.columns.indices)
             var batch = RowBatch(slots: places.count, rowCapacity: 512, byteTarget: 4096)
-            var last: [Cell] = []
+            var last: [Cell?] = places.map { _ in nil }
             while try entries.next(into: &batch) {
                 try noteRead(0)
                 Self.add(batch, places, to: &found)
-                guard index.isUnique else { continue }
-                for row in 0..<batch.count {
-                    let cells = places.map { batch[row, $0] }
-                    if cells == last, cells.allSatisfy({ $0.kind != .null }) { return nil }
-                    last = cells
+                for row in 0..<batch.count where index.isUnique {
+                    var isRepeated = true
+                    for place in places {
+                        let cell = batch[row, place]
+                        if cell != last[place] || cell.kind == .null { isRepeated = false }
+                        last[place] = cell
+                    }
+                    if isRepeated { return nil }
                 }
             }
             return found
@@ -189,10 +180,10 @@ final class FileScreen {
                 let isRepeated = index.isUnique && !index.columns.indices.contains { cell($0).isNull }
                 guard order > 0 || order == 0 && key > before.key(0) && !isRepeated else { return nil }
             }
-            found.add(Self.hash(key, Array(index.columns.indices), cell))
             before.removeAll()
             before.appendRow(key: key)
             for place in index.columns.indices { cell(place).store(in: &before, row: 0, slot: place) }
+            Self.add(before, Array(index.columns.indices), to: &found)
         }
         return found
     }
