@@ -19,6 +19,7 @@ final class ConcurrentView {
     let backing: any ManagedObjectContext.Backing
     /// The objects that the thread's calls hold.
     @exclusivity(unchecked) var live = LiveObjects()
+    @exclusivity(unchecked) var transformed = TransformedValues()
 
     init(turn: ConcurrentTurn, backing: any ManagedObjectContext.Backing) {
         self.turn = turn
