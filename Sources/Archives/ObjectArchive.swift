@@ -88,7 +88,7 @@ private struct ObjectReader {
         case .real(let number): NSNumber(value: number)
         case .string(let text): text
         case .data(let bytes): Data(bytes)
-        case .date(let seconds): Date(timeIntervalSinceReferenceDate: seconds)
+        case .date(let seconds) where !seconds.isNaN: Date(timeIntervalSinceReferenceDate: seconds)
         default: throw .archive("archive.type", "A \(value.kindName) of the archive stands where an object is expected")
         }
     }
@@ -121,7 +121,7 @@ private struct ObjectReader {
             case "NSNumber": try value.number().map { number throws(MigrationError) in try scalar(number) }
             case "NSDecimalNumber", "NSDecimalNumberPlaceholder":
                 try value.decimal().map { NSDecimalNumber(decimal: $0.decimal) }
-            case "NSDate": try value.date().map { Date(timeIntervalSinceReferenceDate: $0) }
+            case "NSDate": try value.date().flatMap { $0.isNaN ? nil : Date(timeIntervalSinceReferenceDate: $0) }
             case "NSData": try value.data().map { Data($0) }
             case "NSMutableData": try value.data().map { NSMutableData(data: Data($0)) }
             case "NSUUID": try value.uuid().map { $0.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) } }
@@ -149,6 +149,11 @@ private struct ObjectReader {
         var collections = 0
         for value in values {
             let made = try object(value, depth: depth + 1)
+            // Foundation on Linux ends the process where it hashes one.
+            if hashed, made.value is NSDecimalNumber {
+                throw .archive(
+                    "archive.type", "The archive has a set or key of decimal numbers, which have no hash here")
+            }
             members.append(made.value)
             size += made.size
             if made.size > 1 { collections += 1 }

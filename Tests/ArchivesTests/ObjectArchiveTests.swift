@@ -129,6 +129,15 @@ struct ObjectArchiveTests {
         let outer = builder.array([inner, inner])
         let few = try #require(try ObjectArchive.object(from: try builder.encode(root: outer)) as? NSArray)
         #expect(few.count == 2)
+        // Foundation on Linux ends the process where it hashes such members.
+        for isDate in [false, true] {
+            builder = KeyedArchiveBuilder()
+            let member =
+                isDate
+                ? builder.date(.nan) : builder.decimal(.init(isNegative: false, exponent: 0, mantissa: 7))
+            let set = try builder.encode(root: builder.set([member]))
+            #expect(throws: MigrationError.self) { try ObjectArchive.object(from: set) }
+        }
         // An array that an app put into itself, and too many levels.
         let loop = NSMutableArray()
         loop.add(loop)
@@ -143,7 +152,7 @@ struct ObjectArchiveTests {
         let whole = try ObjectArchive.bytes(
             of: [
                 "a": [1, "b", Self.date, Self.uuid, Data([1])] as [Any], "s": NSSet(array: ["x", NSNull()]),
-                "o": NSOrderedSet(array: [1.5, Decimal(3)]),
+                "o": NSOrderedSet(array: [1.5, "y"]), "d": [Decimal(3)],
             ] as [String: Any])
         for position in whole.indices {
             for change in [1, 0x10, 0x80, 0xFF] as [UInt8] {
