@@ -61,7 +61,7 @@ enum TransformablesCommand {
         for key in 1...max(1, count) {
             try rows.begin(key: Int64(key))
             let archive = archiver.reverseTransformedValue(["tag \(key)", "another tag", "third of \(key)"])
-            rows.set(tags, archive as? Data ?? Data())
+            rows.set(tags, blob: archive as? Data ?? Data())
         }
         try rows.finish()
         try store.finish(

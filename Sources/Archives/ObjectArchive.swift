@@ -58,12 +58,14 @@ private struct ObjectReader {
     }
 
     private var states: [State]
+    /// One for all: two are equal on Linux, and have different hashes.
+    private let null = NSNull()
 
     init(count: Int) { states = Array(repeating: .untouched, count: count) }
 
     mutating func object(_ value: ArchivedValue, depth: Int) throws(MigrationError) -> Made {
         switch value {
-        case .null: return Made(value: NSNull())
+        case .null: return Made(value: null)
         case .plain(let plain): return Made(value: try Self.scalar(plain))
         case .object(let object):
             switch states[object.uid] {
@@ -109,6 +111,7 @@ private struct ObjectReader {
                 value: object.isMutable ? NSMutableOrderedSet(array: members) : NSOrderedSet(array: members),
                 size: size)
         case "NSDictionary", "NSMutableDictionary": return try dictionary(object, value, depth)
+        case "NSNull": return Made(value: null)
         default: return Made(value: try Self.leaf(object, value))
         }
     }
@@ -126,7 +129,6 @@ private struct ObjectReader {
             case "NSMutableData": try value.data().map { NSMutableData(data: Data($0)) }
             case "NSUUID": try value.uuid().map { $0.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) } }
             case "NSURL": try value.url().flatMap { URL(string: $0) }
-            case "NSNull": NSNull()
             default: throw ObjectArchive.foreign(object.className)
             }
         guard let found else { throw object.damaged("no such value") }

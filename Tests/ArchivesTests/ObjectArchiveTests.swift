@@ -56,7 +56,7 @@ struct ObjectArchiveTests {
     ]
 
     @Test("Each value comes back as what it was, mutable where it was", arguments: values)
-    func values(_ value: Value) throws {
+    func roundTrip(_ value: Value) throws {
         let bytes = try ObjectArchive.bytes(of: value.given)
         let root = try KeyedArchive(decoding: bytes).topValue()
         #expect(root.object?.className == value.className)
