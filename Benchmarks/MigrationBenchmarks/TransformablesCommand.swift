@@ -68,7 +68,7 @@ enum TransformablesCommand {
             metadata: DestinationMetadata(
                 uuid: "51A6EC0A-0000-4000-8000-000000000003", sourceProperties: [:],
                 versionHashes: model.entityVersionHashesByName.mapValues { Array($0) },
-                versionIdentifiers: model.versionIdentifiers),
+                versionIdentifiers: []),
             maximumKeys: [Int64(count)], modelCache: try ModelCache.encode(model))
     }
 }
