@@ -119,7 +119,7 @@ struct PortTests {
         #expect(ported.findings.first?.replacement == "\"title\"")
     }
 
-    @Test("Uses that no rule can replace are named: modules, UIKit's types; transformers and casts to classes are hints")
+    @Test("Uses that no rule can replace are named: modules, UIKit's types, transformers, casts to classes")
     func manual() {
         let ported = port(
             "import os.log\nlet c: UIColor\nlet t = ValueTransformer()\nlet b = x as! Book\nlet n = y as? Int64\n")
