@@ -138,10 +138,7 @@ struct ObjectArchiveTests {
             let set = try builder.encode(root: builder.set([member]))
             #expect(throws: MigrationError.self) { try ObjectArchive.object(from: set) }
         }
-        // An array that an app put into itself, and too many levels.
-        let loop = NSMutableArray()
-        loop.add(loop)
-        #expect(throws: MigrationError.self) { try ObjectArchive.bytes(of: loop) }
+        // Too many levels.
         var deep: Any = "x"
         for _ in 0..<200 { deep = NSSet(array: [deep, "y"]) }
         #expect(throws: MigrationError.self) { try ObjectArchive.bytes(of: deep) }
