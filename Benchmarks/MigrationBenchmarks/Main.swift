@@ -12,6 +12,7 @@ import Glibc
 ///     MigrationBenchmarks pages --rows 1000000
 ///     MigrationBenchmarks expressions --rows 1000000
 ///     MigrationBenchmarks composites --rows 1000000
+///     MigrationBenchmarks transformables --rows 1000000
 ///     MigrationBenchmarks spill --store library.sqlite
 @main
 struct Main {
@@ -25,6 +26,7 @@ struct Main {
             case "expressions": try ExpressionsCommand.run(Array(arguments))
             case "pages": try PagesCommand.run(Array(arguments))
             case "composites": try CompositesCommand.run(Array(arguments))
+            case "transformables": try TransformablesCommand.run(Array(arguments))
             case "plot": try PlotCommand.run(Array(arguments))
             case "small": try SmallCommand.run(Array(arguments))
             case "fleet": try FleetCommand.run(Array(arguments))
@@ -34,7 +36,7 @@ struct Main {
             case "verify": try VerifyCommand.run(Array(arguments))
             default:
                 throw Arguments.usage(
-                    "Name a subcommand: store, run, plot, small, fleet, pages, expressions, composites, associations or spill"
+                    "Name a subcommand: store, run, plot, small, fleet, pages, expressions, composites, transformables, associations or spill"
                 )
             }
         } catch let error as MigrationError {

@@ -1,5 +1,6 @@
 import CoreDataStore
 import Diagnostics
+import Foundation
 import ManagedModel
 import Rows
 
@@ -62,6 +63,9 @@ struct TableFill: ~Copyable {
     mutating func set(_ slot: Int, _ value: Double) { batch[row, slot] = .real(value) }
     mutating func set(_ slot: Int, _ text: borrowing RandomText) {
         text.bytes.withUnsafeBytes { batch.setBytes($0, kind: .text, row: row, slot: slot) }
+    }
+    mutating func set(_ slot: Int, blob: some ContiguousBytes) {
+        blob.withUnsafeBytes { batch.setBytes($0, kind: .blob, row: row, slot: slot) }
     }
 
     /// Writes what is left.

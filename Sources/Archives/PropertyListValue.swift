@@ -1,7 +1,7 @@
 /// A property list, including the UIDs of keyed archives.
 ///
 /// Strings compare like Swift strings (canonical equivalence), but the writer keeps their code points.
-package indirect enum PropertyListValue: Sendable, Equatable {
+package enum PropertyListValue: Sendable, Equatable {
     case null
     case boolean(Bool)
     case integer(Int64)

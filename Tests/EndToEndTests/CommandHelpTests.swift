@@ -140,6 +140,9 @@ struct CommandHelpTests {
                                             instead of resuming it.
                       --strict-validation   Fail on values that break a rule that the source
                                             model had too.
+                      --transformable-bytes Give policies and expressions the bytes of
+                                            transformable attributes instead of the objects that
+                                            their transformers make.
                       --on-invalid CHOICE   Objects that break the model's rules: fail (the
                                             first one ends the run) or reject (they are left
                                             out, and so are objects that need them).

@@ -2,6 +2,7 @@ import CSQLite
 import CoreDataStore
 import Foundation
 import ManagedModel
+import Stagecoach
 import Synchronization
 import TestSupport
 import Testing
@@ -270,5 +271,98 @@ struct PolicyLibraryTests {
             "MessagePolicy", "WorkoutPolicy", "LedgerPolicy", "PlaylistPolicy", "NotePolicy (", "NTNotePolicy",
             "PlacePolicy", "AlbumPolicy", "coordinateFromText:precision:", "slugForTitle:separator:",
         ] { #expect(check.output.contains(name), "\(name): \(check.output)") }
+    }
+
+    /// A policy that reads and sets an array and a value of the app's own transformer.
+    private static let transformableSource = """
+        import Stagecoach
+
+        final class TagPolicy: NSEntityMigrationPolicy {
+            override func createDestinationInstances(
+                forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
+            ) throws {
+                let made = NSEntityDescription.insertNewObject(forEntityName: "Item", into: manager.destinationContext)
+                let tags = sInstance.value(forKey: "tags") as? [String] ?? []
+                made.setValue(tags.filter { $0 != "old" } + ["new"], forKey: "tags")
+                made.setValue((sInstance.value(forKey: "color") as? String)?.uppercased(), forKey: "color")
+                manager.associate(sourceInstance: sInstance, withDestinationInstance: made, for: mapping)
+            }
+        }
+
+        final class ColorTransformer: ValueTransformer {
+            override func transformedValue(_ value: Any?) -> Any? { (value as? String).map { Data($0.utf8) } }
+            override func reverseTransformedValue(_ value: Any?) -> Any? {
+                (value as? Data).map { String(decoding: $0, as: UTF8.self) }
+            }
+        }
+
+        @_cdecl("stagecoach_register_policies")
+        public func registerPolicies() {
+            PolicyRegistry.register(TagPolicy.self)
+            ValueTransformer.setValueTransformer(ColorTransformer(), forName: NSValueTransformerName("ColorTransformer"))
+        }
+        """
+
+    @Test("A library's policy sees and sets the objects of transformable attributes", .timeLimit(.minutes(30)))
+    func transformables() throws {
+        _ = try Self.built.get()
+        let folder = try TemporaryFolder()
+        func write(_ text: String, _ path: String) throws -> String {
+            let file = folder.url.appendingPathComponent(path)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try text.write(to: file, atomically: true, encoding: .utf8)
+            return file.path
+        }
+        let package = folder.url.appendingPathComponent("Transformables")
+        _ = try write(Self.transformableSource, "Transformables/Sources/ExamplePolicies/TagPolicy.swift")
+        try FileManager.default.copyItem(
+            at: Self.example.appendingPathComponent("Package.swift"),
+            to: package.appendingPathComponent("Package.swift"))
+        let library = try Self.build(package, named: "ExamplePolicies", as: "transformables")
+        _ = try write(
+            """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">
+            <entity name="Item">
+            <attribute name="color" optional="YES" attributeType="Transformable" valueTransformerName="ColorTransformer"/>
+            <attribute name="tags" optional="YES" attributeType="Transformable"
+                valueTransformerName="NSSecureUnarchiveFromDataTransformer"/>
+            </entity>
+            </model>
+            """, "Tags.xcdatamodeld/Tags.xcdatamodel/contents")
+        let models = folder.file("Tags.xcdatamodeld")
+        let mapping = try write(
+            """
+            {"formatVersion": 1, "entityMappings": [{"sourceEntity": "Item", "destinationEntity": "Item",
+            "migrationPolicy": "TagPolicy", "attributes": {"tags": null, "color": null}}]}
+            """, "tags.json")
+        let archiver = NSSecureUnarchiveFromDataTransformer()
+        let archive = try #require(archiver.reverseTransformedValue(["old", "kept"]) as? Data)
+        var store = ReferenceStore(model: try ModelLocator.load(models).model)
+        store.insert("Item", 1, ["tags": .blob(Array(archive)), "color": .blob(Array("red".utf8))])
+        store.insert("Item", 2, [:])
+        store.complete()
+        try store.write(path: folder.file("old.sqlite"))
+        let arguments = [
+            folder.file("old.sqlite"), folder.file("new.sqlite"), "--to", models, "--mapping", mapping, "--policies",
+            library,
+        ]
+        let outcome = try CommandBinary.run(["migrate"] + arguments)
+        #expect(outcome.code == 0, "\(outcome.messages)")
+        let made = try ReferenceStore.read(path: folder.file("new.sqlite"), model: store.model)
+        guard case .blob(let tags) = made.value("Item", 1, "tags") else {
+            Issue.record("no value")
+            return
+        }
+        #expect(archiver.transformedValue(Data(tags)) as? [String] == ["kept", "new"])
+        #expect(made.value("Item", 1, "color") == .blob(Array("RED".utf8)))
+        let again = try CommandBinary.run(["verify"] + arguments + ["--run-policies"])
+        #expect(again.code == 0, "\(again.output)\(again.messages)")
+        // Bytes instead, which this policy does not know.
+        let bytes = try CommandBinary.run(
+            ["migrate", folder.file("old.sqlite"), folder.file("bytes.sqlite")] + arguments.dropFirst(2)
+                + ["--transformable-bytes"])
+        #expect(bytes.code == 65, "\(bytes.messages)")
     }
 }

@@ -49,6 +49,16 @@ enum FuzzSeeds {
         ])
         try put(.metadata, "small", try BinaryPropertyList.encode(metadata))
         try put(.plist, "metadata", try BinaryPropertyList.encode(metadata))
+        let objects: [Any] = [
+            "text", 1.5, [1, "two", [Data([3])]] as [Any], ["k": Date(timeIntervalSinceReferenceDate: 4)],
+            Set(["a", "b"]), NSOrderedSet(array: ["z", NSNull()]), NSMutableArray(array: [UUID()]),
+            ["d": Decimal(12.75), "u": URL(fileURLWithPath: "/a")] as [String: Any],
+        ]
+        for (number, object) in objects.enumerated() {
+            let archive = try ObjectArchive.bytes(of: object)
+            try put(.object, "\(number)", archive)
+            try put(.archive, "object-\(number)", archive)
+        }
         for (name, bytes) in try journals(in: folder) { try put(.journal, name, bytes) }
         for (name, bytes) in try FuzzJournals.records() { try put(.record, name, bytes) }
         for form in 0..<4 as Range<UInt8> {

@@ -10,6 +10,7 @@ enum FuzzTarget: String, CaseIterable {
     case model
     case plist
     case archive
+    case object
     case inflate
     case cache
     case compiledMapping
@@ -59,6 +60,12 @@ enum FuzzTarget: String, CaseIterable {
                     precondition(error.category != .internal, "an internal error: \(error)")
                 }
             }
+        case .object:
+            // The object of a transformable attribute; written again, it reads as itself.
+            guard let object = try ObjectArchive.object(from: bytes) else { return }
+            let written = try ObjectArchive.bytes(of: object)
+            guard let again = try ObjectArchive.object(from: written) else { preconditionFailure("nothing is read") }
+            precondition(try ObjectArchive.bytes(of: again) == written, "an object that was written reads as another")
         case .inflate:
             let content = try Deflate.inflate(bytes, limit: 1 << 20)
             precondition(content.count <= 1 << 20, "more than the limit")

@@ -123,7 +123,7 @@ struct PortTests {
     func manual() {
         let ported = port(
             "import os.log\nlet c: UIColor\nlet t = ValueTransformer()\nlet b = x as! Book\nlet n = y as? Int64\n")
-        #expect(ported.findings.map(\.kind) == [.manual, .manual, .manual, .hint, .hint])
+        #expect(ported.findings.map(\.kind) == [.manual, .manual, .hint, .hint, .hint])
         #expect(ported.findings.map(\.line) == [1, 2, 3, 4, 5])
     }
 

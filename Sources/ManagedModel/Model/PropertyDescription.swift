@@ -22,7 +22,7 @@ extension AttributeDescription: PropertyDescription {
     public var isIndexed: Bool { definition.isIndexed }
     /// True if large values may be stored in files of their own.
     public var allowsExternalBinaryDataStorage: Bool { definition.allowsExternalBinaryDataStorage }
-    /// The class that turns a transformable attribute's objects into bytes. Stagecoach does not run it.
+    /// The name of the transformer that turns a transformable attribute's objects into bytes.
     public var valueTransformerName: String? { definition.valueTransformerName }
     /// True if persistent history keeps the value of a deleted object.
     public var preservesValueInHistoryOnDeletion: Bool { definition.preservesValueInHistoryOnDeletion }

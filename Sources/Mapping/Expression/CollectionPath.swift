@@ -24,7 +24,11 @@ package struct CollectionPath {
         var attribute: AttributeDescription?
         for index in path.indices {
             switch try current.step(path, at: index) {
-            case .attribute(let found): attribute = found
+            case .attribute(let found):
+                guard found.attributeType != .transformable || !steps.isEmpty else {
+                    throw .unsupportedExpression("\(found.name) is transformable, a collection for objects only")
+                }
+                attribute = found
             case .relationship(let relationship):
                 guard !relationship.isTransient else {
                     throw .unsupportedExpression("\(current).\(path[index]) is not in the store")

@@ -130,9 +130,11 @@ extension ProgramCompiler {
                 !path.contains(where: { $0.hasPrefix("@") })
             {
                 // An error of the path itself takes precedence.
-                do throws(MigrationError) { _ = try resolver.slot(forKeyPath: path, level: level) } catch {
+                let type: AttributeType
+                do throws(MigrationError) { type = try resolver.slot(forKeyPath: path, level: level).type } catch {
                     throw ProgramFault(error)
                 }
+                if type == .transformable { throw .unsupported("only objects have the members of a transformable") }
                 throw .type(
                     "\(modifier.rawValue) compares the members of a to-many, and \(path.joined(separator: ".")) is none"
                 )

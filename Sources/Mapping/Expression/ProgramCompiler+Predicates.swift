@@ -143,6 +143,12 @@ extension ProgramCompiler {
         emit(operation, d, left.register, right.register, n: code.comparisons.count - 1)
     }
 
+    /// Only objects can look into a transformable value.
+    private static func unfit(_ type: ExpressionType, for sign: ComparisonOperator) -> ProgramFault {
+        let message = "\(sign.rawValue) does not take a value of type \(type.label)"
+        return type == .transformable ? .unsupported(message) : .type(message)
+    }
+
     private mutating func search(
         _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode, _ options: ComparisonOptions,
         into d: Int
@@ -150,7 +156,7 @@ extension ProgramCompiler {
         let first = try compile(left, into: d)
         let second = try compile(right, into: d + 1)
         for type in [first, second] where type != .text && type != .uri && type != .null {
-            throw .type("\(sign.rawValue) does not take a value of type \(type.label)")
+            throw Self.unfit(type, for: sign)
         }
         emit(.search, d, comparison(sign, options))
     }
@@ -164,7 +170,7 @@ extension ProgramCompiler {
         }
         let type = try compile(left, into: d)
         guard type == .text || type == .uri || type == .null else {
-            throw .type("\(sign.rawValue) does not take a value of type \(type.label)")
+            throw Self.unfit(type, for: sign)
         }
         let folding = TextFolding(options)
         let pattern =

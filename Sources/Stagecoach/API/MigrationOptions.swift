@@ -57,6 +57,9 @@ public struct MigrationOptions: Sendable {
     public var history: PersistentHistory = .auto
     /// The choice for a source that CloudKit mirrors.
     public var cloudKit: CloudKitMirroring = .refuse
+    /// False gives policies and expressions the bytes of transformable attributes, and takes bytes from them, instead of the
+    /// objects that a ``ValueTransformer`` makes.
+    public var transformsValues = true
     /// False sends every entity mapping through the stages as if user code ran, with the same result.
     public var usesStoreSpecificMigrationManager = true
     /// The way rows are written into a fresh store. Both writers give the same rows; page numbers differ.

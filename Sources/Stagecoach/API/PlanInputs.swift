@@ -122,6 +122,7 @@ extension MigrationOptions {
         if appendsToExisting { lines["--append"] = "given" }
         if onInvalid == .reject { lines["--on-invalid"] = "reject" }
         if strictValidation { lines["--strict-validation"] = "given" }
+        if !transformsValues { lines["--transformable-bytes"] = "given" }
         if !usesStoreSpecificMigrationManager { lines["usesStoreSpecificMigrationManager"] = "false" }
         return lines
     }

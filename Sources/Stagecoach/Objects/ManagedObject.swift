@@ -117,7 +117,7 @@ open class ManagedObject: NSObject {
     // MARK: - Values
 
     /// Returns the value of an attribute or relationship: NSNumber, NSDecimalNumber, String, Date, Data, UUID, URL, an
-    /// object, an NSSet or an NSOrderedSet. The keys `objectID`, `entity`, `self`, `managedObjectContext` and those of
+    /// object, an NSSet or an NSOrderedSet; for a transformable attribute what its ``ValueTransformer`` gives. The keys `objectID`, `entity`, `self`, `managedObjectContext` and those of
     /// the object's states work too. An unknown key is recorded and ends the run when the policy's method returns.
     open func value(forKey key: String) -> Any? {
         guard let context else { return detachedValue(key) }
@@ -131,10 +131,25 @@ open class ManagedObject: NSObject {
         setDetached(value, key)
     }
 
-    /// Returns the same as `value(forKey:)`: there are no accessors to bypass.
-    open func primitiveValue(forKey key: String) -> Any? { value(forKey: key) }
-    /// Does the same as `setValue(_:forKey:)`: there are no accessors to bypass.
-    open func setPrimitiveValue(_ value: Any?, forKey key: String) { setValue(value, forKey: key) }
+    /// Returns the bytes of a transformable attribute, and of all others the same as `value(forKey:)`: there are no accessors
+    /// to bypass.
+    open func primitiveValue(forKey key: String) -> Any? {
+        guard isTransformable(key) else { return value(forKey: key) }
+        if let context { return context.primitiveValue(of: self, key: key) }
+        return (detached?[key] as? TransformableValue)?.bytes ?? detached?[key]
+    }
+
+    /// Sets a transformable attribute to bytes, and all others as `setValue(_:forKey:)` does: there are no accessors to bypass.
+    open func setPrimitiveValue(_ value: Any?, forKey key: String) {
+        guard isTransformable(key), let bytes = value as? Data, let attribute = entity.attribute(named: key) else {
+            return setValue(value, forKey: key)
+        }
+        setValue(TransformableBridge.value(bytes, attribute), forKey: key)
+    }
+
+    private func isTransformable(_ key: String) -> Bool {
+        entity.attribute(named: key)?.attributeType == .transformable
+    }
 
     /// Returns the value at the end of a key path; nil if a step is nil. A to-many step gives a set of its members'
     /// values, an ordered one an ordered set. Collection operators (`@count`, `@sum`, `@max` …) work as in predicates.
@@ -196,6 +211,7 @@ extension ManagedObject: ExpressionObject {
         if let composite = entity.composite(named: key) {
             return CompositeValue.dictionary(of: composite, in: entity) { detached?[$0] }
         }
+        if let value = detached?[key] as? TransformableValue { return try? value.object() }
         return detached?[key] ?? extraValue(key)?.value
     }
 

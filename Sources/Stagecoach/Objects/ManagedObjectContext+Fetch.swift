@@ -111,7 +111,7 @@ extension ManagedObjectContext {
         try engine.forEach(isDistinct ? query.unlimited : query) { object in
             var values: [String: Any] = [:]
             for name in names {
-                switch try object.expressionValue(forKey: name) {
+                switch try TransformableValue.object(of: object.expressionValue(forKey: name)) {
                 case nil: continue
                 case let object as ManagedObject: values[name] = object.objectID
                 case let value?: values[name] = value

@@ -1,6 +1,7 @@
 import Diagnostics
 import Foundation
 import ManagedModel
+import Mapping
 
 /// The objects of one side of a migration: made as faults on demand, unique by id, kept only as long as code refers to
 /// them.
@@ -51,6 +52,9 @@ public final class ManagedObjectContext {
     let isDestination: Bool
     // Unchecked: one thread uses a context, and checks of exclusive access cost as much as the lookup.
     @exclusivity(unchecked) private var live = LiveObjects()
+    @exclusivity(unchecked) private var transformed = TransformedValues()
+    /// The transformable attributes by entity index and name; empty if there are none, or if their values are bytes.
+    private let transformables: [[String: AttributeDescription]]
     private var placeholders: Int64 = 0
     /// The mutable view that was made last. Code that adds one member after the other asks for it each time.
     private var mutableView: (object: ObjectPlace, key: String, view: NSObject)?
@@ -70,9 +74,15 @@ public final class ManagedObjectContext {
     /// Has no effect.
     public var retainsRegisteredObjects = false
 
+    /// - Parameter transforms: true if transformable attributes have objects as values, false if they have bytes.
     init(
-        backing: any Backing, failures: FailureRecord, coordinator: PersistentStoreCoordinator, isDestination: Bool
+        backing: any Backing, failures: FailureRecord, coordinator: PersistentStoreCoordinator, isDestination: Bool,
+        transforms: Bool
     ) {
+        let found = coordinator.managedObjectModel.entities.map { entity in
+            entity.attributesByName.filter { $0.value.attributeType == .transformable }
+        }
+        transformables = transforms && found.contains { !$0.isEmpty } ? found : []
         self.backing = backing
         self.failures = failures
         persistentStoreCoordinator = coordinator
@@ -86,6 +96,7 @@ public final class ManagedObjectContext {
     init(idle isDestination: Bool) {
         backing = nil
         failures = FailureRecord()
+        transformables = []
         persistentStoreCoordinator = nil
         storeUUID = ""
         self.isDestination = isDestination
@@ -300,24 +311,76 @@ public final class ManagedObjectContext {
 
     func value(of object: ManagedObject, key: String) -> Any? {
         do {
-            return try readValue(of: object, key: key)
+            return try TransformableValue.object(of: readValue(of: object, key: key))
+        } catch {
+            record(error, object, key)
+            return nil
+        }
+    }
+
+    /// Returns the value of a property; that of a transformable attribute as bytes. A failure is recorded.
+    func primitiveValue(of object: ManagedObject, key: String) -> Any? {
+        do {
+            let value = try readValue(of: object, key: key)
+            return (value as? TransformableValue)?.bytes ?? value
         } catch {
             failures.record(error)
             return nil
         }
     }
 
-    /// Returns the value of a property, or of a key that works on every object.
+    /// Records a failure, with the object whose value a transformer could not give or take.
+    private func record(_ error: any Error, _ object: ManagedObject, _ key: String) {
+        guard let error = error as? MigrationError, error.context.objectID == nil else { return failures.record(error) }
+        failures.record(error.inside(object.errorContext(property: key)))
+    }
+
+    private func transformable(_ key: String, of object: ManagedObject) -> AttributeDescription? {
+        let index = object.place.entity.index
+        return transformables.indices.contains(index) ? transformables[index][key] : nil
+    }
+
+    private func withTransformed<Value>(_ body: (inout TransformedValues) -> Value) -> Value {
+        if let ahead { return body(&ahead.transformed) }
+        return body(&transformed)
+    }
+
+    /// Returns the value of an attribute or relationship; that of a transformable attribute as a ``TransformableValue``.
+    private func storedValue(of object: ManagedObject, key: String) throws -> Any? {
+        let value = try backing?.value(of: object, key: key)
+        guard !transformables.isEmpty, let bytes = value as? Data, let attribute = transformable(key, of: object) else {
+            return value
+        }
+        return withTransformed { $0.value(bytes, of: object.place, attribute) }
+    }
+
+    /// Sets an attribute or relationship. The object of a transformable attribute is transformed now.
+    private func store(_ value: Any?, of object: ManagedObject, key: String) throws {
+        if let value = value as? TransformableValue {
+            try backing?.setValue(value.bytes, of: object, key: key)
+        } else if !transformables.isEmpty, let attribute = transformable(key, of: object),
+            let value = ValueBridge.unwrapped(value)
+        {
+            let bytes = try TransformableBridge.bytes(of: value, attribute)
+            try backing?.setValue(bytes, of: object, key: key)
+            withTransformed { $0.note(TransformableValue(bytes, of: value), of: object.place, attribute) }
+        } else {
+            try backing?.setValue(value, of: object, key: key)
+        }
+    }
+
+    /// Returns the value of a property, or of a key that works on every object; that of a transformable attribute as a
+    /// ``TransformableValue``.
     ///
     /// - Throws: `object.unknownKey`; the errors of reading.
     func readValue(of object: ManagedObject, key: String) throws -> Any? {
         do {
-            return try backing?.value(of: object, key: key)
+            return try storedValue(of: object, key: key)
         } catch let error as MigrationError where error.code == "object.unknownKey" {
             // Properties first: they cost no look at these names.
             if let composite = object.entity.composite(named: key) {
                 return try CompositeValue.dictionary(of: composite, in: object.entity) {
-                    try backing?.value(of: object, key: $0)
+                    try TransformableValue.object(of: storedValue(of: object, key: $0))
                 }
             }
             guard let extra = object.extraValue(key) else { throw error }
@@ -327,12 +390,12 @@ public final class ManagedObjectContext {
 
     func setValue(_ value: Any?, of object: ManagedObject, key: String) {
         do {
-            try backing?.setValue(value, of: object, key: key)
+            try store(value, of: object, key: key)
         } catch let error as MigrationError where error.code == "object.unknownKey" {
             guard let composite = object.entity.composite(named: key) else { return failures.record(error) }
             setValue(value, of: object, composite)
         } catch {
-            failures.record(error)
+            record(error, object, key)
         }
     }
 
@@ -340,7 +403,7 @@ public final class ManagedObjectContext {
     private func setValue(_ value: Any?, of object: ManagedObject, _ composite: CompositeDescription) {
         do {
             let values = try CompositeValue.elements(of: value, composite, in: object.entity)
-            for (name, value) in values { try backing?.setValue(value, of: object, key: name) }
+            for (name, value) in values { try store(value, of: object, key: name) }
         } catch let error as MigrationError {
             failures.record(
                 error.inside(.init(entity: object.entity.definition.name, objectID: object.objectID.shortName)))

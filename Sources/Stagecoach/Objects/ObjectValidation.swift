@@ -16,7 +16,7 @@ struct ObjectValidation {
             do { try check() } catch let error as MigrationError where error.cocoa != nil { broken.append(error) }
         }
         for attribute in object.entity.attributes where !attribute.isTransient {
-            let value = object.value(forKey: attribute.name)
+            let value = object.primitiveValue(forKey: attribute.name)
             try note {
                 if value == nil, attribute.requiringComposite.flatMap(object.value(forKey:)) != nil {
                     throw failure(

@@ -42,7 +42,7 @@ final class DynamicValues {
             if isOuter { runtime.userCode.end() }
         }
         do {
-            let value = try expression.evaluate(with: source, variables: variables)
+            let value = try expression.evaluateForStorage(with: source, variables: variables)
             try runtime.failures.rethrow()
             return value
         } catch {
@@ -74,6 +74,8 @@ final class DynamicValues {
             let value = try value(
                 of: expression, property: property, in: mapping, source: source, destination: destination)
             do {
+                let value = try TransformableBridge.columnValue(
+                    value, planned.attribute, transforms: runtime.modelRun.inputs.options.transformsValues)
                 try runtime.objects.rows[destination.place.table].write(destination.place.key) {
                     batch, row throws(MigrationError) in
                     try ValueBridge.store(

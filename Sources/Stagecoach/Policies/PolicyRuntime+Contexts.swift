@@ -22,7 +22,8 @@ extension PolicyRuntime {
         coordinator.attach(store)
         coordinator.failed = failures.record
         let context = ManagedObjectContext(
-            backing: backing, failures: failures, coordinator: coordinator, isDestination: isDestination)
+            backing: backing, failures: failures, coordinator: coordinator, isDestination: isDestination,
+            transforms: inputs.options.transformsValues)
         coordinator.existingPlace = { [weak context] entity, key in
             try context?.backing?.existingPlace(entity: entity, key: key)
         }

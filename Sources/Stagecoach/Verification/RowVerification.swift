@@ -394,7 +394,9 @@ final class RowVerification {
         }
         if type == .string, let text = value.text { return ColumnValue.text(text).store(in: &scratch, row: 0, slot: 0) }
         try ValueBridge.store(
-            value.object, type: type, isExternal: work.attributes[position].isExternal, in: &scratch, row: 0, slot: 0)
+            try TransformableBridge.columnValue(
+                value.object, work.attributes[position].attribute, transforms: scene.options.transformsValues),
+            type: type, isExternal: work.attributes[position].isExternal, in: &scratch, row: 0, slot: 0)
     }
 
     // MARK: - Rules

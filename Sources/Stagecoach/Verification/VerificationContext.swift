@@ -103,7 +103,8 @@ final class VerificationContext {
         let given = ExternalFolder(store: migration.sourcePath)
         let old = try given.exists() ? given : ExternalFolder(store: source.path)
         external = VerifiedExternal(source: old, destination: ExternalFolder(store: destination.path))
-        objects = VerifiedObjects(source: source, layout: layout, external: old)
+        objects = VerifiedObjects(
+            source: source, layout: layout, external: old, transforms: options.transformsValues)
         coverage = VerificationCoverage(destinationModel, plan.mappings)
         if let again {
             rerun = try RerunVerification(

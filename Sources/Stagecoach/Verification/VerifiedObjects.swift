@@ -98,7 +98,11 @@ final class VerifiedObjects {
         init(columns: Int) { batch = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096) }
     }
 
-    init(source: SourceStore, layout: StoreLayout, external: ExternalFolder) {
+    /// True if transformable attributes have objects as values, false if they have bytes.
+    private let transforms: Bool
+
+    init(source: SourceStore, layout: StoreLayout, external: ExternalFolder, transforms: Bool) {
+        self.transforms = transforms
         self.source = source
         self.layout = layout
         self.external = external
@@ -179,15 +183,17 @@ final class VerifiedObjects {
                 try ValueBridge.object(
                     batch[row, column], in: batch, type: attribute.attributeType, isExternal: isExternal)
             }
-            guard let stored = value as? ExternalFileReference else { return value }
+            guard let stored = value as? ExternalFileReference else { return transformable(value, attribute) }
             guard let reference = stored.reference, let file = try external.file(reference) else {
                 throw VerificationObstacle("a file of external data is missing")
             }
             guard file.count <= source.valueLimit else { throw VerificationObstacle("an external value is too large") }
-            return Data(try file.contents())
+            return transformable(Data(try file.contents()), attribute)
         }
         if let composite = object.entity.composite(named: name) {
-            return try CompositeValue.dictionary(of: composite, in: object.entity) { try value(of: object, $0) }
+            return try CompositeValue.dictionary(of: composite, in: object.entity) {
+                try TransformableValue.object(of: value(of: object, $0))
+            }
         }
         guard let relationship = object.entity.relationship(named: name) else {
             switch name {
@@ -208,6 +214,11 @@ final class VerifiedObjects {
             if let found = try self.object(table: target, key: member) { members.append(found) }
         }
         return relationship.isOrdered ? NSOrderedSet(array: members) : NSSet(array: members)
+    }
+
+    private func transformable(_ value: Any?, _ attribute: AttributeDescription) -> Any? {
+        guard transforms, attribute.attributeType == .transformable, let bytes = value as? Data else { return value }
+        return TransformableBridge.value(bytes, attribute)
     }
 
     private func memberKeys(of key: Int64, _ relationship: RelationshipDescription) throws -> [Int64] {

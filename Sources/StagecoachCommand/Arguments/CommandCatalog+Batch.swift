@@ -3,7 +3,7 @@ extension CommandCatalog {
     /// The options of `migrate` that apply to each store of a batch.
     private static let sharedNames = [
         "from", "mapping", "via", "unmappable", "policies", "batch-size", "keys", "strict-validation", "on-invalid",
-        "max-rejects", "on-loss", "external-threshold", "history", "cloudkit", "unknown-hashes",
+        "max-rejects", "on-loss", "transformable-bytes", "external-threshold", "history", "cloudkit", "unknown-hashes",
         "repair", "new-uuid", "check",
     ]
 

@@ -84,6 +84,11 @@ package enum CommandCatalog {
             "strict-validation", .flag,
             help: "Fail on values that break a rule that the source model had too."),
         .init(
+            "transformable-bytes", .flag,
+            help:
+                "Give policies and expressions the bytes of transformable attributes instead of the objects that their transformers make."
+        ),
+        .init(
             "on-invalid", .choice(["fail", "reject"]), "CHOICE",
             help:
                 "Objects that break the model's rules: fail (the first one ends the run) or reject (they are left out, and so are objects that need them)."

@@ -141,8 +141,11 @@ struct BatchCommand {
             "unknown-hashes",
         ]
         .map { "\($0)=\(arguments[option: $0] ?? "")" }
-        return (texts + ["strict-validation", "new-uuid", "repair"].map { "\($0)=\(arguments.has($0))" }).joined(
-            separator: " ")
+        return
+            (texts
+            + ["strict-validation", "transformable-bytes", "new-uuid", "repair"].map { "\($0)=\(arguments.has($0))" })
+            .joined(
+                separator: " ")
     }
 
     /// Returns the memory for each job in bytes.

@@ -70,6 +70,7 @@ struct MigrationRequest {
         options.unknownHashes = arguments.choice("unknown-hashes") ?? .refuse
         options.repairs = arguments.has("repair")
         options.strictValidation = arguments.has("strict-validation")
+        options.transformsValues = !arguments.has("transformable-bytes")
         options.onInvalid = arguments.choice("on-invalid") ?? .fail
         options.rejectFile = entry.rejectFile ?? arguments[option: "reject-file"]
         options.maximumRejects = arguments.number("max-rejects")

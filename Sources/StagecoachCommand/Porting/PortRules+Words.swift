@@ -16,7 +16,7 @@ extension PortRules {
             note(.hint, token, "Linux has no autorelease pools; Stagecoach's function of this name runs the closure")
         case "Selector" where !isMember && isCall, "NSSelectorFromString" where isCall: selectorCall(at: index)
         case "ValueTransformer", "NSValueTransformer":
-            note(.manual, token, "Foundation on Linux has no value transformers: transformable values are Data")
+            note(.hint, token, "Stagecoach's own serves: register it in stagecoach_register_policies")
         case "NSKeyedUnarchiver":
             note(.hint, token, "On Linux an archive of an unknown class ends the process; decode with care")
         case "NSClassFromString":

@@ -35,12 +35,12 @@ extension ExpressionCheck {
                 }
                 current = try property(name, side, entity)
                 attribute = name
+            case .value(.transformable): return .unknown
             case .value(let type):
                 if name.hasPrefix("@") {
                     try mistyped("\(name) takes a collection, not \(current.label)", at: name)
                     return .unknown
                 }
-                if type == .transformable { return .unknown }
                 // Key-value coding calls a method with the key's name.
                 guard let signature = ExpressionMessages.signature(name, of: type), signature.arguments.isEmpty else {
                     let subject = attribute.map { "\($0) is an attribute" } ?? "this is a value"

@@ -153,6 +153,7 @@ struct ExpressionCheck {
                     remedy: "Fold the members by @min, @max or another operator, or make the relationship ordered")
             }
             return element
+        case .value(.transformable): return .unknown
         case .value:
             try mistyped("\(whole.label) has no members to be indexed", at: Self.text(node))
             return .unknown

@@ -70,11 +70,11 @@ indirect enum ExpressionKind: Sendable {
         return [self]
     }
 
-    /// Tells whether every possible kind passes a test. Unknown and nil pass.
+    /// Tells whether every possible kind passes a test. Unknown, nil and what only a transformer knows pass.
     func isAlways(_ test: (ExpressionKind) -> Bool) -> Bool {
         alternatives.allSatisfy { kind in
             switch kind {
-            case .unknown, .null: true
+            case .unknown, .null, .value(.transformable): true
             default: test(kind)
             }
         }

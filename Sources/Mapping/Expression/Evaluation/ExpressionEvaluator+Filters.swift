@@ -18,10 +18,10 @@ extension ExpressionEvaluator {
             return try evaluate(inner).isNull ? nil : holdsInTwoValues(node)
         case .comparison(.direct, let left, let sign, let right, let options) where left != .anyKey:
             if right == .constant(.null), sign == .equal || sign == .notEqual {
-                return try evaluate(left).isNull == (sign == .equal)
+                return try evaluate(left, asStored: true).isNull == (sign == .equal)
             }
             if left == .constant(.null), sign == .equal || sign == .notEqual {
-                return try evaluate(right).isNull == (sign == .equal)
+                return try evaluate(right, asStored: true).isNull == (sign == .equal)
             }
             let (first, second) = (try evaluate(left), try evaluate(right))
             // A to-many relationship whose owner is nil has no members, as in SQL: it contains nothing.
@@ -73,7 +73,7 @@ extension ExpressionEvaluator {
             var next: [EvaluatedValue] = []
             for row in rows {
                 try step()
-                let value = try row.isNull ? .null : self.value(forKey: name, of: row)
+                let value = try row.isNull ? .null : self.value(forKey: name, of: row).transformed()
                 if case .collection(let members) = value {
                     isToMany = true
                     next += members.members

@@ -13,7 +13,7 @@ extension ExpressionEvaluator {
             return try EvaluatedNumbers.apply(sign, evaluate(nodes[0]), evaluate(nodes[1]))
         }
         if let operation = Self.bitOperations[selector], nodes.count == (operation == .complement ? 1 : 2) {
-            return try EvaluatedNumbers.bits(operation, nodes.map(evaluate), name: shown)
+            return try EvaluatedNumbers.bits(operation, nodes.map { try evaluate($0) }, name: shown)
         }
         if let function = Self.listFunctions[name], selector == name + String(repeating: ":", count: nodes.count) {
             return try members(of: nodes).map(function) ?? .null
@@ -72,7 +72,7 @@ extension ExpressionEvaluator {
     /// Returns the values that a function of a list takes: the members of its only argument, or its arguments. Nil if the only
     /// argument is nil; a filter treats that as an empty collection.
     private func members(of nodes: [ExpressionNode]) throws -> [EvaluatedValue]? {
-        guard nodes.count == 1 else { return try nodes.map(evaluate) }
+        guard nodes.count == 1 else { return try nodes.map { try evaluate($0) } }
         switch try evaluate(nodes[0]) {
         case .null: return isFilter ? [] : nil
         case .collection(let collection): return collection.members

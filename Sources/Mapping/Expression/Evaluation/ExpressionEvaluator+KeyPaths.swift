@@ -6,12 +6,13 @@ extension ExpressionEvaluator {
     ///
     /// A step through a set or ordered set gives the set of its members' values, without nil. A step through an array gives the
     /// list of values, with nil kept. A step through a relationship of objects gives one set of all objects reached. A
-    /// collection operator takes the rest of the path as its own.
+    /// collection operator takes the rest of the path as its own. A transformable attribute at the end is not transformed.
     func value(at path: ArraySlice<String>, from start: EvaluatedValue) throws -> EvaluatedValue {
         var current = start
         var rest = path
         while let name = rest.popFirst() {
             try step()
+            current = try current.transformed()
             // A message to nil is nil, also with an operator. Filters follow SQL, where nil has no members.
             if current.isNull, !isFilter { return .null }
             if name.hasPrefix("@"), let operation = CollectionOperator(rawValue: String(name.dropFirst())) {
@@ -40,7 +41,7 @@ extension ExpressionEvaluator {
             var leadsOn = false
             for member in collection.members {
                 try step()
-                let value = try self.value(forKey: key, of: member)
+                let value = try self.value(forKey: key, of: member).transformed()
                 if collection.kind != .array, case .object(let object) = member, object is any ExpressionObject {
                     // Relationships are united: an object reached in several ways counts once, in one unordered set, as in a
                     // compiled program.
@@ -115,7 +116,7 @@ extension ExpressionEvaluator {
             let next = path.firstIndex(where: { $0.hasPrefix("@") }), next > path.startIndex
         {
             // An operator after a union of plain values applies to all of them, as in compiled programs.
-            let plain = try members.map { try self.value(at: path[..<next], from: $0) }
+            let plain = try members.map { try self.value(at: path[..<next], from: $0).transformed() }
             if !plain.contains(where: { if case .collection = $0 { true } else { false } }) {
                 let all = try union(
                     plain, isDistinct: operation == .distinctUnionOfObjects,
@@ -125,7 +126,7 @@ extension ExpressionEvaluator {
         }
         var values: [EvaluatedValue] = []
         values.reserveCapacity(members.count)
-        for member in members { values.append(try self.value(at: path, from: member)) }
+        for member in members { values.append(try self.value(at: path, from: member).transformed()) }
         switch operation {
         case .count: return .integer(Int64(values.count))
         case .sum: return try CollectionFunction.sum(values, name: "@sum")

@@ -21,11 +21,12 @@ extension ExpressionEvaluator {
         switch (selector, arguments.count) {
         case ("valueForKey:", 1):
             guard let key = try arguments[0].argumentText(selector) else { return .null }
-            return try value(forKey: key, of: target)
+            return try value(forKey: key, of: target).transformed()
         case ("valueForKeyPath:", 1):
             guard let path = try arguments[0].argumentText(selector) else { return .null }
             return try value(
-                at: path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...], from: target)
+                at: path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...], from: target
+            ).transformed()
         case ("self", 0): return target
         case ("isEqual:", 1), ("isEqualTo:", 1): return .boolean(!target.isNull && target == arguments[0])
         default: break
@@ -34,7 +35,7 @@ extension ExpressionEvaluator {
         if target.isNull { return .null }
         if let value = try Self.message(selector, to: target, arguments) { return value }
         if case .object = target, arguments.isEmpty, !selector.contains(":") {
-            return try value(forKey: selector, of: target)
+            return try value(forKey: selector, of: target).transformed()
         }
         throw ProgramFault.unsupported("a value of type \(target.label) has no selector '\(selector)'")
     }

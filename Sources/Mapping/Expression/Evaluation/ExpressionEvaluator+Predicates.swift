@@ -32,7 +32,8 @@ extension ExpressionEvaluator {
         case .comparison(.direct, .anyKey, let comparison, let right, let options):
             return try anyKey(comparison, evaluate(right), options)
         case .comparison(let modifier, let left, let comparison, let right, let options):
-            let first = try evaluate(left)
+            // A comparison with nil needs no object, which nobody may be able to make.
+            let first = try evaluate(left, asStored: right == .constant(.null))
             return try compare(modifier, first, comparison, evaluate(right), TextFolding(options))
         }
     }

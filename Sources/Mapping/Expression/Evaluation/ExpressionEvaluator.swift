@@ -39,8 +39,10 @@ final class ExpressionEvaluator {
     // MARK: Entrances
 
     /// Returns the value of an expression; errors include its text.
-    func value(of expression: ValueExpression) throws -> EvaluatedValue {
-        try described(by: expression.format) { try evaluate(expression.node) }
+    ///
+    /// - Parameter asStored: true for a ``TransformableValue`` where the expression passes a transformable attribute on.
+    func value(of expression: ValueExpression, asStored: Bool = false) throws -> EvaluatedValue {
+        try described(by: expression.format) { try evaluate(expression.node, asStored: asStored) }
     }
 
     /// Returns the value at the end of a key path from the object, as policies see it.
@@ -97,7 +99,10 @@ final class ExpressionEvaluator {
 
     // MARK: Values
 
-    func evaluate(_ node: ExpressionNode) throws -> EvaluatedValue {
+    /// Returns the value of a node.
+    ///
+    /// - Parameter asStored: true for a transformable attribute's bytes, with its object on demand, instead of the object.
+    func evaluate(_ node: ExpressionNode, asStored: Bool = false) throws -> EvaluatedValue {
         try enter()
         defer { leave() }
         switch node {
@@ -105,17 +110,23 @@ final class ExpressionEvaluator {
         case .variable(let name): return try variable(name)
         case .evaluatedObject: return object
         case .keyPath(let target, let components):
-            return try value(at: components[...], from: target.map { try evaluate($0) } ?? object)
+            let value = try value(at: components[...], from: target.map { try evaluate($0) } ?? object)
+            return asStored ? value : try value.transformed()
+        case .function(let target?, "self", let arguments) where arguments.isEmpty:
+            return try evaluate(target, asStored: asStored)
         case .function(let target?, let selector, let arguments):
             return try message(selector, to: evaluate(target), arguments)
         case .function(nil, let selector, let arguments): return try builtIn(selector, arguments)
         case .arithmetic(let sign, let left, let right):
             return try EvaluatedNumbers.apply(sign, evaluate(left), evaluate(right))
         case .negation(let inner): return try EvaluatedNumbers.apply(.negate, evaluate(inner), name: "-")
-        case .aggregate(let elements): return .collection(try EvaluatedCollection(elements.map(evaluate), .array))
+        case .aggregate(let elements):
+            return .collection(try EvaluatedCollection(elements.map { try evaluate($0) }, .array))
         case .ternary(let condition, let then, let otherwise):
-            return try holds(condition) ? evaluate(then) : evaluate(otherwise)
-        case .cast(let value, let type): return try evaluate(value).cast(to: type)
+            return try evaluate(holds(condition) ? then : otherwise, asStored: asStored)
+        case .cast(let value, let type):
+            let isBytes = type == "NSData" || type == "Data"
+            return try (isBytes ? evaluate(value, asStored: true).stored : evaluate(value)).cast(to: type)
         case .predicate(let predicate):
             if isFilter { return try truth(predicate).map(EvaluatedValue.boolean) ?? .null }
             return .boolean(try holds(predicate))

@@ -14,6 +14,11 @@ extension ValueExpression {
     package func evaluate(with object: Any?, variables: [String: Any?] = [:]) throws -> Any? {
         try ExpressionEvaluator(object: object, variables: variables).value(of: self).object
     }
+
+    /// Returns the same, for a column: a ``TransformableValue`` where the value is that of a transformable attribute, passed on.
+    package func evaluateForStorage(with object: Any?, variables: [String: Any?]) throws -> Any? {
+        try ExpressionEvaluator(object: object, variables: variables).value(of: self, asStored: true).object
+    }
 }
 
 extension SourcePredicate {
@@ -47,7 +52,7 @@ package final class ExpressionEvaluation {
     package struct Value {
         fileprivate let value: EvaluatedValue
 
-        /// The value as a policy sees it.
+        /// The value as a policy sees it; a ``TransformableValue`` where a transformable attribute is passed on.
         package var object: Any? { value.object }
         /// The value if it is a floating-point number; nil for others.
         package var real: Double? { if case .real(let number) = value { number } else { nil } }
@@ -69,6 +74,6 @@ package final class ExpressionEvaluation {
     /// - Throws: as ``ValueExpression/evaluate(with:variables:)``.
     package func value() throws -> Value {
         evaluator.beginAgain()
-        return Value(value: try evaluator.value(of: expression))
+        return Value(value: try evaluator.value(of: expression, asStored: true))
     }
 }

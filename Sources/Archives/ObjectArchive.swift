@@ -1,0 +1,343 @@
+import Diagnostics
+import Foundation
+
+/// Keyed archives of Foundation's values: texts, numbers, dates, data, UUIDs, URLs, null, and arrays, dictionaries, sets and
+/// ordered sets of them. No class is made by its name: all others are refused.
+package enum ObjectArchive {
+    /// The code of the error for an object of another class.
+    package static let foreignClass: MigrationError.Code = "archive.class"
+
+    static let deepest = 128
+    /// The largest number of values in one archive, where a shared value counts at each use.
+    static let mostValues = 1 << 20
+
+    /// Reads an archive. Mutable objects stay mutable, and shared ones shared.
+    ///
+    /// - Returns: the root as Foundation's class, or Swift's String, Date, Data, UUID or URL; nil for an archive of nil.
+    /// - Throws: `archive.class` naming the class; `archive.format`, `archive.notKeyed` and the other errors of archives for
+    ///   damage.
+    /// - Complexity: O(bytes) memory: a shared object is made once.
+    package static func object(from bytes: [UInt8]) throws(MigrationError) -> Any? {
+        let archive = try KeyedArchive(decoding: bytes)
+        let root = try archive.topValue()
+        if case .null = root { return nil }
+        var reader = ObjectReader(count: archive.objectCount)
+        return try reader.object(root, depth: 1).value
+    }
+
+    /// Writes an archive. Equal values give equal bytes: members of sets and keys of dictionaries are sorted.
+    ///
+    /// - Parameter object: any of these values, as Foundation's class or Swift's type.
+    /// - Throws: `archive.class` naming the class or type; `archive.limit`.
+    package static func bytes(of object: Any) throws(MigrationError) -> [UInt8] {
+        var writer = ObjectWriter()
+        let root = try writer.add(object, depth: 1)
+        return try writer.builder.encode(root: root)
+    }
+
+    static func foreign(_ name: String) -> MigrationError {
+        .archive(foreignClass, "an object of class \(name), which is none of Foundation's plain values")
+    }
+
+    static func tooLarge() -> MigrationError {
+        .archive("archive.limit", "The archive's objects are nested in themselves, too deeply, or too many")
+    }
+}
+
+/// Makes the objects of an archive, each once.
+private struct ObjectReader {
+    /// An object, with the number of values in it.
+    struct Made {
+        var value: Any
+        var size = 1
+    }
+
+    private enum State {
+        case untouched, open
+        case made(Made)
+    }
+
+    private var states: [State]
+    /// One for all: two are equal on Linux, and have different hashes.
+    private let null = NSNull()
+
+    init(count: Int) { states = Array(repeating: .untouched, count: count) }
+
+    mutating func object(_ value: ArchivedValue, depth: Int) throws(MigrationError) -> Made {
+        switch value {
+        case .null: return Made(value: null)
+        case .plain(let plain): return Made(value: try Self.scalar(plain))
+        case .object(let object):
+            switch states[object.uid] {
+            case .made(let known): return known
+            case .open: throw ObjectArchive.tooLarge()
+            case .untouched: break
+            }
+            guard depth <= ObjectArchive.deepest else { throw ObjectArchive.tooLarge() }
+            states[object.uid] = .open
+            let made = try make(object, value, depth)
+            guard made.size <= ObjectArchive.mostValues else { throw ObjectArchive.tooLarge() }
+            states[object.uid] = .made(made)
+            return made
+        }
+    }
+
+    private static func scalar(_ value: PropertyListValue) throws(MigrationError) -> Any {
+        switch value {
+        case .boolean(let flag): NSNumber(value: flag)
+        case .integer(let number): NSNumber(value: number)
+        case .largeInteger(0, let low): NSNumber(value: low)
+        case .real(let number): NSNumber(value: number)
+        case .string(let text): text
+        case .data(let bytes): Data(bytes)
+        case .date(let seconds) where !seconds.isNaN: Date(timeIntervalSinceReferenceDate: seconds)
+        default: throw .archive("archive.type", "A \(value.kindName) of the archive stands where an object is expected")
+        }
+    }
+
+    private mutating func make(
+        _ object: ArchivedObject, _ value: ArchivedValue, _ depth: Int
+    ) throws(MigrationError) -> Made {
+        switch object.className {
+        case "NSArray", "NSMutableArray":
+            let (members, size) = try members(value, depth)
+            return Made(value: object.isMutable ? NSMutableArray(array: members) : NSArray(array: members), size: size)
+        case "NSSet", "NSMutableSet":
+            let (members, size) = try members(value, depth, hashed: true)
+            return Made(value: object.isMutable ? NSMutableSet(array: members) : NSSet(array: members), size: size)
+        case "NSOrderedSet", "NSMutableOrderedSet":
+            let (members, size) = try members(value, depth, hashed: true)
+            return Made(
+                value: object.isMutable ? NSMutableOrderedSet(array: members) : NSOrderedSet(array: members),
+                size: size)
+        case "NSDictionary", "NSMutableDictionary": return try dictionary(object, value, depth)
+        case "NSNull": return Made(value: null)
+        default: return Made(value: try Self.leaf(object, value))
+        }
+    }
+
+    private static func leaf(_ object: ArchivedObject, _ value: ArchivedValue) throws(MigrationError) -> Any {
+        let found: Any? =
+            switch object.className {
+            case "NSString": try value.string()
+            case "NSMutableString": try value.string().map { NSMutableString(string: $0) }
+            case "NSNumber": try value.number().map { number throws(MigrationError) in try scalar(number) }
+            case "NSDecimalNumber", "NSDecimalNumberPlaceholder":
+                try value.decimal().map { NSDecimalNumber(decimal: $0.decimal) }
+            case "NSDate": try value.date().flatMap { $0.isNaN ? nil : Date(timeIntervalSinceReferenceDate: $0) }
+            case "NSData": try value.data().map { Data($0) }
+            case "NSMutableData": try value.data().map { NSMutableData(data: Data($0)) }
+            case "NSUUID": try value.uuid().map { $0.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) } }
+            case "NSURL": try value.url().flatMap { URL(string: $0) }
+            default: throw ObjectArchive.foreign(object.className)
+            }
+        guard let found else { throw object.damaged("no such value") }
+        return found
+    }
+
+    /// Returns the members of a collection and the number of values in it.
+    private mutating func members(
+        _ value: ArchivedValue, _ depth: Int, hashed: Bool = false
+    ) throws(MigrationError) -> (members: [Any], size: Int) {
+        try objects(value.elements() ?? [], depth, hashed: hashed)
+    }
+
+    private mutating func objects(
+        _ values: [ArchivedValue], _ depth: Int, hashed: Bool
+    ) throws(MigrationError) -> (members: [Any], size: Int) {
+        var members: [Any] = []
+        members.reserveCapacity(values.count)
+        var size = 1
+        var collections = 0
+        for value in values {
+            let made = try object(value, depth: depth + 1)
+            // Foundation on Linux ends the process where it hashes one.
+            if hashed, made.value is NSDecimalNumber {
+                throw .archive(
+                    "archive.type", "The archive has a set or key of decimal numbers, which have no hash here")
+            }
+            members.append(made.value)
+            size += made.size
+            if made.size > 1 { collections += 1 }
+            guard size <= ObjectArchive.mostValues else { throw ObjectArchive.tooLarge() }
+        }
+        // Collections hash by their counts only, so each is compared with many others.
+        if hashed, collections * size > 16 * ObjectArchive.mostValues { throw ObjectArchive.tooLarge() }
+        return (members, size)
+    }
+
+    private mutating func dictionary(
+        _ object: ArchivedObject, _ value: ArchivedValue, _ depth: Int
+    ) throws(MigrationError) -> Made {
+        let entries = try value.entries() ?? []
+        let (keys, keySize) = try objects(entries.map(\.key), depth, hashed: true)
+        let (values, size) = try objects(entries.map(\.value), depth, hashed: false)
+        var dictionary: [AnyHashable: Any] = [:]
+        for (key, value) in zip(keys, values) {
+            guard let key = key as? AnyHashable else {
+                throw object.damaged("a dictionary with a key that has no hash")
+            }
+            dictionary[key] = value
+        }
+        return Made(
+            value: object.isMutable
+                ? NSMutableDictionary(dictionary: dictionary) : NSDictionary(dictionary: dictionary),
+            size: keySize + size)
+    }
+}
+
+extension ArchivedObject {
+    fileprivate var isMutable: Bool { className.hasPrefix("NSMutable") }
+}
+
+/// Adds objects to an archive.
+private struct ObjectWriter {
+    typealias Reference = KeyedArchiveBuilder.Reference
+
+    var builder = KeyedArchiveBuilder()
+    private var count = 0
+
+    mutating func add(_ value: Any, depth: Int) throws(MigrationError) -> Reference {
+        count += 1
+        guard depth <= ObjectArchive.deepest, count <= ObjectArchive.mostValues else { throw ObjectArchive.tooLarge() }
+        if type(of: value) is AnyClass { return try add(object: value as AnyObject, depth) }
+        switch value {
+        case let text as String: return builder.string(text)
+        case let flag as Bool: return builder.boolean(flag)
+        case let number as Double: return builder.real(number)
+        case let number as Float: return builder.real(Double(number))
+        case let number as any BinaryInteger: return try add(integer: number)
+        case let number as Decimal: return try add(decimal: number)
+        case let date as Date: return builder.date(date.timeIntervalSinceReferenceDate)
+        case let data as Data: return builder.data(Array(data))
+        case let uuid as UUID: return builder.uuid(withUnsafeBytes(of: uuid.uuid) { Array($0) })
+        case let url as URL: return builder.url(url.absoluteString)
+        case let members as [Any]: return try array(members, isMutable: false, depth)
+        case let entries as [AnyHashable: Any]: return try dictionary(entries.map { ($0.base, $1) }, false, depth)
+        case let members as Set<AnyHashable>: return try set(members.map(\.base), ["NSSet"], depth)
+        case let optional as any ArchivedOptional:
+            return try add(optional.archived ?? NSNull(), depth: depth)
+        case let hashable as AnyHashable where !(hashable.base is AnyHashable):
+            return try add(hashable.base, depth: depth + 1)
+        default: throw ObjectArchive.foreign("\(type(of: value))")
+        }
+    }
+
+    private mutating func add(object: AnyObject, _ depth: Int) throws(MigrationError) -> Reference {
+        switch object {
+        case let array as NSArray:
+            return try self.array(Array(array), isMutable: array is NSMutableArray, depth)
+        case let dictionary as NSDictionary:
+            return try self.dictionary(dictionary.map { ($0, $1) }, dictionary is NSMutableDictionary, depth)
+        case let set as NSSet:
+            return try self.set(Array(set), set is NSMutableSet ? ["NSMutableSet", "NSSet"] : ["NSSet"], depth)
+        case let set as NSOrderedSet:
+            let members = try add(all: Array(set), depth)
+            let names = set is NSMutableOrderedSet ? ["NSMutableOrderedSet", "NSOrderedSet"] : ["NSOrderedSet"]
+            var fields: [String: PropertyListValue] = [:]
+            for (place, member) in members.enumerated() { fields["NS.object.\(place)"] = member.field }
+            return builder.object(named: names, fields)
+        case let number as NSDecimalNumber: return try add(decimal: number.decimalValue)
+        case let number as NSNumber: return try add(number: number)
+        case let text as NSMutableString:
+            return builder.object(
+                named: ["NSMutableString", "NSString"], ["NS.string": .string(String(describing: text))])
+        case let text as NSString: return builder.string(String(describing: text))
+        case let data as NSMutableData:
+            return builder.object(named: ["NSMutableData", "NSData"], ["NS.data": .data(Array(data))])
+        case let data as NSData: return builder.data(Array(data))
+        case let date as NSDate: return builder.date(date.timeIntervalSinceReferenceDate)
+        case let uuid as NSUUID: return builder.uuid(withUnsafeBytes(of: (uuid as UUID).uuid) { Array($0) })
+        case let url as NSURL: return builder.url((url as URL).absoluteString)
+        case is NSNull: return builder.object(named: ["NSNull"], [:])
+        default: throw ObjectArchive.foreign("\(type(of: object))")
+        }
+    }
+
+    private mutating func add(integer: any BinaryInteger) throws(MigrationError) -> Reference {
+        if let number = Int64(exactly: integer) { return builder.integer(number) }
+        guard let number = UInt64(exactly: integer) else { throw ObjectArchive.foreign("\(type(of: integer))") }
+        return builder.plain(.largeInteger(high: 0, low: number))
+    }
+
+    private mutating func add(number: NSNumber) throws(MigrationError) -> Reference {
+        switch UInt8(bitPattern: number.objCType.pointee) {
+        case UInt8(ascii: "f"), UInt8(ascii: "d"): return builder.real(number.doubleValue)
+        case UInt8(ascii: "B"): return builder.boolean(number.boolValue)
+        case UInt8(ascii: "c") where number.int64Value == 0 || number.int64Value == 1:
+            return builder.boolean(number.boolValue)
+        case UInt8(ascii: "Q"): return try add(integer: number.uint64Value)
+        default: return builder.integer(number.int64Value)
+        }
+    }
+
+    private mutating func add(decimal: Decimal) throws(MigrationError) -> Reference {
+        guard let number = ArchivedDecimal(decimal) else { throw ObjectArchive.foreign("NSDecimalNumber") }
+        return builder.decimal(number)
+    }
+
+    private mutating func add(all members: [Any], _ depth: Int) throws(MigrationError) -> [Reference] {
+        var references: [Reference] = []
+        references.reserveCapacity(members.count)
+        for member in members { references.append(try add(member, depth: depth + 1)) }
+        return references
+    }
+
+    private mutating func array(_ members: [Any], isMutable: Bool, _ depth: Int) throws(MigrationError) -> Reference {
+        builder.array(try add(all: members, depth), isMutable: isMutable)
+    }
+
+    private mutating func set(_ members: [Any], _ names: [String], _ depth: Int) throws(MigrationError) -> Reference {
+        let sorted = try sorted(members.map { ($0, $0) }, depth).map(\.key)
+        return builder.object(named: names, ["NS.objects": .array(try add(all: sorted, depth).map(\.field))])
+    }
+
+    private mutating func dictionary(
+        _ entries: [(key: Any, value: Any)], _ isMutable: Bool, _ depth: Int
+    ) throws(MigrationError) -> Reference {
+        let sorted = try sorted(entries, depth)
+        let keys = try add(all: sorted.map(\.key), depth)
+        return builder.dictionary(
+            Array(zip(keys, try add(all: sorted.map(\.value), depth))), isMutable: isMutable)
+    }
+
+    /// Returns entries in an order that depends on their keys only: texts first, by code units, then all others by their own
+    /// archives.
+    private mutating func sorted(
+        _ entries: [(key: Any, value: Any)], _ depth: Int
+    ) throws(MigrationError) -> [(key: Any, value: Any)] {
+        guard entries.count > 1 else { return entries }
+        var marked: [(mark: [UInt8], entry: (key: Any, value: Any))] = []
+        marked.reserveCapacity(entries.count)
+        for entry in entries {
+            if let text = entry.key as? String {
+                marked.append(([0] + Array(text.utf8), entry))
+            } else {
+                var writer = ObjectWriter()
+                writer.count = count
+                let root = try writer.add(entry.key, depth: depth + 1)
+                count = writer.count
+                marked.append(([1] + (try writer.builder.encode(root: root)), entry))
+            }
+        }
+        marked.sort { $0.mark.lexicographicallyPrecedes($1.mark) }
+        return marked.map(\.entry)
+    }
+}
+
+extension KeyedArchiveBuilder {
+    /// Adds an object of one of Foundation's classes, which has its ancestors' names behind its own.
+    fileprivate mutating func object(named names: [String], _ fields: [String: PropertyListValue]) -> Reference {
+        guard let className = ClassName(names: names + ["NSObject"]) else { return .null }
+        return object(className, fields)
+    }
+}
+
+/// An Optional of any type.
+private protocol ArchivedOptional {
+    var archived: Any? { get }
+}
+
+extension Optional: ArchivedOptional {
+    fileprivate var archived: Any? { map { $0 } }
+}

@@ -1,0 +1,167 @@
+import Archives
+import Diagnostics
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Objects in keyed archives")
+struct ObjectArchiveTests {
+    private static let date = Date(timeIntervalSinceReferenceDate: 12.25)
+    private static let uuid = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
+
+    /// A value as Swift or Foundation has it, the class that its archive names, and what is read.
+    struct Value: CustomTestStringConvertible, @unchecked Sendable {
+        var given: Any
+        var className: String?
+        var read: NSObject
+
+        init(_ given: Any, _ className: String?, _ read: NSObject) {
+            self.given = given
+            self.className = className
+            self.read = read
+        }
+
+        var testDescription: String { "\(type(of: given)) \(given)" }
+    }
+
+    static let values: [Value] = [
+        Value("Zoë", nil, "Zoë" as NSString), Value("$null", "NSMutableString", "$null" as NSString),
+        Value(NSMutableString(string: "m"), "NSMutableString", NSMutableString(string: "m")),
+        Value(true, nil, NSNumber(value: true)), Value(-7, nil, NSNumber(value: -7)),
+        Value(UInt64.max, nil, NSNumber(value: UInt64.max)), Value(0.1, nil, NSNumber(value: 0.1)),
+        Value(Float(0.5), nil, NSNumber(value: 0.5)), Value(NSNumber(value: 2.5), nil, NSNumber(value: 2.5)),
+        Value(NSNumber(value: false), nil, NSNumber(value: false)),
+        Value(Decimal(string: "12.75") ?? 0, "NSDecimalNumberPlaceholder", NSDecimalNumber(string: "12.75")),
+        Value(date, "NSDate", date as NSDate), Value(date as NSDate, "NSDate", date as NSDate),
+        Value(Data([0, 255]), nil, NSData(data: Data([0, 255]))),
+        Value(NSMutableData(data: Data([7])), "NSMutableData", NSMutableData(data: Data([7]))),
+        Value(uuid, "NSUUID", uuid as NSUUID), Value(NSNull(), "NSNull", NSNull()),
+        Value(
+            URL(string: "https://example.org/a?b") ?? URL(fileURLWithPath: "/"), "NSURL",
+            NSURL(string: "https://example.org/a?b") ?? NSURL(fileURLWithPath: "/")),
+        Value(["a", "b"], "NSArray", NSArray(array: ["a", "b"])),
+        Value([1, "x", [2.5, NSNull()]] as [Any], "NSArray", NSArray(array: [1, "x", [2.5, NSNull()] as [Any]])),
+        Value(NSMutableArray(array: ["a"]), "NSMutableArray", NSMutableArray(array: ["a"])),
+        Value(
+            ["k": 1, "l": [true]] as [String: Any], "NSDictionary", NSDictionary(dictionary: ["k": 1, "l": [true]])),
+        Value([3: "three"], "NSDictionary", NSDictionary(dictionary: [3: "three"])),
+        Value(
+            NSMutableDictionary(dictionary: ["k": "v"]), "NSMutableDictionary",
+            NSMutableDictionary(dictionary: ["k": "v"])),
+        Value(Set(["a", "b", "c"]), "NSSet", NSSet(array: ["a", "b", "c"])),
+        Value(NSMutableSet(array: [1]), "NSMutableSet", NSMutableSet(array: [1])),
+        Value(NSOrderedSet(array: ["z", "a"]), "NSOrderedSet", NSOrderedSet(array: ["z", "a"])),
+        Value(NSMutableOrderedSet(array: ["z"]), "NSMutableOrderedSet", NSMutableOrderedSet(array: ["z"])),
+        Value([String](), "NSArray", NSArray()), Value(Int?.some(4) as Any, nil, NSNumber(value: 4)),
+    ]
+
+    @Test("Each value comes back as what it was, mutable where it was", arguments: values)
+    func roundTrip(_ value: Value) throws {
+        let bytes = try ObjectArchive.bytes(of: value.given)
+        let root = try KeyedArchive(decoding: bytes).topValue()
+        #expect(root.object?.className == value.className)
+        let read = try #require(try ObjectArchive.object(from: bytes))
+        #expect(value.read.isEqual(read), "\(type(of: read)) \(read)")
+        if "\(type(of: value.read))".hasPrefix("NSMutable") { #expect(type(of: read) == type(of: value.read)) }
+        #expect(try ObjectArchive.bytes(of: read) == bytes)
+    }
+
+    @Test("Equal sets and dictionaries give equal bytes, whatever their order in memory")
+    func order() throws {
+        let names = (0..<40).map { "name \($0)" }
+        let one = try ObjectArchive.bytes(of: NSSet(array: names + [1, 2.5, Self.uuid]))
+        #expect(try ObjectArchive.bytes(of: NSSet(array: [Self.uuid, 2.5, 1] + names.reversed())) == one)
+        let entries = Dictionary(uniqueKeysWithValues: names.map { ($0, $0.count) })
+        #expect(try ObjectArchive.bytes(of: entries) == ObjectArchive.bytes(of: NSDictionary(dictionary: entries)))
+    }
+
+    /// `["moonpay", "ramp"]` as NSKeyedArchiver writes it.
+    private static let appleArchive = """
+        YnBsaXN0MDDUAQIDBAUGFxpZJGFyY2hpdmVyWCRvYmplY3RzVCR0b3BYJHZlcnNpb25fEA9OU0tleWVkQXJjaGl2ZXKlBwgP\
+        EBFVJG51bGzSCQoLDFYkY2xhc3NaTlMub2JqZWN0c4AEog0OgAKAA1dtb29ucGF5VHJhbXDSEhMUFVgkY2xhc3Nlc1okY2xh\
+        c3NuYW1lohUWV05TQXJyYXlYTlNPYmplY3TRGBlUcm9vdIABEgABhqAIERskKTJESlBVXGdpbG5weH2Ci5aZoaqtsrQAAAAA\
+        AAABAQAAAAAAAAAbAAAAAAAAAAAAAAAAAAAAuQ==
+        """
+
+    @Test("An archive of NSKeyedArchiver is read, and nil's")
+    func apple() throws {
+        let bytes = try #require(Data(base64Encoded: Self.appleArchive))
+        let read = try ObjectArchive.object(from: Array(bytes))
+        #expect(read as? [String] == ["moonpay", "ramp"] && (read as? NSArray)?.count == 2)
+        var builder = KeyedArchiveBuilder()
+        let nothing = try builder.encode(root: .null)
+        #expect(try ObjectArchive.object(from: nothing) == nil)
+    }
+
+    @Test("No class is made by its name: another one is named in the error, at any depth")
+    func classes() throws {
+        for depth in 0..<3 {
+            var builder = KeyedArchiveBuilder()
+            var root = builder.object(.init("UIColor"), ["UIRed": .real(1)])
+            for _ in 0..<depth { root = builder.array([root]) }
+            let bytes = try builder.encode(root: root)
+            let error = #expect(throws: MigrationError.self) { try ObjectArchive.object(from: bytes) }
+            #expect(error?.code == ObjectArchive.foreignClass && error?.message.contains("UIColor") == true)
+        }
+        final class Own: NSObject {}
+        let error = #expect(throws: MigrationError.self) { try ObjectArchive.bytes(of: ["k": Own()]) }
+        #expect(error?.code == ObjectArchive.foreignClass && error?.message.contains("Own") == true)
+    }
+
+    @Test("Objects in themselves, too deep and multiplied by sharing are refused, and take no more than their archive")
+    func hostile() throws {
+        // An array in itself.
+        var builder = KeyedArchiveBuilder()
+        let place = builder.reserve()
+        builder.fill(place, .init("NSArray"), ["NS.objects": .array([place.field])])
+        let cyclic = try builder.encode(root: place)
+        #expect(throws: MigrationError.self) { try ObjectArchive.object(from: cyclic) }
+        // 40 arrays, each with the one before twice: 2^40 values.
+        builder = KeyedArchiveBuilder()
+        var shared = builder.string("x")
+        for _ in 0..<40 { shared = builder.array([shared, shared]) }
+        let multiplied = try builder.encode(root: shared)
+        let error = #expect(throws: MigrationError.self) { try ObjectArchive.object(from: multiplied) }
+        #expect(error?.code == "archive.limit")
+        // The same with few levels is read, and its parts are shared.
+        builder = KeyedArchiveBuilder()
+        let inner = builder.array([builder.string("x")], isMutable: true)
+        let outer = builder.array([inner, inner])
+        let few = try #require(try ObjectArchive.object(from: try builder.encode(root: outer)) as? NSArray)
+        #expect(few.count == 2)
+        // Foundation on Linux ends the process where it hashes such members.
+        for isDate in [false, true] {
+            builder = KeyedArchiveBuilder()
+            let member =
+                isDate
+                ? builder.date(.nan) : builder.decimal(.init(isNegative: false, exponent: 0, mantissa: 7))
+            let set = try builder.encode(root: builder.set([member]))
+            #expect(throws: MigrationError.self) { try ObjectArchive.object(from: set) }
+        }
+        // Too many levels.
+        var deep: Any = "x"
+        for _ in 0..<200 { deep = NSSet(array: [deep, "y"]) }
+        #expect(throws: MigrationError.self) { try ObjectArchive.bytes(of: deep) }
+    }
+
+    @Test("Every damaged byte is an error or another value, never a crash")
+    func damage() throws {
+        let whole = try ObjectArchive.bytes(
+            of: [
+                "a": [1, "b", Self.date, Self.uuid, Data([1])] as [Any], "s": NSSet(array: ["x", NSNull()]),
+                "o": NSOrderedSet(array: [1.5, "y"]), "d": [Decimal(3)],
+            ] as [String: Any])
+        for position in whole.indices {
+            for change in [1, 0x10, 0x80, 0xFF] as [UInt8] {
+                var bytes = whole
+                bytes[position] ^= change
+                do throws(MigrationError) {
+                    if let read = try ObjectArchive.object(from: bytes) { _ = try ObjectArchive.bytes(of: read) }
+                } catch { #expect(error.category != .internal) }
+            }
+        }
+        for count in 0..<whole.count {
+            #expect(throws: MigrationError.self) { try ObjectArchive.object(from: Array(whole.prefix(count))) }
+        }
+    }
+}
