@@ -340,18 +340,13 @@ public final class ManagedObjectContext {
         return transformables.indices.contains(index) ? transformables[index][key] : nil
     }
 
-    private func withTransformed<Value>(_ body: (inout TransformedValues) -> Value) -> Value {
-        if let ahead { return body(&ahead.transformed) }
-        return body(&transformed)
-    }
-
     /// Returns the value of an attribute or relationship; that of a transformable attribute as a ``TransformableValue``.
     private func storedValue(of object: ManagedObject, key: String) throws -> Any? {
         let value = try backing?.value(of: object, key: key)
         guard !transformables.isEmpty, let bytes = value as? Data, let attribute = transformable(key, of: object) else {
             return value
         }
-        return withTransformed { $0.value(bytes, of: object.place, attribute) }
+        return transformed.value(bytes, of: object.place, attribute)
     }
 
     /// Sets an attribute or relationship. The object of a transformable attribute is transformed now.
@@ -363,7 +358,7 @@ public final class ManagedObjectContext {
         {
             let bytes = try TransformableBridge.bytes(of: value, attribute)
             try backing?.setValue(bytes, of: object, key: key)
-            withTransformed { $0.note(TransformableValue(bytes, of: value), of: object.place, attribute) }
+            transformed.note(TransformableValue(bytes, of: value), of: object.place, attribute)
         } else {
             try backing?.setValue(value, of: object, key: key)
         }
