@@ -3,24 +3,25 @@ import Diagnostics
 /// The encoder behind ``BinaryPropertyList/encode(_:limits:)``. It holds the flattened value and the output.
 struct BinaryPropertyListWriter {
     private enum Object {
-        /// The encoded bytes.
-        case leaf([UInt8])
-        /// The objects that a container refers to.
-        case container(marker: UInt8, count: Int, references: [Int])
+        case leaf(PropertyListValue)
+        case members([Int], isSet: Bool)
+        case entries(keys: [Int], values: [Int])
     }
 
     private let limits: BinaryPropertyList.Limits
     private var objects: [Object] = []
-    /// The objects of the leaves by their bytes: equal leaves become one object.
-    private var leaves: [[UInt8]: Int] = [:]
+    private var leaves: [PropertyListLeaf: Int] = [:]
     private var output: [UInt8] = []
 
     init(limits: BinaryPropertyList.Limits) { self.limits = limits }
 
     mutating func encode(_ value: PropertyListValue) throws(MigrationError) -> [UInt8] {
+        leaves.reserveCapacity(40)
+        objects.reserveCapacity(40)
         _ = try flatten(value, depth: 1)
         let referenceSize = Self.width(UInt64(objects.count - 1))
-        output = Array("bplist00".utf8)
+        output.reserveCapacity(512)
+        output += "bplist00".utf8
         var offsets: [Int] = []
         offsets.reserveCapacity(objects.count)
         for object in objects {
@@ -51,31 +52,32 @@ struct BinaryPropertyListWriter {
         guard depth <= limits.depth else {
             throw .archive("archive.limit", "The property list is nested too deeply")
         }
-        switch value {
-        case .array(let members): return try container(marker: 0xA, members, count: members.count, depth: depth)
-        case .set(let members): return try container(marker: 0xC, members, count: members.count, depth: depth)
-        case .dictionary(let entries):
-            let sorted = entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-            let members = sorted.map { PropertyListValue.string($0.key) } + sorted.map(\.value)
-            return try container(marker: 0xD, members, count: entries.count, depth: depth)
-        default:
-            let bytes = Self.leaf(value)
-            if let index = leaves[bytes] { return index }
-            let index = try add(.leaf(bytes))
-            leaves[bytes] = index
+        if let key = PropertyListLeaf(value) {
+            let index = leaves.place(of: key, ifNew: objects.count)
+            if index == objects.count { _ = try add(.leaf(value)) }
             return index
         }
-    }
-
-    private mutating func container(
-        marker: UInt8, _ members: [PropertyListValue], count: Int, depth: Int
-    ) throws(MigrationError) -> Int {
         // The container gets its number before its contents, so that the root is object 0.
-        let index = try add(.leaf([]))
-        var references: [Int] = []
-        references.reserveCapacity(members.count)
-        for member in members { references.append(try flatten(member, depth: depth + 1)) }
-        objects[index] = .container(marker: marker, count: count, references: references)
+        let index = try add(.members([], isSet: false))
+        switch value {
+        case .array(let members), .set(let members):
+            var indices: [Int] = []
+            indices.reserveCapacity(members.count)
+            for member in members { indices.append(try flatten(member, depth: depth + 1)) }
+            if case .set = value {
+                objects[index] = .members(indices, isSet: true)
+            } else {
+                objects[index] = .members(indices, isSet: false)
+            }
+        case .dictionary(let entries):
+            let sorted = entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+            var keys: [Int] = []
+            var values: [Int] = []
+            for entry in sorted { keys.append(try flatten(.string(entry.key), depth: depth + 1)) }
+            for entry in sorted { values.append(try flatten(entry.value, depth: depth + 1)) }
+            objects[index] = .entries(keys: keys, values: values)
+        default: preconditionFailure("every other case is a leaf")
+        }
         return index
     }
 
@@ -87,45 +89,74 @@ struct BinaryPropertyListWriter {
         return objects.count - 1
     }
 
-    private static func bytes(_ number: UInt64, width: Int) -> [UInt8] {
-        stride(from: (width - 1) * 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt64($0)) }
+    private mutating func append(_ number: UInt64, width: Int) {
+        if width == 1 { return output.append(UInt8(truncatingIfNeeded: number)) }
+        for shift in stride(from: (width - 1) * 8, through: 0, by: -8) {
+            output.append(UInt8(truncatingIfNeeded: number >> UInt64(shift)))
+        }
     }
 
-    private mutating func append(_ number: UInt64, width: Int) { output += Self.bytes(number, width: width) }
-
-    private static func head(marker: UInt8, count: Int) -> [UInt8] {
-        count < 15 ? [marker << 4 | UInt8(count)] : [marker << 4 | 0x0F] + integer(Int64(count))
+    private mutating func append(marker: UInt8, count: Int) {
+        if count < 15 {
+            output.append(marker << 4 | UInt8(count))
+        } else {
+            output.append(marker << 4 | 0x0F)
+            appendInteger(Int64(count))
+        }
     }
 
-    private static func integer(_ number: Int64) -> [UInt8] {
-        let width = number < 0 ? 8 : width(UInt64(number))
-        return [0x10 | UInt8(width.trailingZeroBitCount)] + bytes(UInt64(bitPattern: number), width: width)
+    private mutating func appendInteger(_ number: Int64) {
+        let width = number < 0 ? 8 : Self.width(UInt64(number))
+        output.append(0x10 | UInt8(width.trailingZeroBitCount))
+        append(UInt64(bitPattern: number), width: width)
     }
 
     private mutating func append(_ object: Object, referenceSize: Int) {
         switch object {
-        case .leaf(let bytes): output += bytes
-        case .container(let marker, let count, let references):
-            output += Self.head(marker: marker, count: count)
-            for index in references { append(UInt64(index), width: referenceSize) }
+        case .members(let indices, let isSet):
+            append(marker: isSet ? 0xC : 0xA, count: indices.count)
+            for index in indices { append(UInt64(index), width: referenceSize) }
+        case .entries(let keys, let values):
+            append(marker: 0xD, count: keys.count)
+            for index in keys { append(UInt64(index), width: referenceSize) }
+            for index in values { append(UInt64(index), width: referenceSize) }
+        case .leaf(let value): append(leaf: value)
         }
     }
 
-    static func leaf(_ value: PropertyListValue) -> [UInt8] {
+    private mutating func append(leaf value: PropertyListValue) {
         switch value {
-        case .null: return [0x00]
-        case .boolean(let flag): return [flag ? 0x09 : 0x08]
-        case .integer(let number): return integer(number)
-        case .largeInteger(let high, let low): return [0x14] + bytes(high, width: 8) + bytes(low, width: 8)
-        case .real(let number): return [0x23] + bytes(number.bitPattern, width: 8)
-        case .date(let seconds): return [0x33] + bytes(seconds.bitPattern, width: 8)
-        case .data(let data): return head(marker: 0x4, count: data.count) + data
-        case .string(let text):
-            if text.utf8.allSatisfy({ $0 < 0x80 }) { return head(marker: 0x5, count: text.utf8.count) + text.utf8 }
-            return head(marker: 0x6, count: text.utf16.count) + text.utf16.flatMap { bytes(UInt64($0), width: 2) }
+        case .null: output.append(0x00)
+        case .boolean(let flag): output.append(flag ? 0x09 : 0x08)
+        case .integer(let number): appendInteger(number)
+        case .largeInteger(let high, let low):
+            output.append(0x14)
+            append(high, width: 8)
+            append(low, width: 8)
+        case .real(let number):
+            output.append(0x23)
+            append(number.bitPattern, width: 8)
+        case .date(let seconds):
+            output.append(0x33)
+            append(seconds.bitPattern, width: 8)
+        case .data(let data):
+            append(marker: 0x4, count: data.count)
+            output.append(contentsOf: data)
+        case .string(var text):
+            let isASCII = text.withUTF8 { bytes in
+                guard bytes.allSatisfy({ $0 < 0x80 }) else { return false }
+                append(marker: 0x5, count: bytes.count)
+                output.append(contentsOf: bytes)
+                return true
+            }
+            if !isASCII {
+                append(marker: 0x6, count: text.utf16.count)
+                for unit in text.utf16 { append(UInt64(unit), width: 2) }
+            }
         case .uid(let number):
-            let width = width(number)
-            return [0x80 | UInt8(width - 1)] + bytes(number, width: width)
+            let width = Self.width(number)
+            output.append(0x80 | UInt8(width - 1))
+            append(number, width: width)
         case .array, .set, .dictionary: preconditionFailure("containers are not leaves")
         }
     }

@@ -34,8 +34,8 @@ package struct KeyedArchiveBuilder {
     }
 
     private var objects: [PropertyListValue?] = [.string("$null")]
-    /// The places of plain values by their encoded bytes: equal ones are stored once.
-    private var plain: [[UInt8]: Reference] = [:]
+    /// The plain values so far, each stored once.
+    private var plain: [PropertyListLeaf: Int] = [:]
     private var classes: [ClassName: Reference] = [:]
 
     package init() {}
@@ -80,12 +80,11 @@ package struct KeyedArchiveBuilder {
         return Reference(uid: objects.count - 1)
     }
 
-    private mutating func shared(_ value: PropertyListValue) -> Reference {
-        let key = BinaryPropertyListWriter.leaf(value)
-        if let reference = plain[key] { return reference }
-        let reference = append(value)
-        plain[key] = reference
-        return reference
+    private mutating func leaf(_ value: PropertyListValue) -> Reference {
+        guard let leaf = PropertyListLeaf(value) else { return append(value) }
+        let place = plain.place(of: leaf, ifNew: objects.count)
+        if place == objects.count { objects.append(value) }
+        return Reference(uid: place)
     }
 
     // MARK: Plain values
@@ -95,7 +94,7 @@ package struct KeyedArchiveBuilder {
         guard text != "$null" else {
             return object(ClassName("NSMutableString", "NSString"), ["NS.string": .string(text)])
         }
-        return shared(.string(text))
+        return leaf(.string(text))
     }
 
     /// Adds a string; returns the archive's nil for nil.
@@ -103,18 +102,20 @@ package struct KeyedArchiveBuilder {
         if let text { string(text) } else { .null }
     }
 
-    package mutating func boolean(_ flag: Bool) -> Reference { shared(.boolean(flag)) }
+    package mutating func boolean(_ flag: Bool) -> Reference { leaf(.boolean(flag)) }
 
-    package mutating func integer(_ number: Int64) -> Reference { shared(.integer(number)) }
+    package mutating func integer(_ number: Int64) -> Reference { leaf(.integer(number)) }
 
-    package mutating func real(_ number: Double) -> Reference { shared(.real(number)) }
+    package mutating func real(_ number: Double) -> Reference { leaf(.real(number)) }
 
     /// A value without a class.
     package mutating func plain(_ value: PropertyListValue) -> Reference {
         switch value {
         case .null: .null
+        case .boolean(let flag): boolean(flag)
+        case .integer(let number): integer(number)
+        case .real(let number): real(number)
         case .string(let text): string(text)
-        case .boolean, .integer, .real: shared(value)
         default: append(value)
         }
     }
@@ -187,13 +188,18 @@ package struct KeyedArchiveBuilder {
     /// - Throws: `archive.unfilled` if a reserved place was never filled, `archive.limit`.
     /// - Complexity: O(objects).
     package mutating func encode(root: Reference) throws(MigrationError) -> [UInt8] {
-        if let uid = objects.firstIndex(of: nil) {
-            throw MigrationError("archive.unfilled", .internal, "Object \(uid) of the archive was never written")
+        var filled: [PropertyListValue] = []
+        filled.reserveCapacity(objects.count)
+        for (uid, object) in objects.enumerated() {
+            guard let object else {
+                throw MigrationError("archive.unfilled", .internal, "Object \(uid) of the archive was never written")
+            }
+            filled.append(object)
         }
         return try BinaryPropertyList.encode(
             .dictionary([
                 "$version": .integer(100_000), "$archiver": .string("NSKeyedArchiver"),
-                "$top": .dictionary(["root": root.field]), "$objects": .array(objects.compactMap(\.self)),
+                "$top": .dictionary(["root": root.field]), "$objects": .array(filled),
             ]))
     }
 }

@@ -124,7 +124,7 @@ final class DestinationRun {
         do {
             let loaded = try StoreLoad(
                 migration, prepared, previous, external, existing: existing, area: area, checkpoints: checkpoints,
-                earlierObjects: try migration.previousStepIDs(), mode: .publish(rejectFile)
+                previousStepIDs: try migration.previousStepIDs(), mode: .publish(rejectFile)
             ).load()
             try rejectFile?.finish()
             run.services.begin(.publish)

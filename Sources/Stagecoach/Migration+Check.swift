@@ -159,7 +159,7 @@ extension Migration {
         count.report.ranPolicies = prepared.mappings.contains { $0.hasPolicy && $0.mapping.hasPolicy }
         _ = try StoreLoad(
             self, prepared, PreviousModels(run, archive: archive, existing: existing), external, existing: existing,
-            area: area, checkpoints: nil, earlierObjects: try previousStepIDs(), mode: .check(count)
+            area: area, checkpoints: nil, previousStepIDs: try previousStepIDs(), mode: .check(count)
         ).load()
         count.report.sourceObjects = prepared.census.total
         count.report.leftBehind = try leftBehind(prepared)
@@ -194,12 +194,12 @@ final class CheckCount {
         report.objects += load.made
         report.rejectedObjects += load.rejectedObjects
         if modelRun.validation.brokeRuleOfSource { report.excuse = report.excuse ?? modelRun.validation.excuse }
-        if modelRun.validation.brokenEarlier != nil { report.hasInvalidEarlierObjects = true }
+        if modelRun.validation.brokenExisting != nil { report.hasInvalidEarlierObjects = true }
         for (line, found) in modelRun.validation.tally?.lines ?? [:] {
             let samples = try found.first.map { broken in
                 let origin = try modelRun.validation.origins?.origin(broken)
                 return CheckReport.Sample(
-                    id: broken.objectID, sourceID: try origin?.chainSources(modelRun.earlierObjects).first,
+                    id: broken.objectID, sourceID: try origin?.chainSources(modelRun.previousStepIDs).first,
                     value: broken.value,
                     mapping: origin?.mappingName)
             }

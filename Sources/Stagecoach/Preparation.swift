@@ -210,7 +210,7 @@ struct Preparation {
             let description = PlanDescription(
                 work: work, mappings: mappings, firstOwn: previous.count, source: layout.schema, destination: schema,
                 census: census, usesRowPath: options.usesStoreSpecificMigrationManager,
-                changesEarlierRows: PreviousModelLookups(mappings: mappings, earlier: previous.count).needObjects,
+                changesExistingRows: PreviousModelLookups(mappings: mappings, earlier: previous.count).needObjects,
                 rowBytes: rowBytes, scale: scale, budget: budget)
             planned.descriptions.append(description)
             planned.turns.append(

@@ -18,7 +18,7 @@ struct StoreLoad {
     private let run: MigrationRun
     private let previous: PreviousModels
     private let external: ExternalFiles
-    private let earlierObjects: PreviousStepIDMap?
+    private let previousStepIDs: PreviousStepIDMap?
     private let existing: ExistingStore?
     private let area: WorkArea
     private let checkpoints: CheckpointScheduler?
@@ -35,18 +35,18 @@ struct StoreLoad {
     /// - Parameters:
     ///   - existing: the store that is appended to; nil for a fresh one.
     ///   - checkpoints: nil if none are taken.
-    ///   - earlierObjects: the map from this step's source objects to the objects of the chain's source; nil if no step
+    ///   - previousStepIDs: the map from this step's source objects to the objects of the chain's source; nil if no step
     ///     ran before.
     init(
         _ migration: Migration, _ prepared: Migration.Prepared, _ previous: PreviousModels, _ external: ExternalFiles,
         existing: ExistingStore?, area: WorkArea, checkpoints: CheckpointScheduler?,
-        earlierObjects: PreviousStepIDMap?, mode: Mode
+        previousStepIDs: PreviousStepIDMap?, mode: Mode
     ) throws {
         self.migration = migration
         self.prepared = prepared
         self.previous = previous
         self.external = external
-        self.earlierObjects = earlierObjects
+        self.previousStepIDs = previousStepIDs
         self.existing = existing
         self.area = area
         self.checkpoints = checkpoints
@@ -138,12 +138,12 @@ struct StoreLoad {
         // says so. Inferred mapping models do.
         let excuses = turn.model.rulesOfTheSource == .warn && !run.inputs.options.strictValidation
         let modelRun = ModelRun(
-            previous, validation: validation, external: external, earlierObjects: earlierObjects,
+            previous, validation: validation, external: external, previousStepIDs: previousStepIDs,
             hasLaterModels: !isLast)
         checkpoints?.draft.model = modelRun
         let optimistic = OptimisticLoad(
             modelRun: modelRun, checkpoints: checkpoints, mappings: turn.mappings, excuses: excuses, turn: number,
-            store: store, earlierRejects: loaded.rejects ?? RejectReport())
+            store: store, previousRejects: loaded.rejects ?? RejectReport())
         func fill(_ request: LoadRequest) throws -> [Int64] {
             let highest = try optimistic.run(request, for: purpose(isLast: isLast))
             // The origins of objects are known only as long as the stages exist.

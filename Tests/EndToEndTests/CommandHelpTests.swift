@@ -140,7 +140,8 @@ struct CommandHelpTests {
                                             instead of resuming it.
                       --strict-validation   Fail on values that break a rule that the source
                                             model had too.
-                      --transformable-bytes Give policies and expressions the bytes of
+                      --transformable-bytes
+                                            Give policies and expressions the bytes of
                                             transformable attributes instead of the objects that
                                             their transformers make.
                       --on-invalid CHOICE   Objects that break the model's rules: fail (the

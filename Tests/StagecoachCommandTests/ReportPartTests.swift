@@ -154,11 +154,11 @@ struct ReportPartTests {
             let (begin, end) = (Double(index * index), Double((index + 1) * (index + 1)))
             return StageSpan(stage: stage, subject: "M\(index)", pass: 1, step: 1, begin: begin, end: end)
         }
-        let lines = CourseSection.lines(spans, isChain: false)
-        #expect(lines.count <= CourseSection.lines)
+        let lines = TimelineSection.lines(spans, isChain: false)
+        #expect(lines.count <= TimelineSection.lines)
         #expect(lines.reduce(0) { $0 + $1.seconds } == 250_000)
         #expect(lines.contains { $0.subject.hasSuffix(" others") })
-        #expect(CourseSection.lines(Array(spans.prefix(30)), isChain: true).count == 30)
+        #expect(TimelineSection.lines(Array(spans.prefix(30)), isChain: true).count == 30)
     }
 
     @Test("A report never takes another file's place, but that of an unfinished run's report")

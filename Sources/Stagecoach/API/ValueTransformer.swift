@@ -54,8 +54,11 @@ extension NamedValueTransformer where Self: ValueTransformer {
 
 /// The name of a ``ValueTransformer``.
 public struct NSValueTransformerName: RawRepresentable, Hashable, Sendable {
+    /// The name.
     public let rawValue: String
+    /// Makes a name of a text.
     public init(rawValue: String) { self.rawValue = rawValue }
+    /// Makes a name of a text.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
     /// Keyed archives of plain values. It needs no registration.

@@ -20,7 +20,7 @@ final class WorkArea {
     /// The path of the ledger of rejected objects, kept for a resumed run.
     let ledgerPath: String
     /// The path of the list of external binary data files to which the store referred before it was appended to.
-    let earlierFilesPath: String
+    let previousFilesPath: String
     /// The path of the run's journal.
     let runJournalPath: String
     /// The path of the second copy of the publication record.
@@ -55,7 +55,7 @@ final class WorkArea {
         publicationPath = place.publicationPath
         lastJournalPath = place.lastJournalPath
         externalPath = "\(place.workDirectory)/external"
-        earlierFilesPath = "\(place.workDirectory)/external.sqlite"
+        previousFilesPath = "\(place.workDirectory)/external.sqlite"
         journalPath = "\(place.workDirectory)/external.journal"
         ledgerPath = "\(place.workDirectory)/rejects.sqlite"
         vfs = WorkVFS(temporaryDirectory: spills.path)
@@ -69,7 +69,7 @@ final class WorkArea {
     /// Removes the private store and its files, so that the run starts anew.
     func removeFiles() {
         for path in [
-            storePath, checkpointPath, ledgerPath, earlierFilesPath, rejectLinesPath(after: 0),
+            storePath, checkpointPath, ledgerPath, previousFilesPath, rejectLinesPath(after: 0),
             rejectLinesPath(after: 1),
         ] {
             unlink(path)

@@ -32,7 +32,7 @@ final class OptimisticLoad {
     private let turn: Int
     private let store: PrivateStore
     /// The objects that previous mapping models rejected.
-    private let earlierRejects: RejectReport
+    private let previousRejects: RejectReport
     /// The number of rows that the first load made, valid or not.
     private(set) var made = 0
     /// All objects rejected so far; only those of previous mapping models if none was collected here.
@@ -42,7 +42,7 @@ final class OptimisticLoad {
 
     init(
         modelRun: ModelRun, checkpoints: CheckpointScheduler?, mappings: [PlannedMapping], excuses: Bool,
-        turn: Int, store: PrivateStore, earlierRejects: RejectReport
+        turn: Int, store: PrivateStore, previousRejects: RejectReport
     ) {
         self.modelRun = modelRun
         self.checkpoints = checkpoints
@@ -50,8 +50,8 @@ final class OptimisticLoad {
         self.excuses = excuses
         self.turn = turn
         self.store = store
-        self.earlierRejects = earlierRejects
-        report = earlierRejects
+        self.previousRejects = previousRejects
+        report = previousRejects
     }
 
     /// Returns the copy of the store to which the load can return: that of the interrupted run, or a new one.
@@ -84,12 +84,12 @@ final class OptimisticLoad {
         made = zip(modelRun.tally.rowsWritten, before.rows).reduce(0) { $0 + $1.0 - $1.1 }
         guard let ledger else { return highest }
         guard ledger.isDirty else {
-            if modelRun.validation.tally == nil, let broken = modelRun.validation.brokenEarlier {
+            if modelRun.validation.tally == nil, let broken = modelRun.validation.brokenExisting {
                 throw broken.error(nil)
             }
             return highest
         }
-        let changesEarlier = !(modelRun.touched?.isEmpty ?? true)
+        let changesExisting = !(modelRun.touched?.isEmpty ?? true)
         if let touched = modelRun.touched {
             try ledger.keep(touched)
             touched.close()
@@ -102,7 +102,7 @@ final class OptimisticLoad {
         guard let checkpoint else { return highest }
         if case .publish(let file) = purpose { try checkLimit(ledger, rounds: rounds, file) }
         modelRun.tally.written = before
-        try checkpoints?.loadAgain(.init(made: made, rounds: rounds), changesEarlier: changesEarlier)
+        try checkpoints?.loadAgain(.init(made: made, rounds: rounds), changesExisting: changesExisting)
         try store.goBack(to: checkpoint)
         if let checkpoints {
             checkpoints.fill(store.destination)
@@ -134,9 +134,9 @@ final class OptimisticLoad {
         if case .publish(let asked) = purpose { file = asked }
         checkpoints?.draft.countsBeforeRejects = modelRun.tally.counts
         report = try RejectAccount(
-            run: modelRun.run, earlierObjects: modelRun.earlierObjects, mappings: mappings, ledger: ledger,
+            run: modelRun.run, previousStepIDs: modelRun.previousStepIDs, mappings: mappings, ledger: ledger,
             rejected: rejected, origins: origins, rounds: rounds,
-            earlier: earlierRejects
+            earlier: previousRejects
         ).run(file: file)
         return highest
     }
@@ -175,10 +175,10 @@ final class OptimisticLoad {
 
     /// Ends the run if too many objects are rejected. The reject file is written before, because it lists them.
     private func checkLimit(_ ledger: RejectLedger, rounds: Int, _ file: RejectFile?) throws {
-        let count = earlierRejects.objects + ledger.count
+        let count = previousRejects.objects + ledger.count
         guard let limit = modelRun.inputs.options.maximumRejects, count > limit else { return }
         var first: RejectLedger.Entry?
-        var byRule = earlierRejects.byRule
+        var byRule = previousRejects.byRule
         try ledger.forEachEntry(in: modelRun.inputs.destinationSchema) { entry in
             if first == nil { first = entry }
             byRule[entry.rule.rawValue, default: 0] += 1
@@ -197,7 +197,7 @@ final class OptimisticLoad {
         var listed = "look at them with stagecoach check or name a --reject-file"
         if let file, let origins = modelRun.validation.origins {
             let lines = RejectLines(
-                run: modelRun.run, earlierObjects: modelRun.earlierObjects, ledger: ledger, origins: origins)
+                run: modelRun.run, previousStepIDs: modelRun.previousStepIDs, ledger: ledger, origins: origins)
             try lines.show { object, _, _ in try file.append(object) }
             try file.finish()
             try file.place()

@@ -32,6 +32,12 @@ struct TableLoad {
         /// The highest key made.
         var highest: Int64 = 0
 
+        /// How far each mapping is loaded, by its index.
+        static func positions(_ all: some Collection<Compiled>) -> [Int: LoadPosition.Mapping] {
+            Dictionary(
+                uniqueKeysWithValues: all.map { ($0.mapping.index, .init(made: $0.made, highest: $0.highest)) })
+        }
+
         init(
             mapping: PlannedMapping, attributes: AttributeProgram, references: ReferenceProgram, rules: RowRules,
             keys: DestinationKeys, entity: EntityDescription, entityNumber: Int64, columns: Int
@@ -129,11 +135,8 @@ struct TableLoad {
                 let last = source.key(source.count - 1)
                 try checkpoints?.tick(writer) {
                     LoadPosition(
-                        scan: scan, after: last,
-                        mappings: Dictionary(
-                            uniqueKeysWithValues: byEntity.values.map {
-                                ($0.mapping.index, .init(made: $0.made, highest: $0.highest))
-                            }), references: references, highest: highest)
+                        scan: scan, after: last, mappings: Compiled.positions(byEntity.values),
+                        references: references, highest: highest)
                 }
             }
             try modelRun.services.checkCancelled()

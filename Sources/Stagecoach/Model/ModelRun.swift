@@ -14,7 +14,7 @@ final class ModelRun {
     /// The external binary values of the run.
     let external: ExternalFiles
     /// The map from this step's source objects to the objects of the chain's source; nil if no step ran before.
-    let earlierObjects: PreviousStepIDMap?
+    let previousStepIDs: PreviousStepIDMap?
     /// True if more mapping models follow.
     let hasLaterModels: Bool
     /// The keys of source objects; set once they are read.
@@ -31,14 +31,14 @@ final class ModelRun {
     /// - Parameter validation: made with the same keys.
     init(
         _ previous: PreviousModels, validation: Validation, external: ExternalFiles,
-        earlierObjects: PreviousStepIDMap?, hasLaterModels: Bool
+        previousStepIDs: PreviousStepIDMap?, hasLaterModels: Bool
     ) {
         run = previous.run
         archive = previous.archive
         keysBefore = previous.keys
         self.validation = validation
         self.external = external
-        self.earlierObjects = earlierObjects
+        self.previousStepIDs = previousStepIDs
         self.hasLaterModels = hasLaterModels
     }
 

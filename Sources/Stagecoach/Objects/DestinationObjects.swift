@@ -174,7 +174,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     func delete(_ object: ManagedObject) throws {
         let id = object.place
         guard try exists(id) else { return }
-        if isStored(id) { try noteEarlierPartners(of: id) }
+        if isStored(id) { try noteExistingPartners(of: id) }
         try links.unlinkAll(end(id), of: id.entity, isStored: isStored(id))
         try followers[id.table]?.willDelete(entity: id.entity.index, isStored: isStored(id))
         try rows[id.table].delete(id.key)
@@ -185,7 +185,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     }
 
     /// Notes that the existing objects linked to an object are changed by its deletion.
-    private func noteEarlierPartners(of id: ObjectPlace) throws(MigrationError) {
+    private func noteExistingPartners(of id: ObjectPlace) throws(MigrationError) {
         for (store, side) in links.ends(of: id.entity) {
             guard let earlier = store.earlier, let partners = store.relationship(of: side.other) else { continue }
             let table = schema.tableIndex(of: partners.entity)

@@ -12,7 +12,7 @@ struct PlanDescription {
     let census: SourceCensus
     let usesRowPath: Bool
     /// True if lookups change objects made by previous mapping models.
-    let changesEarlierRows: Bool
+    let changesExistingRows: Bool
     /// The size of a row of each mapping in the destination, in bytes, by index.
     let rowBytes: [Int: Double]
     /// The factor for all estimates, used because the source's file is larger than the sampled rows suggest.
@@ -39,7 +39,7 @@ struct PlanDescription {
             }
         }
         if !usesRowPath { reasons.append("the row path is turned off (usesStoreSpecificMigrationManager)") }
-        if changesEarlierRows { reasons.append("relationships change objects that previous mapping models made") }
+        if changesExistingRows { reasons.append("relationships change objects that previous mapping models made") }
         return reasons
     }
 

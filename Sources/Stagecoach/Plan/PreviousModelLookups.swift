@@ -13,7 +13,7 @@ struct PreviousModelLookups {
     /// True if a lookup changes existing rows, or may find objects that policies associated.
     var needObjects: Bool {
         forEachReach { relationship, candidates in
-            PreviousModelLookups.changesEarlierRows(relationship)
+            PreviousModelLookups.changesExistingRows(relationship)
                 || candidates.contains { mappings[$0].mayBeAssociatedByHand }
         }
     }
@@ -39,7 +39,7 @@ struct PreviousModelLookups {
         }
     }
 
-    private static func changesEarlierRows(_ relationship: RelationshipDescription) -> Bool {
+    private static func changesExistingRows(_ relationship: RelationshipDescription) -> Bool {
         let inverse = LinkPlanner.mutualInverse(of: relationship)
         guard relationship.isToMany else { return inverse.map { !$0.isToMany || $0.isOrdered } ?? false }
         guard let inverse, inverse != relationship else { return true }

@@ -242,13 +242,13 @@ final class CheckpointScheduler {
     /// Records that the load starts again without the rejected objects, from the copy of the store. The run's counts have
     /// been reset to their values at the copy.
     ///
-    /// - Parameter changesEarlier: true if existing rows change. No state records which, so none is written.
-    func loadAgain(_ rejects: JournalRecord.Rejects, changesEarlier: Bool) throws {
+    /// - Parameter changesExisting: true if existing rows change. No state records which, so none is written.
+    func loadAgain(_ rejects: JournalRecord.Rejects, changesExisting: Bool) throws {
         guard isResumable else { return }
         draft.next.rejects = rejects
         resumed = nil
         draft.beginTables()
-        guard isActive, !changesEarlier, let before = draft.next.before, var state = try draft.savedState() else {
+        guard isActive, !changesExisting, let before = draft.next.before, var state = try draft.savedState() else {
             return
         }
         (state.stamp, state.knowledge) = (before.stamp, before.knowledge)

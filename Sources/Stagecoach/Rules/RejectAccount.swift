@@ -6,7 +6,7 @@ import SpillStorage
 struct RejectAccount {
     let run: MigrationRun
     /// The map from this step's source objects to the objects of the chain's source; nil if no step ran before.
-    let earlierObjects: PreviousStepIDMap?
+    let previousStepIDs: PreviousStepIDMap?
     let mappings: [PlannedMapping]
     let ledger: RejectLedger
     let rejected: RejectedKeys
@@ -28,7 +28,7 @@ struct RejectAccount {
         report.removedReferences += rejected.removed.missing { _ in true }
         run.tally.add(rejected.removed)
         report.rounds += rounds
-        let lines = RejectLines(run: run, earlierObjects: earlierObjects, ledger: ledger, origins: origins)
+        let lines = RejectLines(run: run, previousStepIDs: previousStepIDs, ledger: ledger, origins: origins)
         try lines.show { object, entry, origin in
             let name = object.entity
             report.objects += 1

@@ -2,7 +2,7 @@
 struct RejectLines {
     let run: MigrationRun
     /// The map from this step's source objects to the objects of the chain's source; nil if no step ran before.
-    let earlierObjects: PreviousStepIDMap?
+    let previousStepIDs: PreviousStepIDMap?
     let ledger: RejectLedger
     let origins: ObjectOrigins
 
@@ -15,7 +15,7 @@ struct RejectLines {
             try run.services.checkCancelled()
             let name = model.entity(at: entry.entity).definition.name
             let origin = try origins.origin(table: entry.table, key: entry.key, entity: entry.entity)
-            let sources = try origin?.chainSources(earlierObjects) ?? []
+            let sources = try origin?.chainSources(previousStepIDs) ?? []
             let others = sources.count > 1 ? Array(sources.dropFirst()) : nil
             let object = RejectedObject(
                 entity: name, id: "\(name)/p\(entry.key)", sourceID: sources.first, otherSourceIDs: others,

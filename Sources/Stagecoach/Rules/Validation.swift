@@ -17,7 +17,7 @@ final class Validation {
     /// The keys that the load leaves out; nil in the first load. An object that was invalid in the first load may be
     /// valid in the next.
     var rejected: RejectedKeys? {
-        didSet { brokenEarlier = nil }
+        didSet { brokenExisting = nil }
     }
     /// The origins of objects; set by the path that makes them.
     var origins: ObjectOrigins?
@@ -26,7 +26,7 @@ final class Validation {
     /// True if a rule of the source was broken and not excused.
     private(set) var brokeRuleOfSource = false
     /// A rule broken by a row that existed before the mapping model. Such a row cannot be left out.
-    private(set) var brokenEarlier: BrokenRule?
+    private(set) var brokenExisting: BrokenRule?
 
     init(_ keysBefore: KeysBefore, ledger: RejectLedger? = nil, tally: ViolationTally? = nil) {
         self.keysBefore = keysBefore
@@ -63,11 +63,11 @@ final class Validation {
     func noteEarlier(_ broken: BrokenRule) throws {
         if tally != nil {
             count(broken, isWarning: false)
-            brokenEarlier = brokenEarlier ?? broken
+            brokenExisting = brokenExisting ?? broken
             return
         }
         guard ledger != nil, rejected == nil else { throw broken.error(nil) }
-        brokenEarlier = brokenEarlier ?? broken
+        brokenExisting = brokenExisting ?? broken
     }
 
     /// Notes that a value of an object could not be computed, or ends the run with the error.

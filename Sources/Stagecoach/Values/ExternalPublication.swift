@@ -37,13 +37,13 @@ final class ExternalPublication {
     func noteExisting(_ path: String, resumes: Bool) throws(MigrationError) {
         guard files.isUsed else { return }
         if resumes {
-            try FileSums.check(area.earlierFilesPath)
+            try FileSums.check(area.previousFilesPath)
         } else {
-            try FileSystem.remove(area.earlierFilesPath)
-            try FileSums.begin(area.earlierFilesPath)
+            try FileSystem.remove(area.previousFilesPath)
+            try FileSums.begin(area.previousFilesPath)
         }
         let list = try Connection(
-            path: area.earlierFilesPath,
+            path: area.previousFilesPath,
             flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs: area.vfsName)
         try list.execute("PRAGMA temp_store=FILE; PRAGMA cache_size=-512; PRAGMA temp.cache_size=-512")
         if !resumes {

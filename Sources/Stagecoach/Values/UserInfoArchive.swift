@@ -48,46 +48,49 @@ struct UserInfoArchive {
     private static func isUnwritable(_ value: Any, to state: inout StateWriter, _ seen: Seen) -> Bool {
         func kind(_ kind: Kind) { state.write(kind.rawValue) }
         let type = Swift.type(of: value)
-        guard type is AnyClass else {
-            switch value {
-            case let value as Bool where type == Bool.self:
-                kind(.flag)
-                state.write(value)
-            case let value as Int where type == Int.self:
-                kind(.integer)
-                state.write(value)
-            case let value as Double where type == Double.self:
-                kind(.real)
-                state.write(value.bitPattern)
-            case let value as String where type == String.self:
-                kind(.text)
-                state.write(value)
-            case let value as Data where type == Data.self:
-                kind(.data)
-                state.write(bytes: Array(value))
-            case let value as Date where type == Date.self:
-                kind(.date)
-                state.write(value.timeIntervalSinceReferenceDate.bitPattern)
-            case let value as Int64 where type == Int64.self:
-                kind(.integer64)
-                state.write(value)
-            case let value as Int32 where type == Int32.self:
-                kind(.integer32)
-                state.write(Int64(value))
-            case let value as Float where type == Float.self:
-                kind(.float)
-                state.write(value.bitPattern)
-            case let value as [String: Any]:
-                kind(.dictionary)
-                return writes(value, to: &state, seen)
-            case let value as [Any]:
-                kind(.array)
-                return writes(value, to: &state, seen)
-            default: return true
-            }
-            return false
+        if type is AnyClass { return isUnwritable(object: value as AnyObject, to: &state, seen) }
+        switch value {
+        case let value as Bool where type == Bool.self:
+            kind(.flag)
+            state.write(value)
+        case let value as Int where type == Int.self:
+            kind(.integer)
+            state.write(value)
+        case let value as Double where type == Double.self:
+            kind(.real)
+            state.write(value.bitPattern)
+        case let value as String where type == String.self:
+            kind(.text)
+            state.write(value)
+        case let value as Data where type == Data.self:
+            kind(.data)
+            state.write(bytes: Array(value))
+        case let value as Date where type == Date.self:
+            kind(.date)
+            state.write(value.timeIntervalSinceReferenceDate.bitPattern)
+        case let value as Int64 where type == Int64.self:
+            kind(.integer64)
+            state.write(value)
+        case let value as Int32 where type == Int32.self:
+            kind(.integer32)
+            state.write(Int64(value))
+        case let value as Float where type == Float.self:
+            kind(.float)
+            state.write(value.bitPattern)
+        case let value as [String: Any]:
+            kind(.dictionary)
+            return writes(value, to: &state, seen)
+        case let value as [Any]:
+            kind(.array)
+            return writes(value, to: &state, seen)
+        default: return true
         }
-        let object = value as AnyObject
+        return false
+    }
+
+    /// Writes an object of a class. Returns true if it has no encoding.
+    private static func isUnwritable(object: AnyObject, to state: inout StateWriter, _ seen: Seen) -> Bool {
+        func kind(_ kind: Kind) { state.write(kind.rawValue) }
         if object is NSMutableArray || object is NSMutableDictionary || object is NSMutableString,
             !seen.objects.insert(ObjectIdentifier(object)).inserted
         {

@@ -71,7 +71,7 @@ final class ExpectedLinks {
             } catch let error as MigrationError {
                 return error.message
             }
-            try settle(turn)
+            try resolve(turn)
             if pair.near.isOrdered { try arrange(side: 0, turn: turn) }
             if let far = pair.far, far.isOrdered, !pair.isReflexive { try arrange(side: 1, turn: turn) }
         }
@@ -247,7 +247,7 @@ final class ExpectedLinks {
     // MARK: - Links
 
     /// Makes the links from the claims of a mapping model and the links before it.
-    private func settle(_ turn: Int) throws {
+    private func resolve(_ turn: Int) throws {
         let before = links
         let isFirst = turn == 0
         switch pair.kind {
@@ -269,7 +269,7 @@ final class ExpectedLinks {
                 try sorted.next().map { ExpectedLink(key: $0.first, value: $0.second, turn: turn) }
             }
             links = try isFirst ? fresh : Self.merged(before, fresh) { ($0.key, $0.value) < ($1.key, $1.value) }
-        case .oneToOne: try settleOneToOne(after: before, turn)
+        case .oneToOne: try resolveOneToOne(after: before, turn)
         }
         (values, pairs, sequence) = (nil, nil, nil)
     }
@@ -298,7 +298,7 @@ final class ExpectedLinks {
     }
 
     /// Keeps the links that are the last ones of both their objects.
-    private func settleOneToOne(after before: Stream, _ turn: Int) throws {
+    private func resolveOneToOne(after before: Stream, _ turn: Int) throws {
         guard let claims = try sequence?.finish() else { return }
         let byNear = storage.sort(TimedLink.self)
         var time = 0

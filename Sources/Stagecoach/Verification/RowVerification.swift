@@ -295,7 +295,7 @@ final class RowVerification {
                 kind, work.mapping, rows.batch.key(match.row), source: match.source, attribute.attribute.name,
                 expected: expected, found: found)
         }
-        func settle(_ expected: VerifiedCell) {
+        func expect(_ expected: VerifiedCell) {
             let isEqual = VerifiedCell.areEqual(expected, cell)
             note(cell.hash, isEqual ? cell.hash : expected.hash)
             if !isEqual { differs(.value, expected.shown, cell.shown) }
@@ -306,9 +306,9 @@ final class RowVerification {
         }
         /// Compares a value that may be in a file. If the expected value is nil, the attribute's default takes its
         /// place.
-        func settleAny(_ expected: VerifiedCell) throws {
-            if expected.isNull, let standard = attribute.standard { return settle(stored(standard)) }
-            guard attribute.isExternal else { return settle(expected) }
+        func expectAny(_ expected: VerifiedCell) throws {
+            if expected.isNull, let standard = attribute.standard { return expect(stored(standard)) }
+            guard attribute.isExternal else { return expect(expected) }
             let outcome = try scene.external.compare(expected, cell)
             note(outcome.found, outcome.expected)
             guard let problem = outcome.problem else { return }
@@ -316,10 +316,10 @@ final class RowVerification {
         }
         switch attribute.way {
         case .copied(let column, _):
-            try settleAny(VerifiedCell(old.batch[match.old, column], old.batch))
+            try expectAny(VerifiedCell(old.batch[match.old, column], old.batch))
         case .initial(let value):
-            guard let value else { return settle(.null) }
-            if attribute.isExternal { try settleAny(stored(value)) } else { settle(stored(value)) }
+            guard let value else { return expect(.null) }
+            if attribute.isExternal { try expectAny(stored(value)) } else { expect(stored(value)) }
         case .computed(let expression, let property):
             do {
                 try compute(expression, property, work, match, position, old)
@@ -331,9 +331,9 @@ final class RowVerification {
             }
             let expected = VerifiedCell(scratch[0, 0], scratch)
             if !VerifiedCell.areEqual(expected, cell), try isCarried(cell, attribute, by: expression) {
-                return settle(cell)
+                return expect(cell)
             }
-            try settleAny(expected)
+            try expectAny(expected)
         case .derived, .skipped: note(cell.hash, nil)
         }
     }

@@ -63,14 +63,7 @@ final class VerificationContext {
             : "the way takes \(runs.count) migrations through private stores (\(runs[0].obstacle ?? "they do not compose"))"
         destinationModel = runs[runs.count - 1].destination.model
         let resident = ProcessMemory.currentResident() ?? 0
-        let limit =
-            options.memoryRoom.map { resident + $0 } ?? options.memoryLimit ?? MemoryLimit.standard(resident: resident)
-        let room = limit - resident
-        guard room >= 6 << 20 else {
-            throw MigrationError(
-                "memory.limit", .configuration, "The memory limit of \(limit >> 20) MiB is too small to verify",
-                remedy: "Give --memory-limit \((resident + 12 << 20) >> 20)M or more")
-        }
+        let room = try Self.room(options, resident: resident)
         let cache = min(16 << 20, room / (again == nil ? 12 : 16))
         let value = max(1 << 20, room / 6)
         func open(_ path: String) throws(MigrationError) -> SourceStore {
@@ -120,6 +113,18 @@ final class VerificationContext {
             try checkCancelled()
         }
         for store in [source, destination] { store.interrupt(when: progress.pulse) }
+    }
+
+    /// Returns the memory in bytes that the verification may take, below the limit.
+    private static func room(_ options: MigrationOptions, resident: Int) throws(MigrationError) -> Int {
+        let limit =
+            options.memoryRoom.map { resident + $0 } ?? options.memoryLimit ?? MemoryLimit.standard(resident: resident)
+        guard limit - resident >= 6 << 20 else {
+            throw MigrationError(
+                "memory.limit", .configuration, "The memory limit of \(limit >> 20) MiB is too small to verify",
+                remedy: "Give --memory-limit \((resident + 12 << 20) >> 20)M or more")
+        }
+        return limit - resident
     }
 
     /// Reads some columns of the rows of a table, by ascending key.

@@ -27,7 +27,7 @@ struct ReportPage {
             rejects(&body)
             warnings(&body)
             PlanSection(account).write(&body)
-            CourseSection(account).write(&body)
+            TimelineSection(account).write(&body)
             again(&body)
         }
     }

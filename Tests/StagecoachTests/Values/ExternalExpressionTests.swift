@@ -75,7 +75,7 @@ struct ExternalExpressionTests {
     }
 
     @Test("Large values that a policy sets in objects of the store that is appended to become files")
-    func earlierObjects() throws {
+    func previousStepIDs() throws {
         let fixture = try ExternalDataFixture(from: true, to: true)
         try fixture.migration().run()
         let before = try fixture.result(isExternal: true)

@@ -125,11 +125,11 @@ final class LinkStore {
     /// - Parameters:
     ///   - memory: the memory that all stores of a run share.
     ///   - filterBytes: the size of each of the store's two filters.
-    ///   - isOverEarlier: true if links of rows that existed before will be laid under the store.
+    ///   - isOverExisting: true if links of rows that existed before will be laid under the store.
     ///   - makeSorter: makes an external sort of records with the given number of words.
     init(
         number: Int, first: RelationshipDescription, second: RelationshipDescription?, directory: WorkDirectory,
-        memory: RecordMemory, filterBytes: Int, isOverEarlier: Bool = false,
+        memory: RecordMemory, filterBytes: Int, isOverExisting: Bool = false,
         makeSorter: @escaping (Int) -> RecordSorter
     ) {
         self.number = number
@@ -143,7 +143,7 @@ final class LinkStore {
         let other = Shape(
             isExclusive: second.map { !$0.isToMany } ?? first.isToMany, isOrdered: second?.isOrdered ?? false)
         shapes = (own, isReflexive ? own : other)
-        isPlain = !shapes.first.isOrdered && !shapes.second.isOrdered && !isOverEarlier
+        isPlain = !shapes.first.isOrdered && !shapes.second.isOrdered && !isOverExisting
         width = isPlain ? LinkRecord.plainWidth : LinkRecord.orderedWidth
         let name = "links-\(first.name)"
         makeLog = { width in

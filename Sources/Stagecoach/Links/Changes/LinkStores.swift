@@ -49,7 +49,7 @@ final class LinkStores {
             let store = LinkStore(
                 number: stores.count, first: first, second: second, directory: run.inputs.work, memory: memory,
                 filterBytes: isOrdered ? filterBytes.ordered : filterBytes.plain,
-                isOverEarlier: ExistingLinks.arePossible(first, second, in: schema, keysBefore),
+                isOverExisting: ExistingLinks.arePossible(first, second, in: schema, keysBefore),
                 makeSorter: { [services = run.services] in services.sorter(width: $0) })
             stores.append(store)
             index[LinkStores.reference(first)] = (store, .first)

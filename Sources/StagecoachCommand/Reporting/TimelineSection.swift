@@ -1,7 +1,7 @@
 import Stagecoach
 
 /// The section of a page about the course of a run: a time line of its stages, memory, spills, rows per second.
-struct CourseSection {
+struct TimelineSection {
     /// The greatest number of lines. The longest stages have a line of their own.
     static let lines = 40
 
