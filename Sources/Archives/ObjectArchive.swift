@@ -8,6 +8,9 @@ package enum ObjectArchive {
     package static let foreignClass: MigrationError.Code = "archive.class"
 
     static let deepest = 128
+    /// The deepest nesting of collections in a set's member or a dictionary's key. Foundation on Linux doubles the work of their
+    /// hash with each level.
+    static let deepestHashed = 8
     /// The largest number of values in one archive, where a shared value counts at each use.
     static let mostValues = 1 << 20
 
@@ -46,10 +49,13 @@ package enum ObjectArchive {
 
 /// Makes the objects of an archive, each once.
 private struct ObjectReader {
-    /// An object, with the number of values in it.
+    /// An object, with the number of values in it and the levels of collections.
     struct Made {
         var value: Any
         var size = 1
+        var levels = 0
+
+        func with(_ value: Any) -> Made { Made(value: value, size: size, levels: levels) }
     }
 
     private enum State {
@@ -100,16 +106,14 @@ private struct ObjectReader {
     ) throws(MigrationError) -> Made {
         switch object.className {
         case "NSArray", "NSMutableArray":
-            let (members, size) = try members(value, depth)
-            return Made(value: object.isMutable ? NSMutableArray(array: members) : NSArray(array: members), size: size)
+            let (members, whole) = try members(value, depth)
+            return whole.with(object.isMutable ? NSMutableArray(array: members) : NSArray(array: members))
         case "NSSet", "NSMutableSet":
-            let (members, size) = try members(value, depth, hashed: true)
-            return Made(value: object.isMutable ? NSMutableSet(array: members) : NSSet(array: members), size: size)
+            let (members, whole) = try members(value, depth, hashed: true)
+            return whole.with(object.isMutable ? NSMutableSet(array: members) : NSSet(array: members))
         case "NSOrderedSet", "NSMutableOrderedSet":
-            let (members, size) = try members(value, depth, hashed: true)
-            return Made(
-                value: object.isMutable ? NSMutableOrderedSet(array: members) : NSOrderedSet(array: members),
-                size: size)
+            let (members, whole) = try members(value, depth, hashed: true)
+            return whole.with(object.isMutable ? NSMutableOrderedSet(array: members) : NSOrderedSet(array: members))
         case "NSDictionary", "NSMutableDictionary": return try dictionary(object, value, depth)
         case "NSNull": return Made(value: null)
         default: return Made(value: try Self.leaf(object, value))
@@ -135,19 +139,19 @@ private struct ObjectReader {
         return found
     }
 
-    /// Returns the members of a collection and the number of values in it.
+    /// Returns the members of a collection, and the size and levels of the whole.
     private mutating func members(
         _ value: ArchivedValue, _ depth: Int, hashed: Bool = false
-    ) throws(MigrationError) -> (members: [Any], size: Int) {
+    ) throws(MigrationError) -> (members: [Any], whole: Made) {
         try objects(value.elements() ?? [], depth, hashed: hashed)
     }
 
     private mutating func objects(
         _ values: [ArchivedValue], _ depth: Int, hashed: Bool
-    ) throws(MigrationError) -> (members: [Any], size: Int) {
+    ) throws(MigrationError) -> (members: [Any], whole: Made) {
         var members: [Any] = []
         members.reserveCapacity(values.count)
-        var size = 1
+        var whole = Made(value: null, levels: 1)
         var collections = 0
         for value in values {
             let made = try object(value, depth: depth + 1)
@@ -156,22 +160,24 @@ private struct ObjectReader {
                 throw .archive(
                     "archive.type", "The archive has a set or key of decimal numbers, which have no hash here")
             }
+            guard !hashed || made.levels <= ObjectArchive.deepestHashed else { throw ObjectArchive.tooLarge() }
             members.append(made.value)
-            size += made.size
+            whole.size += made.size
+            whole.levels = max(whole.levels, made.levels + 1)
             if made.size > 1 { collections += 1 }
-            guard size <= ObjectArchive.mostValues else { throw ObjectArchive.tooLarge() }
+            guard whole.size <= ObjectArchive.mostValues else { throw ObjectArchive.tooLarge() }
         }
         // Collections hash by their counts only, so each is compared with many others.
-        if hashed, collections * size > 16 * ObjectArchive.mostValues { throw ObjectArchive.tooLarge() }
-        return (members, size)
+        if hashed, collections * whole.size > 16 * ObjectArchive.mostValues { throw ObjectArchive.tooLarge() }
+        return (members, whole)
     }
 
     private mutating func dictionary(
         _ object: ArchivedObject, _ value: ArchivedValue, _ depth: Int
     ) throws(MigrationError) -> Made {
         let entries = try value.entries() ?? []
-        let (keys, keySize) = try objects(entries.map(\.key), depth, hashed: true)
-        let (values, size) = try objects(entries.map(\.value), depth, hashed: false)
+        let (keys, ofKeys) = try objects(entries.map(\.key), depth, hashed: true)
+        let (values, ofValues) = try objects(entries.map(\.value), depth, hashed: false)
         var dictionary: [AnyHashable: Any] = [:]
         for (key, value) in zip(keys, values) {
             guard let key = key as? AnyHashable else {
@@ -182,7 +188,7 @@ private struct ObjectReader {
         return Made(
             value: object.isMutable
                 ? NSMutableDictionary(dictionary: dictionary) : NSDictionary(dictionary: dictionary),
-            size: keySize + size)
+            size: ofKeys.size + ofValues.size, levels: max(ofKeys.levels, ofValues.levels))
     }
 }
 
