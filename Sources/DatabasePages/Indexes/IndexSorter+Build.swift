@@ -44,12 +44,19 @@ extension IndexSorter {
         var last: UInt64 = 0
         var isDuplicate = false
         let width = form.width
+        // A merge of files gives chunks of a few entries.
+        var sinceCall = 0
         try sorted.forEachChunk { records, count throws(MigrationError) in
             var next = records
             let end = records + count * width
             while next < end {
-                try passed?()
-                let stop = next + min(Self.step, (end - next) / width) * width
+                if sinceCall == Self.step {
+                    try passed?()
+                    sinceCall = 0
+                }
+                let most = min(Self.step - sinceCall, (end - next) / width)
+                sinceCall += most
+                let stop = next + most * width
                 for record in stride(from: next, to: stop, by: width) {
                     let (high, low) = (form.first(of: record[0]), form.second(of: record[0]))
                     if isUnique {
