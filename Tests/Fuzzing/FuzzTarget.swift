@@ -65,7 +65,8 @@ enum FuzzTarget: String, CaseIterable {
             guard let object = try ObjectArchive.object(from: bytes) else { return }
             let written = try ObjectArchive.bytes(of: object)
             guard let again = try ObjectArchive.object(from: written) else { preconditionFailure("nothing is read") }
-            precondition(try ObjectArchive.bytes(of: again) == written, "an object that was written reads as another")
+            let writtenAgain = try ObjectArchive.bytes(of: again)
+            precondition(writtenAgain == written, "an object that was written reads as another")
         case .inflate:
             let content = try Deflate.inflate(bytes, limit: 1 << 20)
             precondition(content.count <= 1 << 20, "more than the limit")
