@@ -165,7 +165,7 @@ extension MigrationError {
         return texts.isEmpty ? "\(error)" : texts.joined(separator: ". ")
     }
 
-    /// What an error says that its user can do.
+    /// Returns the advice for the user that an error carries; nil if it carries none.
     package static func suggestion(_ error: any Error) -> String? { parts(error).suggestion }
 
     private static func parts(_ error: any Error) -> (texts: [String], suggestion: String?) {

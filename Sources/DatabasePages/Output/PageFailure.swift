@@ -3,9 +3,9 @@ import Glibc
 
 /// The errors of writing a database file by pages.
 ///
-/// What reads pages throws `store.damaged`, naming the page, and `store.io` (74); what writes them `store.full` and `store.io`
-/// (74); what restores a saved state also `journal.damaged` (74). What sorts throws the errors of `SpillStorage` too. Comments
-/// name only other errors.
+/// Reading pages throws `store.damaged`, naming the page, and `store.io` (74). Writing them throws `store.full` and `store.io`
+/// (74). Restoring a saved state also throws `journal.damaged` (74), and sorting the errors of `SpillStorage`. Comments in this
+/// module name only other errors.
 enum PageFailure {
     /// The error for a failed system call on the file.
     static func system(_ doing: String, _ path: String, number: Int) -> MigrationError {

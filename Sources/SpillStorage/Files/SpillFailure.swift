@@ -3,8 +3,8 @@ import Glibc
 
 /// The errors of the module, made from a system error or from damaged bytes.
 ///
-/// What reads files throws `spill.damaged` and `spill.io` (74); what makes or writes files also `spill.full` (74) and
-/// `spill.permission` (77); what restores a saved state also `journal.damaged` (74). Comments name only other errors.
+/// Reading files throws `spill.damaged` and `spill.io` (74). Making or writing them also throws `spill.full` (74) and
+/// `spill.permission` (77), and restoring a saved state `journal.damaged` (74). Comments in this module name only other errors.
 enum SpillFailure {
     /// The error for a block, a header or a record that is not as it was written: `spill.damaged`.
     static func damaged(_ path: String, block offset: Int, _ what: String) -> MigrationError {

@@ -45,7 +45,7 @@ struct StoreFiles {
     private func take(_ other: StoreFiles, keepingOldIn area: String) throws {
         if try DestinationPath.status(path) != nil, let old = try? Connection(path: path, flags: SQLITE_OPEN_READWRITE)
         {
-            // What a journal holds belongs to the old database only.
+            // Transactions in a journal belong to the old database only.
             try? old.execute("PRAGMA journal_mode=DELETE")
             try? old.close()
         }

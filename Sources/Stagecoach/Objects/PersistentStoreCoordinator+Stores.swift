@@ -5,7 +5,7 @@ import Foundation
 import ManagedModel
 import Mapping
 
-// What programs around a migration do with whole stores: open one to see that it fits a model, copy, replace and remove it.
+// Operations on whole stores, for programs around a migration: see that a store fits a model, copy, replace and remove it.
 
 extension PersistentStoreCoordinator {
     /// Adds a store of the model. It is not migrated: if another version wrote it, that is an error.

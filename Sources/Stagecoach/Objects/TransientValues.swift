@@ -8,7 +8,7 @@ import SpillStorage
 
 /// The values that policies set on transient properties of destination objects. No row has them, and they are gone with the run.
 ///
-/// Those of the latest objects are in memory. Older ones that a property list can hold are in a private SQLite file without a
+/// Values of the latest objects are in memory. Older ones that a property list can hold are in a private SQLite file without a
 /// name in the work directory; any other value stays in memory, as in Core Data.
 final class TransientValues {
     private struct Owner: Hashable {

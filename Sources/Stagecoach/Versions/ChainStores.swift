@@ -1,3 +1,4 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
 import Glibc
@@ -102,16 +103,11 @@ final class ChainStores {
     /// - Throws: errors of the file system.
     static func replace(_ path: String, by other: String) throws {
         let manager = FileManager.default
+        let support = { ExternalFolder(store: $0).support }
         for (old, new) in [(path, other), (support(path), support(other))] {
             if try DestinationPath.status(old) != nil { try manager.removeItem(atPath: old) }
             if try DestinationPath.status(new) != nil { try manager.moveItem(atPath: new, toPath: old) }
         }
-    }
-
-    /// Returns the folder of a store's external files.
-    private static func support(_ path: String) -> String {
-        let place = DestinationPath(path: path)
-        return "\(place.folder)/.\(place.name.dropLast(".sqlite".count))_SUPPORT"
     }
 
     /// Removes all files and the folder.
