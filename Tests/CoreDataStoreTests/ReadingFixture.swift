@@ -185,7 +185,7 @@ func line(_ batch: borrowing RowBatch, _ row: Int) -> String {
         case .integer: parts.append("\(cell.integerValue)")
         case .real: parts.append("\(cell.realValue)r")
         case .text: parts.append("'" + String(decoding: batch.bytes(cell), as: UTF8.self) + "'")
-        case .blob: parts.append("x" + batch.bytes(cell).map { String(format: "%02x", $0) }.joined())
+        case .blob: parts.append("x" + batch.bytes(cell).hexadecimal)
         default: parts.append("?")
         }
     }

@@ -115,14 +115,11 @@ struct HugeValueFixture {
         defer { sqlite3_blob_close(blob) }
         let count = Int(sqlite3_blob_bytes(blob))
         var sum: UInt64 = 5381
-        var buffer = [UInt64](repeating: 0, count: 1 << 17)
-        var place = 0
-        while place < count {
-            let size = min(1 << 20, count - place)
-            if size < 1 << 20 { buffer = Array(repeating: 0, count: 1 << 17) }
+        var buffer = [UInt8](repeating: 0, count: 1 << 20)
+        for place in stride(from: 0, to: count, by: buffer.count) {
+            let size = min(buffer.count, count - place)
             sqlite3_blob_read(blob, &buffer, Int32(size), Int32(place))
-            for word in buffer { sum = (sum ^ word) &* 0x9E37_79B9_7F4A_7C15 }
-            place += size
+            buffer.withUnsafeBytes { sum = ByteSum.of($0.prefix(size), after: sum) }
         }
         return "\(count) \(sum)"
     }
