@@ -36,14 +36,16 @@ extension ExpressionParser {
 
     private mutating func objectArgument(_ start: Int) throws(ExpressionSyntaxError) -> ExpressionOperand {
         let argument = try argument(start)
-        switch argument {
-        case let predicate as FormatPredicate:
-            return ExpressionOperand(predicate.part, depth: try depth(of: .predicate(predicate.part)), isClosed: true)
-        case let expression as ValueExpression:
-            return ExpressionOperand(expression.node, depth: try depth(of: .expression(expression.node)))
-        default: break
-        }
         let value = EvaluatedValue(argument)
+        if case .object(let object) = value {
+            if let predicate = object as? FormatPredicate {
+                let depth = try depth(of: .predicate(predicate.part))
+                return ExpressionOperand(predicate.part, depth: depth, isClosed: true)
+            }
+            if let expression = object as? ValueExpression {
+                return ExpressionOperand(expression.node, depth: try depth(of: .expression(expression.node)))
+            }
+        }
         if value.isNull { return ExpressionOperand(.constant(.null)) }
         // A short list of literals becomes an aggregate, so that it prints and compiles. Any other value stays opaque.
         if case .collection(let collection) = value, collection.kind == .array, collection.count <= 1000 {

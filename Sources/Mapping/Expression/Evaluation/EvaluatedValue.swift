@@ -42,7 +42,6 @@ enum EvaluatedValue {
     }
 
     private static func reference(_ value: Any) -> EvaluatedValue {
-        if value is any ExpressionObject { return .object(value) }
         switch value as AnyObject {
         case is NSNull: return .null
         case let number as NSNumber: return Self.number(number)
