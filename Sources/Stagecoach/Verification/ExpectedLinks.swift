@@ -10,42 +10,81 @@ import Mapping
 ///
 ///     the source's columns and join tables, or an expression's results
 ///       → claims, with the keys of owner and member          (``LinkClaim``)
-///       → sorted by the rule of the pair: its links          (``ValueClaim``, ``KeyPair``, ``SequencedClaim``)
-///       → where they are ordered, with places, sorted again  (``PlacedMember``)
+///       → by the rule of the pair: its links                 (``LinkTables``)
+///       → where they are ordered, with places
 ///
-/// Memory: four sorts at most.
+/// Memory: that of ``LinkTables``.
 final class ExpectedLinks {
     /// The next link; nil at the end.
     typealias Stream = () throws -> ExpectedLink?
 
+    /// A wish of an entity mapping: that an object, the owner, have another one, the member, in a relationship.
+    private struct LinkClaim {
+        /// The index of the entity mapping that makes the owner.
+        let mapping: Int
+        let ownerSource: Int64
+        /// The index of the entity mapping that makes the member.
+        let candidate: Int
+        /// The place of the member among those of the source object.
+        let position: Int64
+        let memberSource: Int64
+        let owner: Int64
+        let member: Int64
+        /// The source's ordering key.
+        var order: Int64?
+    }
+
     private let scene: VerificationContext
     private let pair: LinkPair
-    private let isReflexive: Bool
+    private let tables: LinkTables
+    private let insert: Statement
+    private let insertPlace: Statement
     /// True if the near relationship of an object is set before the far one.
     private let isNearFirst: Bool
-    /// True for a side and mapping whose members carry the source's ordering keys.
-    private var copiesOrder: [Int: Bool] = [:]
+    /// True for each side whose members are ordered.
+    private let isOrdered: [Bool]
+    /// The mappings whose members carry the source's ordering keys, for each side.
+    private var copiesOrder: [Set<Int>] = [[], []]
     /// The mappings whose objects set the to-one side.
     private var deciding: Set<Int> = []
+    /// The position of the mapping model at work.
+    private var turn = 0
     /// False if the ordering keys cannot be worked out.
     private(set) var knowsOrder = true
-    /// The links by ascending key.
-    private(set) var links: Stream = { nil }
-    /// The links of a one-to-one pair by ascending value, with both ends exchanged.
-    private(set) var exchanged: Stream = { nil }
 
-    // The claims of the mapping model at work; only those that the pair's kind needs.
-    private var values: RecordSort<ValueClaim>?
-    private var pairs: RecordSort<KeyPair>?
-    private var sequence: RecordSort<SequencedClaim>?
-    /// The places that the source gives the members of each ordered side.
-    private var places: [RecordSort<ClaimedPlace>?] = [nil, nil]
-
-    init(_ scene: VerificationContext, pair: LinkPair) {
+    init(_ scene: VerificationContext, pair: LinkPair) throws(MigrationError) {
         self.scene = scene
         self.pair = pair
-        isReflexive = pair.isReflexive
+        tables = try scene.storage.linkTables()
         isNearFirst = pair.near.name.unicodeScalars.lexicographicallyPrecedes((pair.far?.name ?? "").unicodeScalars)
+        isOrdered = [pair.near.isOrdered, pair.far?.isOrdered == true && !pair.isReflexive]
+        try tables.begin(isUnique: pair.kind != .manyToMany)
+        insert = try tables.connection.prepare(Self.insertion(pair.kind))
+        insertPlace = try tables.connection.prepare("INSERT INTO place VALUES (?1, ?2, ?3, ?4)")
+    }
+
+    /// Returns the statement that adds a claim to those that hold so far.
+    private static func insertion(_ kind: LinkPair.Kind) -> String {
+        switch kind {
+        // The claim of the latest mapping model counts, then that with the least rank, and so on.
+        case .plainToOne, .oneToMany, .hidden:
+            """
+            INSERT INTO link (key, value, turn, rank, source, position, member) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            ON CONFLICT (key) DO UPDATE SET value = excluded.value, turn = excluded.turn, rank = excluded.rank,
+                source = excluded.source, position = excluded.position, member = excluded.member, near = NULL, far = NULL
+            WHERE (-excluded.turn, excluded.rank, excluded.source, excluded.position, excluded.member, excluded.value)
+                < (-turn, rank, source, position, member, value)
+            """
+        case .manyToMany: "INSERT OR IGNORE INTO link (key, value, turn) VALUES (?1, ?2, ?3)"
+        // An object takes the first member of each relationship.
+        case .oneToOne:
+            """
+            INSERT INTO claim VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            ON CONFLICT (mapping, source, second) DO UPDATE SET candidate = excluded.candidate,
+                position = excluded.position, member = excluded.member, near = excluded.near, far = excluded.far
+            WHERE (excluded.candidate, excluded.position, excluded.member) < (candidate, position, member)
+            """
+        }
     }
 
     private var storage: VerificationStorage { scene.storage }
@@ -57,13 +96,14 @@ final class ExpectedLinks {
     func work() throws -> String? {
         if let obstacle = pair.obstacle ?? plan.obstacle(of: pair) { return obstacle }
         for turn in 0..<plan.turns {
+            self.turn = turn
             scene.manager.turn = turn
             deciding = []
-            copiesOrder = [:]
-            beginClaims()
+            copiesOrder = [[], []]
+            try tables.connection.execute("DELETE FROM place")
             do {
-                try claim(pair.near, side: 0, turn: turn)
-                if let far = pair.far, !pair.isReflexive { try claim(far, side: 1, turn: turn) }
+                try claim(pair.near, side: 0)
+                if let far = pair.far, !pair.isReflexive { try claim(far, side: 1) }
             } catch let error as MigrationError where error.category == .io || error.category == .internal {
                 throw error
             } catch let obstacle as VerificationObstacle {
@@ -71,26 +111,26 @@ final class ExpectedLinks {
             } catch let error as MigrationError {
                 return error.message
             }
-            try resolve(turn)
-            if pair.near.isOrdered { try arrange(side: 0, turn: turn) }
-            if let far = pair.far, far.isOrdered, !pair.isReflexive { try arrange(side: 1, turn: turn) }
+            if isOrdered[0] { try arrange(pair.near, side: 0) }
+            if let far = pair.far, isOrdered[1] { try arrange(far, side: 1) }
         }
+        if pair.kind == .oneToOne { try linkOneToOne() }
         return nil
     }
 
-    private func beginClaims() {
-        switch pair.kind {
-        case .plainToOne, .oneToMany, .hidden: values = storage.sort(ValueClaim.self)
-        case .manyToMany: pairs = storage.sort(KeyPair.self, duplicates: .dropped)
-        case .oneToOne: sequence = storage.sort(SequencedClaim.self)
-        }
-        let ordered = [pair.near.isOrdered, pair.far?.isOrdered == true && !pair.isReflexive]
-        places = ordered.map { $0 ? storage.sort(ClaimedPlace.self) : nil }
+    /// The links by ascending key.
+    var links: Stream {
+        get throws { try tables.links("SELECT key, value, near, far FROM link ORDER BY key, value") }
+    }
+
+    /// The links of a one-to-one pair by ascending value, with both ends exchanged.
+    var exchanged: Stream {
+        get throws { try tables.links("SELECT value, key, NULL, NULL FROM link ORDER BY value") }
     }
 
     // MARK: - Claims
 
-    private func claim(_ relationship: RelationshipDescription, side: Int, turn: Int) throws {
+    private func claim(_ relationship: RelationshipDescription, side: Int) throws {
         for mapping in plan.own(turn) {
             guard mapping.isDeclarative, let entity = mapping.destination, entity.isKindOf(entity: relationship.entity),
                 let property = mapping.mapping.relationshipMapping(named: relationship.name),
@@ -112,7 +152,7 @@ final class ExpectedLinks {
         }
         let (index, keys) = (mapping.index, storage.keys[mapping.index])
         let isOrdered = step.relationship?.isOrdered ?? false
-        copiesOrder[side * 1_000_000 + index] = isOrdered
+        if isOrdered { copiesOrder[side].insert(index) }
         guard !candidates.isEmpty else { return }
         func add(_ ownerKey: Int64, _ memberKey: Int64, _ order: Int64?) throws {
             guard let owner = try keys?.destination(of: ownerKey) else { return }
@@ -133,7 +173,7 @@ final class ExpectedLinks {
     /// Tells whether claims for the objects of an entity mapping change anything: a to-one side that has a mapping decides
     /// alone, but not about the order.
     private func isWanted(_ candidate: VerifiedMapping, _ side: Int) -> Bool {
-        pair.kind != .oneToMany || side == 0 || places[side] != nil || !deciding.contains(candidate.index)
+        pair.kind != .oneToMany || side == 0 || isOrdered[side] || !deciding.contains(candidate.index)
     }
 
     /// Calls a closure with the owner, the member and the ordering key of each link of a source's relationship.
@@ -161,40 +201,46 @@ final class ExpectedLinks {
             let rows = try scene.source.query(
                 "SELECT \(SQLName.quoted(owner.column)), \(SQLName.quoted(member.column)), \(key) FROM \(SQLName.quoted(place.name))"
             )
-            var count = 0
             while try rows.step() {
-                count += 1
-                if count % 1024 == 0 { try scene.checkCancelled() }
-                guard !rows.isNull(0), !rows.isNull(1) else { continue }
-                try body(rows.integer(0), rows.integer(1), rows.isNull(2) ? nil : rows.integer(2))
+                guard let owner = rows.optional(0), let member = rows.optional(1) else { continue }
+                try body(owner, member, rows.optional(2))
             }
         case .none: return
         }
     }
 
-    /// Adds a claim to the sorts that the pair's kind needs.
+    /// Adds a claim to those of the pair that hold so far.
     private func add(_ claim: LinkClaim, _ side: Int) throws(MigrationError) {
-        try places[side]?.append(ClaimedPlace(owner: claim.owner, member: claim.member, order: claim.order))
+        if isOrdered[side] { try insertPlace.run(Int64(side), claim.owner, claim.member, claim.order) }
+        let turn = Int64(turn)
         switch pair.kind {
-        case .plainToOne: try values?.append(ValueClaim(first: claim))
-        case .hidden: try values?.append(ValueClaim(last: claim))
-        case .oneToMany:
-            if side == 0 {
-                try values?.append(ValueClaim(first: claim))
-            } else if !deciding.contains(claim.candidate) {
-                try values?.append(ValueClaim(last: claim))
-            }
+        case .plainToOne: try addFirst(claim)
+        case .hidden: try addLast(claim)
+        case .oneToMany where side == 0: try addFirst(claim)
+        case .oneToMany: if !deciding.contains(claim.candidate) { try addLast(claim) }
         case .manyToMany:
-            if side == 0 { try pairs?.append(KeyPair(first: claim.owner, second: claim.member)) }
-            if side == 1 || isReflexive { try pairs?.append(KeyPair(first: claim.member, second: claim.owner)) }
+            if side == 0 { try insert.run(claim.owner, claim.member, turn) }
+            if side == 1 || pair.isReflexive { try insert.run(claim.member, claim.owner, turn) }
         case .oneToOne:
-            try sequence?.append(
-                SequencedClaim(
-                    mapping: claim.mapping, ownerSource: claim.ownerSource,
-                    sides: isNearFirst == (side == 0) ? side : 2 + side,
-                    candidate: claim.candidate, position: claim.position, memberSource: claim.memberSource,
-                    owner: claim.owner, member: claim.member))
+            let (near, far) = side == 0 ? (claim.owner, claim.member) : (claim.member, claim.owner)
+            try insert.run(
+                Int64(claim.mapping), claim.ownerSource, isNearFirst == (side == 0) ? 0 : 1, Int64(claim.candidate),
+                claim.position, claim.memberSource, near, far)
         }
+    }
+
+    /// Adds the claim that an owner's first member be its value.
+    private func addFirst(_ claim: LinkClaim) throws(MigrationError) {
+        try insert.run(
+            claim.owner, claim.member, Int64(turn), Int64(claim.candidate), 0, claim.position, claim.memberSource)
+    }
+
+    /// Adds the claim that a member's last owner be its value. It precedes those of first members; the complement turns the
+    /// order round.
+    private func addLast(_ claim: LinkClaim) throws(MigrationError) {
+        try insert.run(
+            claim.member, claim.owner, Int64(turn), ~Int64(claim.mapping), ~claim.ownerSource, ~claim.position,
+            ~claim.memberSource)
     }
 
     /// Adds the links that only the evaluator can work out.
@@ -246,187 +292,69 @@ final class ExpectedLinks {
 
     // MARK: - Links
 
-    /// Makes the links from the claims of a mapping model and the links before it.
-    private func resolve(_ turn: Int) throws {
-        let before = links
-        let isFirst = turn == 0
-        switch pair.kind {
-        case .plainToOne, .oneToMany, .hidden:
-            guard let sorted = try values?.finish() else { return }
-            var last: Int64?
-            let fresh: Stream = {
-                while let claim = try sorted.next() {
-                    guard claim.key != last else { continue }
-                    last = claim.key
-                    return ExpectedLink(key: claim.key, value: claim.value, turn: turn)
-                }
-                return nil
-            }
-            links = try isFirst ? fresh : Self.merged(fresh, before) { $0.key < $1.key }
-        case .manyToMany:
-            guard let sorted = try pairs?.finish() else { return }
-            let fresh: Stream = {
-                try sorted.next().map { ExpectedLink(key: $0.first, value: $0.second, turn: turn) }
-            }
-            links = try isFirst ? fresh : Self.merged(before, fresh) { ($0.key, $0.value) < ($1.key, $1.value) }
-        case .oneToOne: try resolveOneToOne(after: before, turn)
-        }
-        (values, pairs, sequence) = (nil, nil, nil)
+    /// Makes links of the claims that are the last ones of both their objects, over all mapping models.
+    private func linkOneToOne() throws(MigrationError) {
+        try tables.connection.execute(
+            """
+            INSERT INTO link (key, value) SELECT near, far FROM (
+                SELECT near, far, time, max(time) OVER (PARTITION BY near) AS nearest,
+                    max(time) OVER (PARTITION BY far) AS furthest
+                FROM (SELECT near, far, row_number() OVER (ORDER BY mapping, source, second) AS time FROM claim))
+            WHERE time = nearest AND time = furthest
+            """)
     }
-
-    /// Merges two streams. Of links that neither precedes the other, that of the first stream counts.
-    private static func merged(
-        _ first: @escaping Stream, _ second: @escaping Stream,
-        _ precedes: @escaping (ExpectedLink, ExpectedLink) -> Bool
-    ) throws -> Stream {
-        var (one, other) = (try first(), try second())
-        return {
-            switch (one, other) {
-            case (nil, nil): return nil
-            case (let link?, let next?) where !precedes(next, link):
-                if !precedes(link, next) { other = try second() }
-                one = try first()
-                return link
-            case (_, let next?):
-                other = try second()
-                return next
-            case (let link?, nil):
-                one = try first()
-                return link
-            }
-        }
-    }
-
-    /// Keeps the links that are the last ones of both their objects.
-    private func resolveOneToOne(after before: Stream, _ turn: Int) throws {
-        guard let claims = try sequence?.finish() else { return }
-        let byNear = storage.sort(TimedLink.self)
-        var time = 0
-        while let link = try before() {
-            try byNear.append(TimedLink(end: link.key, time: time, other: link.value))
-            time += 1
-        }
-        var last: (isNear: Bool, owner: Int64)?
-        while let claim = try claims.next() {
-            if let last, last == (claim.isNear, claim.owner) { continue }
-            last = (claim.isNear, claim.owner)
-            let (near, far) = claim.isNear ? (claim.owner, claim.member) : (claim.member, claim.owner)
-            try byNear.append(TimedLink(end: near, time: time, other: far))
-            time += 1
-        }
-        let byFar = storage.sort(TimedLink.self)
-        let nearSorted = try byNear.finish()
-        while let link = try nearSorted.next() {
-            let isLast = nearSorted.current?.end != link.end
-            try byFar.append(TimedLink(end: link.other, time: link.time, other: link.end, last: isLast ? 1 : 0))
-        }
-        let (made, exchanged) = (storage.sort(KeyPair.self), storage.sort(KeyPair.self))
-        let farSorted = try byFar.finish()
-        while let link = try farSorted.next() {
-            guard link.last == 1, farSorted.current?.end != link.end else { continue }
-            try made.append(KeyPair(first: link.other, second: link.end))
-            try exchanged.append(KeyPair(first: link.end, second: link.other))
-        }
-        let (nears, fars) = (try made.finish(), try exchanged.finish())
-        links = { try nears.next().map { ExpectedLink(key: $0.first, value: $0.second, turn: turn) } }
-        self.exchanged = { try fars.next().map { ExpectedLink(key: $0.first, value: $0.second, turn: turn) } }
-    }
-
-    // MARK: - Order
 
     /// Gives the members of every owner their ordering keys.
     ///
     /// Owners made by this model: members with copied keys first, then the others by key. Existing owners: new members last.
-    private func arrange(side: Int, turn: Int) throws {
-        let relationship = side == 0 ? pair.near : pair.far ?? pair.near
-        // Links are put in order with the owner as their key and the member's place as the near one.
+    private func arrange(_ relationship: RelationshipDescription, side: Int) throws {
+        let order = side == 0 ? "near" : "far"
         let isTurned = pair.kind != .manyToMany || side == 1
-        let owned = storage.sort(ExpectedLink.self)
-        while let link = try links() { try owned.append(link.exchanged(ends: isTurned, places: side == 1)) }
-        var sequence = 0
-        let arranged = storage.sort(ExpectedLink.self)
-        func add(_ link: ExpectedLink) throws {
-            var link = link.exchanged(ends: isTurned, places: side == 1)
-            link.sequence = sequence
-            try arranged.append(link)
-            sequence += 1
-        }
-        let placed = storage.sort(PlacedMember.self)
-        let table = plan.destination.schema.tableIndex(of: relationship.entity)
-        try joinPlaces(try owned.finish(), table: table, side: side, turn: turn, into: placed, other: add)
-        var owner: Int64?
+        let (owner, member) = isTurned ? ("value", "key") : ("key", "value")
+        try noteOwners(table: plan.destination.schema.tableIndex(of: relationship.entity), side: side)
+        let members = try tables.connection.prepare(
+            """
+            SELECT l.\(owner), l.\(member), o.earlier, l.turn = \(turn), o.copies AND p.owner IS NOT NULL, l.\(order), p.place,
+                CASE WHEN o.earlier THEN l.turn = \(turn) ELSE o.copies AND p.owner IS NULL END AS behind,
+                CASE WHEN o.earlier THEN l.\(order) WHEN o.copies AND p.owner IS NOT NULL
+                    THEN coalesce(p.place, -9223372036854775807 - 1) ELSE 0 END AS rank
+            FROM link AS l JOIN owner AS o ON o.key = l.\(owner)
+                LEFT JOIN place AS p ON p.side = \(side) AND p.owner = l.\(owner) AND p.member = l.\(member)
+            ORDER BY l.\(owner), behind, rank, l.\(member)
+            """)
+        let set = try tables.connection.prepare("UPDATE link SET \(order) = ?1 WHERE \(owner) = ?2 AND \(member) = ?3")
+        var last: Int64?
         var highest: Int64 = 1024
-        let members = try placed.finish()
-        while let member = try members.next() {
-            if member.owner != owner {
-                owner = member.owner
-                highest = 1024
-            }
-            var place = member.place
-            switch member.kind {
-            case .earlier: highest = max(highest, place ?? highest)
-            // Copied keys come in ascending order, so the last one is the highest.
-            case .given: highest = place ?? highest
-            case .next:
+        while try members.step() {
+            let owner = members.integer(0)
+            if owner != last { (last, highest) = (owner, 1024) }
+            var place: Int64?
+            if members.integer(2) == 1, members.integer(3) == 0 {
+                place = members.optional(5)
+                highest = max(highest, place ?? highest)
+            } else if members.integer(4) == 1, members.integer(2) == 0 {
+                // Copied keys come in ascending order, so the last one is the highest.
+                place = members.optional(6)
+                highest = place ?? highest
+            } else {
                 let (next, overflows) = highest.addingReportingOverflow(1024)
                 guard !overflows else { throw VerificationObstacle("an ordering key is out of range") }
-                highest = next
-                place = next
+                (place, highest) = (next, next)
             }
-            try add(member.link(at: place))
-        }
-        let sorted = try arranged.finish()
-        links = {
-            while let link = try sorted.next() {
-                if let next = sorted.current, next.key == link.key, next.value == link.value { continue }
-                return link
-            }
-            return nil
+            try set.run(place, owner, members.integer(1))
         }
     }
 
-    /// Adds the place that decides to each link: that of the source, that of an earlier mapping model, or none.
-    ///
-    /// - Parameter other: receives the links whose owner no mapping makes.
-    private func joinPlaces(
-        _ links: RecordStream<ExpectedLink>, table: Int, side: Int, turn: Int, into placed: RecordSort<PlacedMember>,
-        other: (ExpectedLink) throws -> Void
-    ) throws {
-        let claims = try places[side]?.finish()
-        places[side] = nil
+    /// Notes the owners of a table that mappings make: whether a previous model's does, and whether it copies keys.
+    private func noteOwners(table: Int, side: Int) throws(MigrationError) {
+        try tables.connection.execute("DELETE FROM owner")
+        let note = try tables.connection.prepare("INSERT INTO owner VALUES (?1, ?2, ?3)")
         var owners = try storage.rows(ofTable: table)
-        while let link = try links.next() {
-            while let claim = claims?.current, (claim.owner, claim.member) < (link.key, link.value) {
-                try claims?.advance()
-            }
-            guard let maker = try owners.advance(to: link.key)?.mapping else {
-                try other(link)
-                continue
-            }
-            let isEarlier = plan.mappings[maker].turn != turn
-            let copies = copiesOrder[side * 1_000_000 + maker] == true
-            func add(_ claim: ClaimedPlace?) throws(MigrationError) {
-                let member: PlacedMember
-                if isEarlier {
-                    let isNew = link.turn == turn
-                    member = PlacedMember(
-                        link, isBehind: isNew, rank: link.nearOrder, kind: isNew ? .next : .earlier,
-                        place: link.nearOrder)
-                } else if copies, let claim {
-                    member = PlacedMember(
-                        link, isBehind: false, rank: claim.order ?? .min, kind: .given, place: claim.order)
-                } else {
-                    member = PlacedMember(link, isBehind: copies, rank: 0, kind: .next, place: nil)
-                }
-                try placed.append(member)
-            }
-            var hasClaim = false
-            while let claim = claims?.current, (claim.owner, claim.member) == (link.key, link.value) {
-                hasClaim = true
-                try add(claim)
-                try claims?.advance()
-            }
-            if !hasClaim { try add(nil) }
+        while let owner = owners.current {
+            try note.run(
+                owner.key, plan.mappings[owner.mapping].turn == turn ? 0 : 1,
+                copiesOrder[side].contains(owner.mapping) ? 1 : 0)
+            try owners.advance()
         }
     }
 }

@@ -1,4 +1,5 @@
 import CoreDataStore
+import Diagnostics
 import ManagedModel
 
 /// Compares the expected links of one pair of relationships with the destination's columns and join tables, on both
@@ -18,34 +19,36 @@ struct LinkVerification {
     private var schema: StoreSchema { scene.plan.destination.schema }
     private var storage: VerificationStorage { scene.storage }
 
+    /// The pair's line of the report, and the sums over its links, as far as they have been compared.
+    private struct Tally {
+        var line: VerificationReport.Relationship
+        var expected = VerificationChecksum()
+        var found = VerificationChecksum()
+    }
+
     /// Compares the links.
     ///
     /// - Returns: the pair's line of the report.
     func run() throws -> VerificationReport.Relationship {
-        var line = pair.line()
-        var sums = (expected: VerificationChecksum(), found: VerificationChecksum())
+        var tally = Tally(line: pair.line())
         switch schema.storage(of: pair.near) {
         case .toOne(let table, let column, let entityColumn, let orderColumn):
             try columns(
-                table, column, entityColumn, pair.far?.isOrdered == true ? orderColumn : nil, links, pair.near,
-                &line, &sums)
+                table, column, entityColumn, pair.far?.isOrdered == true ? orderColumn : nil, links, pair.near, &tally)
             if pair.kind == .oneToOne, let far = pair.far,
                 case .toOne(let table, let column, let entityColumn, _) = schema.storage(of: far)
             {
-                try columns(table, column, entityColumn, nil, exchanged, far, &line, &sums)
+                try columns(table, column, entityColumn, nil, exchanged, far, &tally)
             }
         case .toManyHidden(let table, let column, let orderColumn):
-            try columns(
-                table, column, nil, pair.near.isOrdered ? orderColumn : nil, links, pair.near, &line, &sums)
-        case .join: try join(&line, &sums)
+            try columns(table, column, nil, pair.near.isOrdered ? orderColumn : nil, links, pair.near, &tally)
+        case .join(let table, let side): try join(table, side, &tally)
         case .toManyByInverse, .none: break
         }
-        line.expectedChecksum = sums.expected.text
-        line.foundChecksum = sums.found.text
-        return line
+        tally.line.expectedChecksum = tally.expected.text
+        tally.line.foundChecksum = tally.found.text
+        return tally.line
     }
-
-    private typealias Sums = (expected: VerificationChecksum, found: VerificationChecksum)
 
     static func hash(_ key: Int64?, _ order: Int64?) -> UInt64 {
         VerificationChecksum.mix(
@@ -62,7 +65,7 @@ struct LinkVerification {
     /// Compares links stored in a column, whose rows are the keys of the links.
     private func columns(
         _ table: Int, _ column: Int, _ entityColumn: Int?, _ orderColumn: Int?, _ links: ExpectedLinks.Stream,
-        _ relationship: RelationshipDescription, _ line: inout VerificationReport.Relationship, _ sums: inout Sums
+        _ relationship: RelationshipDescription, _ tally: inout Tally
     ) throws {
         let isHidden = pair.kind == .hidden
         let holder = isHidden ? relationship.destination : relationship.entity
@@ -72,7 +75,7 @@ struct LinkVerification {
         let rows = try scene.rows(of: scene.destination, scene.plan.destination, table: table, columns: slots)
         let orderSlot = slots.count - 1
         let holds = scene.plan.mappings.map { $0.destination?.isKindOf(entity: holder) ?? false }
-        let relative = comparesOrder && scene.hasRejects ? RelativeOrder(storage) : nil
+        let relative = try comparesOrder && scene.hasRejects ? RelativeOrder(storage.linkTables(), side: 0) : nil
         var owners = try storage.rows(ofTable: table)
         var next = try links()
         while let owner = owners.current {
@@ -87,13 +90,13 @@ struct LinkVerification {
             let found = rows.integer(0)
             let places: (expected: Int64?, found: Int64?) =
                 comparesOrder ? (isHidden ? link?.nearOrder : link?.farOrder, rows.integer(orderSlot)) : (nil, nil)
-            if expected != nil { line.expectedLinks += 1 }
-            if found != nil { line.foundLinks += 1 }
-            sums.expected.add(key: key, Self.hash(expected, relative == nil ? places.expected : nil))
-            sums.found.add(key: key, Self.hash(found, relative == nil ? places.found : nil))
+            if expected != nil { tally.line.expectedLinks += 1 }
+            if found != nil { tally.line.foundLinks += 1 }
+            tally.expected.add(key: key, Self.hash(expected, relative == nil ? places.expected : nil))
+            tally.found.add(key: key, Self.hash(found, relative == nil ? places.found : nil))
             func difference(_ kind: VerificationReport.Kind, _ property: String, _ expected: String?, _ found: String?)
             {
-                line.differing += 1
+                tally.line.differing += 1
                 scene.add(
                     kind, scene.plan.mappings[owner.mapping], key, source: owner.source, property, expected: expected,
                     found: found)
@@ -122,126 +125,132 @@ struct LinkVerification {
             try owners.advance()
         }
         let property = isHidden ? relationship.name : pair.far?.name ?? relationship.name
-        try relative?.end { try misplaced($0, id: try name(holder, $0.member), property, &line) }
+        try relative?.end { misplaced($0, id: try name(holder, $0.member), property, &tally) }
     }
 
     /// Adds a difference for a member in another place than expected.
     private func misplaced(
-        _ member: RelativeOrder.Member, id: String?, _ property: String,
-        _ line: inout VerificationReport.Relationship
-    ) throws {
-        line.differing += 1
+        _ member: RelativeOrder.Member, id: String?, _ property: String, _ tally: inout Tally
+    ) {
+        tally.line.differing += 1
         scene.findings.add(
             .order, id.map { String($0.prefix { $0 != "/" }) }, id, property: property,
             expected: member.expected.map { "in the order of \($0)" } ?? "no place",
             found: member.found.map(String.init))
     }
 
-    /// Reads the links of a join table in the order of its keys, the near object's first.
-    ///
-    /// - Parameter empty: called with the near key of each link with an empty end, 0 if it has none.
-    static func found(
-        _ pair: LinkPair, _ store: SourceStore, _ layout: StoreLayout, _ storage: VerificationStorage,
-        empty: (Int64) throws -> Void = { _ in }
-    ) throws -> RecordStream<ExpectedLink> {
-        let links = storage.sort(ExpectedLink.self)
-        guard case .join(let table, let side) = layout.schema.storage(of: pair.near) else { return try links.finish() }
+    // MARK: - Join tables
+
+    /// Returns the rows of the pair's join table that have an end, or both, and no other: near key, far key and both places.
+    private static func query(
+        _ pair: LinkPair, _ layout: StoreLayout, _ table: Int, _ side: Int, where condition: String
+    ) -> String {
         let join = layout.joinTables[table]
         let (near, far) = (join.sides[side], join.sides[1 - side])
         let nearOrder = pair.near.isOrdered ? far.orderColumn : nil
         let farOrder = pair.far?.isOrdered == true && !pair.isReflexive ? near.orderColumn : nil
         let columns = [near.column, far.column, nearOrder, farOrder].map { $0.map(SQLName.quoted) ?? "NULL" }
-        let rows = try store.query(
-            "SELECT \(columns.joined(separator: ", ")) FROM \(SQLName.quoted(join.name)) NOT INDEXED")
-        while try rows.step() {
-            guard !rows.isNull(0), !rows.isNull(1) else {
-                try empty(rows.integer(0))
-                continue
-            }
-            try links.append(
-                ExpectedLink(
-                    key: rows.integer(0), value: rows.integer(1), nearOrder: rows.isNull(2) ? nil : rows.integer(2),
-                    farOrder: rows.isNull(3) ? nil : rows.integer(3), turn: 0))
-        }
-        return try links.finish()
+        return "SELECT \(columns.joined(separator: ", ")) FROM \(SQLName.quoted(join.name)) NOT INDEXED "
+            + "WHERE \(columns[0]) \(condition) \(columns[1]) IS NULL ORDER BY 1, 2, 3, 4"
+    }
+
+    /// Reads the links of a join table in the order of its keys, the near object's first.
+    static func found(
+        _ pair: LinkPair, _ store: SourceStore, _ layout: StoreLayout
+    ) throws(MigrationError) -> ExpectedLinks.Stream {
+        guard case .join(let table, let side) = layout.schema.storage(of: pair.near) else { return { nil } }
+        let rows = try store.query(query(pair, layout, table, side, where: "IS NOT NULL AND NOT"))
+        return { try rows.nextLink() }
     }
 
     /// Compares links stored in a join table: both columns and both ordering keys.
-    private func join(_ line: inout VerificationReport.Relationship, _ sums: inout Sums) throws {
-        let (owners, members) = (pair.near.entity, pair.near.destination)
-        let ends = (schema.tableIndex(of: owners), schema.tableIndex(of: members))
+    private func join(_ table: Int, _ side: Int, _ tally: inout Tally) throws {
+        let empty = try scene.destination.query(
+            Self.query(pair, scene.plan.destination, table, side, where: "IS NULL OR"))
+        while try empty.step() {
+            tally.line.foundLinks += 1
+            try differ(.dangling, empty.integer(0), nil, "a link with an empty end", &tally)
+        }
         let relative =
-            knowsOrder && scene.hasRejects && !isAgain ? (RelativeOrder(storage), RelativeOrder(storage)) : nil
-        func difference(
-            _ kind: VerificationReport.Kind, _ owner: Int64, _ expected: String?, _ found: String?
-        ) throws {
-            line.differing += 1
-            let id = try name(owners, owner)
-            scene.findings.add(
-                kind, id.map { String($0.prefix { $0 != "/" }) }, id, property: pair.near.name, expected: expected,
-                found: found)
-        }
-        let found = try Self.found(pair, scene.destination, scene.plan.destination, storage) { owner in
-            line.foundLinks += 1
-            try difference(.dangling, owner, nil, "a link with an empty end")
-        }
-        var next = try links()
+            try knowsOrder && scene.hasRejects && !isAgain
+            ? (RelativeOrder(storage.linkTables(), side: 0), RelativeOrder(storage.linkTables(), side: 1)) : nil
+        let found = try Self.found(pair, scene.destination, scene.plan.destination)
+        var (wanted, there) = (try links(), try found())
         var last: (Int64, Int64)?
-        func missing(_ link: ExpectedLink) throws {
-            line.expectedLinks += 1
-            sums.expected.add(key: link.key, Self.hash(link.value, link.nearOrder))
-            try difference(.relationship, link.key, try name(members, link.value), nil)
-        }
-        func extra(_ link: ExpectedLink) throws {
-            guard !scene.isOlder(table: ends.0, key: link.key) || !scene.isOlder(table: ends.1, key: link.value) else {
-                return
-            }
-            line.foundLinks += 1
-            sums.found.add(key: link.key, Self.hash(link.value, link.nearOrder))
-            try difference(.relationship, link.key, nil, try name(members, link.value))
-        }
-        func compare(_ wanted: ExpectedLink, _ link: ExpectedLink) throws {
-            line.expectedLinks += 1
-            line.foundLinks += 1
-            var expected = knowsOrder ? (wanted.nearOrder, wanted.farOrder) : (nil, nil)
-            var found = knowsOrder ? (link.nearOrder, link.farOrder) : (nil, nil)
-            if let relative {
-                try relative.0.note(owner: link.key, member: link.value, expected: expected.0, found: found.0)
-                try relative.1.note(owner: link.value, member: link.key, expected: expected.1, found: found.1)
-                (expected, found) = ((nil, nil), (nil, nil))
-            }
-            sums.expected.add(
-                key: link.key, Self.hash(link.value, expected.0) &+ UInt64(bitPattern: expected.1 ?? 0))
-            sums.found.add(key: link.key, Self.hash(link.value, found.0) &+ UInt64(bitPattern: found.1 ?? 0))
-            guard expected != found else { return }
-            let member = try name(members, link.value) ?? ""
-            func shown(_ places: (Int64?, Int64?)) -> String {
-                "\(member) at \(places.0.map(String.init) ?? "no place"), \(places.1.map(String.init) ?? "no place")"
-            }
-            try difference(.order, link.key, shown(expected), shown(found))
-        }
-        while next != nil || found.current != nil {
-            if let wanted = next, found.current.map({ (wanted.key, wanted.value) < ($0.key, $0.value) }) ?? true {
-                try missing(wanted)
-                next = try links()
+        while wanted != nil || there != nil {
+            if let link = wanted, there.map({ (link.key, link.value) < ($0.key, $0.value) }) ?? true {
+                tally.line.expectedLinks += 1
+                tally.expected.add(key: link.key, Self.hash(link.value, link.nearOrder))
+                try differ(.relationship, link.key, try name(pair.near.destination, link.value), nil, &tally)
+                wanted = try links()
                 continue
             }
-            guard let link = try found.next() else { break }
+            guard let link = there else { break }
             if let last, last == (link.key, link.value) {
-                line.foundLinks += 1
-                sums.found.add(key: link.key, Self.hash(link.value, nil))
-                try difference(.relationship, link.key, "one link", "\(try name(members, link.value) ?? "") twice")
-            } else if let wanted = next, (wanted.key, wanted.value) == (link.key, link.value) {
-                try compare(wanted, link)
-                next = try links()
+                tally.line.foundLinks += 1
+                tally.found.add(key: link.key, Self.hash(link.value, nil))
+                let member = try name(pair.near.destination, link.value) ?? ""
+                try differ(.relationship, link.key, "one link", "\(member) twice", &tally)
+            } else if let expected = wanted, (expected.key, expected.value) == (link.key, link.value) {
+                try compare(expected, link, relative, &tally)
+                wanted = try links()
             } else {
-                try extra(link)
+                try extra(link, &tally)
             }
             last = (link.key, link.value)
+            there = try found()
         }
-        try relative?.0.end { try misplaced($0, id: try name(owners, $0.owner), pair.near.name, &line) }
+        try relative?.0.end { misplaced($0, id: try name(pair.near.entity, $0.owner), pair.near.name, &tally) }
         try relative?.1.end {
-            try misplaced($0, id: try name(members, $0.owner), pair.far?.name ?? pair.near.name, &line)
+            misplaced($0, id: try name(pair.near.destination, $0.owner), pair.far?.name ?? pair.near.name, &tally)
         }
+    }
+
+    /// Adds a difference of a near object.
+    private func differ(
+        _ kind: VerificationReport.Kind, _ owner: Int64, _ expected: String?, _ found: String?, _ tally: inout Tally
+    ) throws {
+        tally.line.differing += 1
+        let id = try name(pair.near.entity, owner)
+        scene.findings.add(
+            kind, id.map { String($0.prefix { $0 != "/" }) }, id, property: pair.near.name, expected: expected,
+            found: found)
+    }
+
+    /// Adds a link that is not expected, unless both its ends are older than an append.
+    private func extra(_ link: ExpectedLink, _ tally: inout Tally) throws {
+        let ends = (schema.tableIndex(of: pair.near.entity), schema.tableIndex(of: pair.near.destination))
+        guard !scene.isOlder(table: ends.0, key: link.key) || !scene.isOlder(table: ends.1, key: link.value) else {
+            return
+        }
+        tally.line.foundLinks += 1
+        tally.found.add(key: link.key, Self.hash(link.value, link.nearOrder))
+        try differ(.relationship, link.key, nil, try name(pair.near.destination, link.value), &tally)
+    }
+
+    /// Compares the places of a link that is there.
+    private func compare(
+        _ wanted: ExpectedLink, _ link: ExpectedLink, _ relative: (RelativeOrder, RelativeOrder)?, _ tally: inout Tally
+    ) throws {
+        tally.line.expectedLinks += 1
+        tally.line.foundLinks += 1
+        var expected = knowsOrder ? (wanted.nearOrder, wanted.farOrder) : (nil, nil)
+        var found = knowsOrder ? (link.nearOrder, link.farOrder) : (nil, nil)
+        if let relative {
+            try relative.0.note(owner: link.key, member: link.value, expected: expected.0, found: found.0)
+            try relative.1.note(owner: link.value, member: link.key, expected: expected.1, found: found.1)
+            (expected, found) = ((nil, nil), (nil, nil))
+        }
+        func hash(_ places: (Int64?, Int64?)) -> UInt64 {
+            Self.hash(link.value, places.0) &+ UInt64(bitPattern: places.1 ?? 0)
+        }
+        tally.expected.add(key: link.key, hash(expected))
+        tally.found.add(key: link.key, hash(found))
+        guard expected != found else { return }
+        let member = try name(pair.near.destination, link.value) ?? ""
+        func shown(_ places: (Int64?, Int64?)) -> String {
+            "\(member) at \(places.0.map(String.init) ?? "no place"), \(places.1.map(String.init) ?? "no place")"
+        }
+        try differ(.order, link.key, shown(expected), shown(found), &tally)
     }
 }

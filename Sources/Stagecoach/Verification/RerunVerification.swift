@@ -51,8 +51,8 @@ final class RerunVerification {
                 case .toManyHidden(let table, let column, let orderColumn):
                     columns[table, default: []].formUnion([column, orderColumn].compactMap { $0 })
                 case .join where end == pair.near:
-                    let wanted = try LinkVerification.found(pair, again, layout, scene.storage)
-                    _ = try LinkVerification(scene: scene, pair: pair, links: wanted.next, isAgain: true).run()
+                    let wanted = try LinkVerification.found(pair, again, layout)
+                    _ = try LinkVerification(scene: scene, pair: pair, links: wanted, isAgain: true).run()
                 default: break
                 }
             }

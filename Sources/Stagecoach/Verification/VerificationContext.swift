@@ -312,7 +312,7 @@ final class VerificationContext {
             equalPairs.insert(pair.index)
             return findings.report.relationships.append(line)
         }
-        let links = ExpectedLinks(self, pair: pair)
+        let links = try ExpectedLinks(self, pair: pair)
         if let reason = try links.work() {
             findings.skip(pair.label, reason, isRerun: rerun != nil)
             rerun?.isOpen[pair.index] = true

@@ -1,15 +1,16 @@
 import Diagnostics
 import SpillStorage
 
-/// The objects that a verification expects in the destination, and the sorts of its links. Nothing in it comes from the run
+/// The objects that a verification expects in the destination, and the tables of its links. Nothing in it comes from the run
 /// that is verified.
 ///
-/// Memory: a share of the limit for the keys of each entity mapping, and one for each sort at work. More than that is in
+/// Memory: a share of the limit for the keys of each entity mapping, and one for the links of a pair. More than that is in
 /// files of the folder.
 final class VerificationStorage {
     private let directory: WorkDirectory
-    private let sortMemory: Int
+    private let memory: Int
     private let keyMemory: Int
+    private var tables: LinkTables?
     /// The keys of each entity mapping's objects, by the mapping's index.
     private(set) var keys: [ExpectedKeys?]
     /// The indices of the entity mappings whose objects are compared, by destination table.
@@ -19,12 +20,11 @@ final class VerificationStorage {
     ///
     /// - Parameters:
     ///   - folder: an existing folder, removed after the verification.
-    ///   - memory: the bytes for keys and sorts together.
+    ///   - memory: the bytes for keys and links together.
     /// - Throws: `work.create` (73), `spill.permission` (77), `spill.io` (74).
     init(in folder: String, memory: Int, plan: VerificationPlan) throws(MigrationError) {
         directory = try WorkDirectory(path: folder + "/verify")
-        // Four sorts and the keys of two entity mappings are at work at a time.
-        sortMemory = memory / 6
+        self.memory = memory
         keyMemory = memory / 6 / max(1, plan.mappings.count)
         keys = Array(repeating: nil, count: plan.mappings.count)
         makers = plan.destination.schema.tables.map { _ in [] }
@@ -64,15 +64,17 @@ final class VerificationStorage {
         return nil
     }
 
-    /// Creates a sort of records.
-    func sort<Record: SortableRecord>(
-        _ type: Record.Type, duplicates: RecordSorter.Duplicates = .kept
-    ) -> RecordSort<Record> {
-        RecordSort(directory: directory, memory: sortMemory, duplicates: duplicates)
+    /// Returns the tables for the links of a pair, which have as much memory for a sort as for their pages.
+    func linkTables() throws(MigrationError) -> LinkTables {
+        if let tables { return tables }
+        let made = try LinkTables(in: directory.path, cacheBytes: memory / 3)
+        tables = made
+        return made
     }
 
     func close() {
         keys = keys.map { _ in nil }
+        tables = nil
         try? directory.remove()
     }
 }
