@@ -13,10 +13,10 @@ enum CompletionWord: Equatable {
     init?(_ option: OptionSpecification) {
         switch option.value {
         case .flag: return nil
-        case .choice(let words): self = .words(words)
-        case .count, .size: self = .nothing
-        case .file: self = .files
-        case .text: self = CompletionWord(valueName: option.valueName)
+        case .choice(let words, _): self = .words(words)
+        case .text("MODEL"), .text("FILE"), .text("LIBRARY"), .text("STORE"), .file: self = .files
+        case .text("DIR"), .text("FOLDER"): self = .folders
+        case .count, .size, .text: self = .nothing
         }
     }
 
@@ -30,14 +30,6 @@ enum CompletionWord: Equatable {
             self = .nothing
         } else {
             self = command.operands.contains("DIR") ? .folders : .files
-        }
-    }
-
-    private init(valueName: String?) {
-        switch valueName {
-        case "MODEL", "FILE", "LIBRARY", "STORE", "MANIFEST": self = .files
-        case "DIR", "FOLDER": self = .folders
-        default: self = .nothing
         }
     }
 }

@@ -35,19 +35,11 @@ enum ManualPage {
         page.text("stagecoach-\(command.name) - \(summary)")
         page.section("SYNOPSIS")
         page.bold("stagecoach \(command.name)")
-        var synopsis = command.operandUsage
-        for option in command.options where option.isRequired {
-            synopsis += " --\(option.name) \(option.valueName ?? "")"
-        }
-        page.text(synopsis.trimmingPrefix(" ") + " [OPTION]...")
+        page.text(command.usage.trimmingPrefix(" ") + " [OPTION]...")
         page.section("DESCRIPTION")
         page.paragraphs(command.discussion)
         page.section("OPTIONS")
-        for option in command.options {
-            let letter = option.letter.map { "-\($0), " } ?? ""
-            let value = option.valueName.map { " \($0)" } ?? ""
-            page.item("\(letter)--\(option.name)\(value)", option.help)
-        }
+        for option in command.options { page.item(option.usage, option.help) }
         page.item("-h, --help", "Show this help.")
         page.section(command.examples.count == 1 ? "EXAMPLE" : "EXAMPLES")
         for example in command.examples { page.item(example.line, example.effect) }

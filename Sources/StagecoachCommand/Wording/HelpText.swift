@@ -18,14 +18,10 @@ package enum HelpText {
 
     /// Returns help on one command.
     package static func command(_ command: CommandSpecification) -> String {
-        var usage = "Usage: stagecoach \(command.name)\(command.operandUsage)"
-        for option in command.options where option.isRequired { usage += " --\(option.name) \(option.valueName ?? "")" }
-        usage += " [OPTION]..."
+        let usage = "Usage: stagecoach \(command.name)\(command.usage) [OPTION]..."
         var lines = [usage, "", command.discussion, "", "Options:"]
         for option in command.options {
-            let letter = option.letter.map { "-\($0), " } ?? "    "
-            let value = option.valueName.map { " \($0)" } ?? ""
-            lines += entry("  \(letter)--\(option.name)\(value)", option.help)
+            lines += entry((option.letter == nil ? "      " : "  ") + option.usage, option.help)
         }
         lines += entry("  -h, --help", "Show this help.")
         lines += ["", command.examples.count == 1 ? "Example:" : "Examples:"]
