@@ -7,7 +7,7 @@ package enum HelpText {
             "Migrates Core Data stores from one model version to the next, out of core, within a memory limit.", "",
             "Commands:",
         ]
-        lines += TextTable(rows: commands.map { [$0.name, $0.summary] }).lines(indent: 2)
+        lines += commands.map { [$0.name, $0.summary] }.lines()
         lines += [
             "", "  -h, --help     Show help, also after a command", "      --version  Show the version", "",
             "Exit codes: 0 done, 64 usage, 65 data, 66 no input, 70 internal, 73 cannot create,",
