@@ -85,7 +85,7 @@ final class CheckPage {
             guard !outline.report.danglingReferences.isEmpty else { return }
             body.table(
                 "References to rows that do not exist, which become nil", id: "dangling",
-                header: [("entity", false), ("property", false), ("objects", true), ("first", false)],
+                header: ["entity", "property", "#objects", "first"],
                 rows: outline.report.danglingReferences.map {
                     [$0.entity, $0.property, Figures.count($0.count), $0.samples.joined(separator: ", ")]
                 })
@@ -96,7 +96,7 @@ final class CheckPage {
         guard !lines.isEmpty else { return }
         body.table(
             title, id: id,
-            header: [("entity", false), ("property", false), ("rule", false), ("objects", true), ("first", false)],
+            header: ["entity", "property", "rule", "#objects", "first"],
             rows: lines.map { line in
                 [
                     line.entity, line.property, line.rule.rawValue, Figures.count(line.count),

@@ -69,16 +69,17 @@ struct Markup {
 // The elements that several pages have.
 extension Markup {
     /// Adds a table that scrolls inside its box, below a title.
+    ///
+    /// - Parameter header: the names of the columns; `#` begins that of a column of numbers.
     mutating func table(
-        _ title: String, level: String = "h2", id: String, header: [(name: String, isNumber: Bool)], rows: [[String]],
-        footer: [String]? = nil
+        _ title: String, level: String = "h2", id: String, header: [String], rows: [[String]], footer: [String]? = nil
     ) {
         element(level, title)
+        func isNumber(_ column: Int) -> Bool { header.indices.contains(column) && header[column].hasPrefix("#") }
         func row(_ cells: [String], _ rows: inout Markup) {
             rows.element("tr") { row in
                 for (index, cell) in cells.enumerated() {
-                    let isNumber = header.indices.contains(index) && header[index].isNumber
-                    row.element("td", ["class": isNumber ? "n" : index == 0 ? "name" : "word"], cell)
+                    row.element("td", ["class": isNumber(index) ? "n" : index == 0 ? "name" : "word"], cell)
                 }
             }
         }
@@ -86,8 +87,9 @@ extension Markup {
             box.element("table", ["id": id]) { table in
                 table.element("thead") { head in
                     head.element("tr") { line in
-                        for column in header {
-                            line.element("th", ["class": column.isNumber ? "n" : "word", "scope": "col"], column.name)
+                        for (index, name) in header.enumerated() {
+                            let words = isNumber(index) ? String(name.dropFirst()) : name
+                            line.element("th", ["class": isNumber(index) ? "n" : "word", "scope": "col"], words)
                         }
                     }
                 }

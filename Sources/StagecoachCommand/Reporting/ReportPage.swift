@@ -143,7 +143,7 @@ struct ReportPage {
         guard let steps = report.steps, !steps.isEmpty else { return }
         body.table(
             "Versions", id: "versions",
-            header: [("way", false), ("mapping", false), ("objects", true), ("time", true)],
+            header: ["way", "mapping", "#objects", "#time"],
             rows: steps.map { step in
                 [
                     Versions.text(step), step.mappings.joined(separator: "; "),
@@ -164,10 +164,10 @@ struct ReportPage {
             body.table(
                 "Entity mappings" + suffix, id: "counts" + number,
                 header: [
-                    ("entity mapping", false), ("from", false), ("read", true), ("= migrated", true),
-                    ("+ filtered", true), (dropped(step.counts), true), ("+ rejected", true), ("+ removed", true),
-                    ("to", false),
-                    ("made", true),
+                    "entity mapping", "from", "#read", "#= migrated",
+                    "#+ filtered", "#" + dropped(step.counts), "#+ rejected", "#+ removed",
+                    "to",
+                    "#made",
                 ],
                 rows: lines.map {
                     [$0.name, $0.source ?? "–"] + cells($0) + [$0.destination ?? "–", Figures.count($0.made)]
@@ -182,13 +182,13 @@ struct ReportPage {
             if !left.isEmpty {
                 body.table(
                     "Source objects that no entity mapping migrates", level: "h3", id: "left" + number,
-                    header: [("entity", false), ("objects", true), ("why", false)],
+                    header: ["entity", "#objects", "why"],
                     rows: left)
             }
             let objects = SummaryWording.objects(step.counts)
             body.table(
                 "Objects by destination entity", level: "h3", id: "objects" + number,
-                header: [("entity", false), ("objects", true)],
+                header: ["entity", "#objects"],
                 rows: objects.map { [$0.entity, Figures.count($0.count)] },
                 footer: ["in all", Figures.count(objects.reduce(0) { $0 + $1.count })])
         }
@@ -235,7 +235,7 @@ struct ReportPage {
     private func rejects(_ body: inout Markup) {
         guard let rejects = account.report?.rejects, rejects.objects > 0 else { return }
         body.table(
-            "Rejected objects", id: "rejects-by-rule", header: [("broken rule", false), ("objects", true)],
+            "Rejected objects", id: "rejects-by-rule", header: ["broken rule", "#objects"],
             rows: rejects.byRule.sorted { $0.key < $1.key }.map { [$0.key, Figures.count($0.value)] },
             footer: ["in all", Figures.count(rejects.objects)])
         let shown = rejects.sample.prefix(Self.listedRejects)
@@ -243,8 +243,8 @@ struct ReportPage {
             body.table(
                 "The first by entity and key", level: "h3", id: "rejects",
                 header: [
-                    ("source object", false), ("not made", false), ("property", false), ("rule", false),
-                    ("value", false), ("entity mapping", false),
+                    "source object", "not made", "property", "rule",
+                    "value", "entity mapping",
                 ],
                 rows: shown.map { object in
                     [

@@ -54,7 +54,5 @@ enum LossWording {
         }
     }
 
-    static let header: [(name: String, isNumber: Bool)] = [
-        ("source", false), ("objects", true), ("values", true), ("links", true), ("why", false), ("to keep it", false),
-    ]
+    static let header = ["source", "#objects", "#values", "#links", "why", "to keep it"]
 }
