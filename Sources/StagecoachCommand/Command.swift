@@ -46,12 +46,9 @@ package enum Command {
         case "convert": work = { try ConvertCommand.run(arguments, console: console) }
         case "model": work = { try ModelCommand.run(arguments, console: console) }
         case "inspect": work = { try InspectCommand.run(arguments, console: console) }
-        case "completions":
-            let script = try CompletionsCommand.script(arguments)
-            work = { console.output.write(script) }
-        case "man":
-            let page = try ManualCommand.page(arguments)
-            work = { console.output.write(page) }
+        case "completions", "man":
+            let text = try name == "man" ? ManualPage.text(arguments) : CompletionScript.text(arguments)
+            work = { console.output.write(text) }
         default: work = DemoCommand(arguments, console: console).run
         }
         do {

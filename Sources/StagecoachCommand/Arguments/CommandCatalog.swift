@@ -186,9 +186,7 @@ package enum CommandCatalog {
             .init(
                 "format", .choice(["text", "json", "dot"], name: "FORMAT"),
                 "text, json, or dot: a graph for Graphviz."),
-            .init(
-                "save", .file(endings: [".json"]),
-                "Write the plan to a new file, NAME.json, for migrate --plan."),
+            .init("save", .file(endings: [".json"]), "Write the plan to a new file, NAME.json, for migrate --plan."),
         ],
         examples: [
             ("old.sqlite new.sqlite --to Library.xcdatamodeld", "what migrate would do"),
@@ -214,9 +212,7 @@ package enum CommandCatalog {
             """,
         operands: ["SOURCE", "DESTINATION"], optionalOperands: 1,
         options: migrationOptions + [.init("json", .flag, "Print one JSON object.")],
-        examples: [
-            ("old.sqlite --to Library.xcdatamodeld", "what would keep the store from migrating")
-        ])
+        examples: [("old.sqlite --to Library.xcdatamodeld", "what would keep the store from migrating")])
 
     static let infer = CommandSpecification(
         "infer", summary: "Infer the mapping model between two model versions",
@@ -367,7 +363,7 @@ package enum CommandCatalog {
             Writes a script to standard output that lets SHELL, which is bash, zsh or fish, complete commands, options
             and their values.
             """,
-        operands: ["SHELL"], operandWords: CompletionsCommand.shells, options: [],
+        operands: ["SHELL"], operandWords: CompletionScript.shells, options: [],
         examples: [
             ("bash > ~/.local/share/bash-completion/completions/stagecoach", "for bash, from the next shell on"),
             ("zsh > /usr/local/share/zsh/site-functions/_stagecoach", "for zsh"),

@@ -1,3 +1,18 @@
+/// The scripts of `stagecoach completions`.
+enum CompletionScript {
+    static let shells = ["bash", "zsh", "fish"]
+
+    /// Returns the script for the shell that is named.
+    static func text(_ arguments: ParsedArguments) throws(UsageError) -> String {
+        switch arguments.operands[0] {
+        case "bash": return BashCompletion.script(CommandCatalog.all)
+        case "zsh": return ZshCompletion.script(CommandCatalog.all)
+        case "fish": return FishCompletion.script(CommandCatalog.all)
+        case let shell: throw .notAnOperand("SHELL", shell, of: shells)
+        }
+    }
+}
+
 /// The words that a shell offers for an option's value or an operand.
 enum CompletionWord: Equatable {
     /// A list of words.

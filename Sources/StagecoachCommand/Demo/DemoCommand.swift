@@ -57,8 +57,7 @@ struct DemoCommand {
             from: source, model: old, mapping: mapping, to: destination, model: new, options: options,
             progress: progress, cancellation: cancellation)
         say("\nPlanning")
-        let names = MigrationNames(
-            sourceVersion: "Library", destinationVersion: "Library 2", mapping: "library.json")
+        let names = MigrationNames(sourceVersion: "Library", destinationVersion: "Library 2", mapping: "library.json")
         let plan = try migration.plan()
         console.output.write(
             PlanWording.text(PlanOutline(plan: plan, source: source, destination: destination, names: names)))

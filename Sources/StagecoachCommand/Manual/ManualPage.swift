@@ -1,5 +1,14 @@
 /// Manual pages in roff, with the man macros: for `man`, `groff -man` and `mandoc`.
 enum ManualPage {
+    /// Returns the page of the program or of one command, as `stagecoach man` prints it.
+    static func text(_ arguments: ParsedArguments) throws(UsageError) -> String {
+        guard let name = arguments.operands.first else { return program(CommandCatalog.all) }
+        guard let command = CommandCatalog.all.first(where: { $0.name == name }) else {
+            throw .unknownCommand(name, of: CommandCatalog.all)
+        }
+        return self.command(command)
+    }
+
     /// `stagecoach(1)`.
     static func program(_ commands: [CommandSpecification]) -> String {
         var page = Roff(title: "STAGECOACH", version: CommandCatalog.version, date: CommandCatalog.date)

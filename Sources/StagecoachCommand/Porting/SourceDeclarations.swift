@@ -30,8 +30,7 @@ struct SourceDeclarations {
             return !roots.isDisjoint(with: Self.lineage(of: superclass) { byName[$0]?.superclass })
         }
         self.objectClasses = objectClasses.union(classes.filter { inherits($0, from: Self.objectRoots) }.map(\.name))
-        policyClasses = Set(
-            classes.filter { inherits($0, from: Self.policyRoots) || Self.isPolicy($0) }.map(\.name))
+        policyClasses = Set(classes.filter { inherits($0, from: Self.policyRoots) || Self.isPolicy($0) }.map(\.name))
         var properties: [String: [String: DeclaredProperty]] = [:]
         for type in classes + extensions {
             for property in type.properties { properties[type.name, default: [:]][property.name] = property }

@@ -112,22 +112,13 @@ struct BatchPage {
         let isDone = id == "done"
         let header =
             isDone ? ["#objects", "left out", "#rejected", "#references nil", "#time"] : ["#exit code", "why"]
-        var rows: [[String]] = []
-        for store in stores.prefix(Self.listed) {
-            var row = [store.source, store.destination]
-            if isDone {
-                row += [Figures.count(store.objects ?? 0), store.losses ?? "–", Figures.count(store.rejected ?? 0)]
-                row.append(Figures.count(store.nilReferences ?? 0))
-                row.append(store.seconds.map { Figures.duration($0) } ?? "–")
-            } else {
-                row += ["\(store.exitCode)", store.message ?? "–"]
-            }
-            rows.append(row)
+        let rows = stores.map { store in
+            let ends = [store.source, store.destination]
+            guard isDone else { return ends + ["\(store.exitCode)", store.message ?? "–"] }
+            return ends + [Figures.count(store.objects ?? 0), store.losses ?? "–", Figures.count(store.rejected ?? 0)]
+                + [Figures.count(store.nilReferences ?? 0), store.seconds.map(Figures.duration) ?? "–"]
         }
-        body.table(title, id: id, header: ["source", "destination"] + header, rows: rows)
-        if stores.count > Self.listed {
-            body.remark("And \(Figures.count(stores.count - Self.listed)) more.")
-        }
+        body.table(title, id: id, header: ["source", "destination"] + header, rows: rows, most: Self.listed)
     }
 }
 

@@ -70,9 +70,12 @@ struct Markup {
 extension Markup {
     /// Adds a table that scrolls inside its box, below a title.
     ///
-    /// - Parameter header: the names of the columns; `#` begins that of a column of numbers.
+    /// - Parameters:
+    ///   - header: the names of the columns; `#` begins that of a column of numbers.
+    ///   - most: the greatest number of rows that are shown; a remark tells how many more there are.
     mutating func table(
-        _ title: String, level: String = "h2", id: String, header: [String], rows: [[String]], footer: [String]? = nil
+        _ title: String, level: String = "h2", id: String, header: [String], rows: [[String]], most: Int = .max,
+        footer: [String]? = nil
     ) {
         element(level, title)
         func isNumber(_ column: Int) -> Bool { header.indices.contains(column) && header[column].hasPrefix("#") }
@@ -93,10 +96,11 @@ extension Markup {
                         }
                     }
                 }
-                table.element("tbody") { body in for cells in rows { row(cells, &body) } }
+                table.element("tbody") { body in for cells in rows.prefix(most) { row(cells, &body) } }
                 if let footer { table.element("tfoot") { row(footer, &$0) } }
             }
         }
+        if rows.count > most { remark("And \(Figures.count(rows.count - most)) more.") }
     }
 
     /// Adds a box of figures, each with its name.

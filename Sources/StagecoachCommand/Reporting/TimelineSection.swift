@@ -55,8 +55,7 @@ struct TimelineSection {
                 shown[place].stretches += line.stretches
             } else {
                 shown.append(
-                    Line(
-                        stage: line.stage, subject: "\(others[line.stage] ?? 0) others", stretches: line.stretches))
+                    Line(stage: line.stage, subject: "\(others[line.stage] ?? 0) others", stretches: line.stretches))
             }
         }
         return shown
@@ -191,8 +190,7 @@ struct SeriesPlot {
                 let (area, points) = ("fill:var(\(color));opacity:.16", line.joined(separator: " "))
                 let stroke = "fill:none;stroke:var(\(color));stroke-width:1.6;stroke-linejoin:round"
                 svg.empty("polygon", ["points": "\(first),100 \(points) \(last),100", "style": area])
-                svg.empty(
-                    "polyline", ["points": points, "vector-effect": "non-scaling-stroke", "style": stroke])
+                svg.empty("polyline", ["points": points, "vector-effect": "non-scaling-stroke", "style": stroke])
                 if let mark {
                     let y = place(1 - mark.value / top, 100)
                     svg.empty(
