@@ -71,6 +71,12 @@ let package = Package(
                 "Diagnostics", "Rows", "ManagedModel", "Mapping", "CoreDataStore", "SpillStorage", "Stagecoach",
                 "CLinux", "CCrashNote",
             ],
+            resources: [
+                .embedInCode("Demo/library-1.xml"), .embedInCode("Demo/library-2.xml"),
+                .embedInCode("Demo/library.plist"), .embedInCode("Demo/library.json"),
+                .embedInCode("Porting/known-types.txt"), .embedInCode("Porting/stubs.swift.txt"),
+                .embedInCode("Porting/logging.swift.txt"), .embedInCode("Reporting/report.css"),
+            ],
             swiftSettings: strict),
         .executableTarget(name: "StagecoachMain", dependencies: ["StagecoachCommand"], swiftSettings: strict),
         // Its symbols are exported: shared libraries given with --policies share its Stagecoach, and Swift's libraries.

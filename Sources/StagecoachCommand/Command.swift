@@ -31,21 +31,11 @@ package enum Command {
     ) throws(UsageError) -> Int32 {
         let work: () throws -> Void
         switch name {
-        case "migrate":
-            let command = try MigrateCommand(arguments, commandLine: commandLine, console: console)
-            work = { try command.run() }
-        case "plan":
-            let command = try PlanCommand(arguments, console: console)
-            work = { try command.run() }
-        case "check":
-            let command = try CheckCommand(arguments, console: console)
-            work = { try command.run() }
-        case "verify":
-            let command = try VerifyCommand(arguments, console: console)
-            work = { try command.run() }
-        case "batch":
-            let command = try BatchCommand(arguments, commandLine: commandLine, console: console)
-            work = { try command.run() }
+        case "migrate": work = try MigrateCommand(arguments, commandLine: commandLine, console: console).run
+        case "plan": work = try PlanCommand(arguments, console: console).run
+        case "check": work = try CheckCommand(arguments, console: console).run
+        case "verify": work = try VerifyCommand(arguments, console: console).run
+        case "batch": work = try BatchCommand(arguments, commandLine: commandLine, console: console).run
         case "merge-reports":
             work = { try MergeReportsCommand.run(arguments, commandLine: commandLine, console: console) }
         case "infer": work = { try InferCommand.run(arguments, console: console) }
@@ -56,13 +46,10 @@ package enum Command {
         case "convert": work = { try ConvertCommand.run(arguments, console: console) }
         case "model": work = { try ModelCommand.run(arguments, console: console) }
         case "inspect": work = { try InspectCommand.run(arguments, console: console) }
-        case "completions":
-            let script = try CompletionsCommand.script(arguments)
-            work = { console.output.write(script) }
-        case "man":
-            let page = try ManualCommand.page(arguments)
-            work = { console.output.write(page) }
-        default: work = { try DemoCommand(arguments, console: console).run() }
+        case "completions", "man":
+            let text = try name == "man" ? ManualPage.text(arguments) : CompletionScript.text(arguments)
+            work = { console.output.write(text) }
+        default: work = DemoCommand(arguments, console: console).run
         }
         do {
             try work()

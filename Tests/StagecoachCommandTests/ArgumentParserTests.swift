@@ -8,14 +8,14 @@ struct ArgumentParserTests {
         CommandSpecification(
             "copy", summary: "", discussion: "", operands: ["FROM", "INTO"],
             options: [
-                .init("to", .text, "MODEL", help: ""), .init("output", letter: "o", .text, "FILE", help: ""),
-                .init("limit", .size, "SIZE", help: ""), .init("count", .count(least: 1), "N", help: ""),
-                .init("keys", .choice(["auto", "kept"]), "CHOICE", help: ""), .init("quick", .flag, help: ""),
-                .init("report", .file(endings: [".json"]), "FILE", help: ""),
+                .init("to", .text("MODEL"), ""), .init("output", letter: "o", .text("FILE"), ""),
+                .init("limit", .size, ""), .init("count", .count(least: 1), ""),
+                .init("keys", .choice(["auto", "kept"]), ""), .init("quick", .flag, ""),
+                .init("report", .file(endings: [".json"]), ""),
             ], examples: []),
         CommandSpecification(
             "need", summary: "", discussion: "", operands: [],
-            options: [.init("to", .text, "MODEL", isRequired: true, help: "")], examples: []),
+            options: [.init("to", .text("MODEL"), isRequired: true, "")], examples: []),
     ])
 
     private func arguments(_ line: [String]) throws -> ParsedArguments? {

@@ -9,19 +9,6 @@ import Testing
 
 @Suite("Inputs of the command")
 struct InputTests {
-    @Test("the texts of the demonstration are those of Fixtures")
-    func texts() throws {
-        let fixtures = SharedStores.repository.appendingPathComponent("Fixtures")
-        func text(_ path: String) throws -> String {
-            try String(contentsOf: fixtures.appendingPathComponent(path), encoding: .utf8)
-        }
-        let bundle = "Models/Library.xcdatamodeld/"
-        #expect(DemoTexts.sourceModel == (try text(bundle + "Library.xcdatamodel/contents")))
-        #expect(DemoTexts.destinationModel == (try text(bundle + "Library 2.xcdatamodel/contents")))
-        #expect(DemoTexts.currentVersion == (try text(bundle + ".xccurrentversion")))
-        #expect(DemoTexts.mapping == (try text("Mappings/library.json")))
-    }
-
     @Test("paths are the same through relative parts, symbolic links and hard links, there or not yet there")
     func identity() throws {
         let folder = try TemporaryFolder()

@@ -7,8 +7,7 @@ import Testing
 @Suite("Porting policy sources")
 struct PortTests {
     private func port(_ source: String) -> PortedSource {
-        var reader = DeclarationReader(tokens: SwiftLexer.tokens(of: source), file: "a.swift")
-        reader.run()
+        let reader = DeclarationReader(tokens: SwiftLexer.tokens(of: source), file: "a.swift")
         let declarations = SourceDeclarations([reader], objectClasses: ["Book"])
         return PortRules.apply(file: "a.swift", source: source, reader: reader, declarations: declarations)
     }

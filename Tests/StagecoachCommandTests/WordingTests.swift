@@ -52,9 +52,8 @@ struct WordingTests {
 
     @Test("tables align, and end without spaces")
     func tables() {
-        let table = TextTable(
-            rows: [["a", "1", "x"], ["long", "1,000", ""], ["ü"]], alignments: [.left, .right, .left])
-        #expect(table.lines(indent: 2) == ["  a         1  x", "  long  1,000", "  ü"])
+        let table = [["a", "1", "x"], ["long", "1,000", ""], ["ü"]]
+        #expect(table.lines(right: [1]) == ["  a         1  x", "  long  1,000", "  ü"])
     }
 
     @Test("help fits into 80 columns, but for examples and discussion")

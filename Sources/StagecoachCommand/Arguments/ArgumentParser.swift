@@ -106,7 +106,7 @@ package struct ArgumentParser: Sendable {
                 value = arguments[position]
                 position += 1
             } else {
-                throw .missingValue(option: "--" + option.name, valueName: option.valueName ?? "VALUE")
+                throw .missingValue(option: "--" + option.name, valueName: option.value.name ?? "VALUE")
             }
             try store(value, of: option, in: &parsed)
         }
@@ -162,7 +162,7 @@ package struct ArgumentParser: Sendable {
         _ value: String, of option: OptionSpecification, in parsed: inout ParsedArguments
     ) throws(UsageError) {
         let name = "--" + option.name
-        guard !value.isEmpty else { throw .missingValue(option: name, valueName: option.valueName ?? "VALUE") }
+        guard !value.isEmpty else { throw .missingValue(option: name, valueName: option.value.name ?? "VALUE") }
         switch option.value {
         case .flag, .text: break
         case .count(let least):
@@ -174,7 +174,7 @@ package struct ArgumentParser: Sendable {
         case .size:
             guard let bytes = try? MemoryLimit.parse(value) else { throw .notASize(option: name, value: value) }
             parsed.numbers[option.name] = bytes
-        case .choice(let choices):
+        case .choice(let choices, _):
             guard choices.contains(value) else {
                 throw .notAChoice(
                     option: name, value: value, choices: choices,

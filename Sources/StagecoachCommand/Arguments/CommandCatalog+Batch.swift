@@ -8,9 +8,8 @@ extension CommandCatalog {
     ]
 
     private static let reportOfStores = OptionSpecification(
-        "report", .file(endings: ReportFormat.endings), "FILE", isRepeatable: true,
-        help:
-            "Write a report of all stores: NAME.html (a page that lists them), NAME.json or NAME.csv (a line a store). It replaces an existing report of a batch, and no other file. May be given several times."
+        "report", .file(endings: ReportFormat.endings), isRepeatable: true,
+        "Write a report of all stores: NAME.html (a page that lists them), NAME.json or NAME.csv (a line a store). It replaces an existing report of a batch, and no other file. May be given several times."
     )
 
     static let batch = CommandSpecification(
@@ -30,34 +29,31 @@ extension CommandCatalog {
             """,
         operands: ["MANIFEST|STORE"], repeatsLastOperand: true,
         options: [
-            .init("to", .text, "MODEL", help: "The model version to migrate to, if the manifest names none."),
-            .init("into", .text, "FOLDER", help: "Where the destinations of STOREs go, by the names of the stores."),
+            .init("to", .text("MODEL"), "The model version to migrate to, if the manifest names none."),
+            .init("into", .text("FOLDER"), "Where the destinations of STOREs go, by the names of the stores."),
             .init(
-                "jobs", letter: "j", .count(least: 1), "N",
-                help: "Stores at a time, each in a process of its own, within one memory limit. Left out: 1."),
+                "jobs", letter: "j", .count(least: 1),
+                "Stores at a time, each in a process of its own, within one memory limit. Left out: 1."),
             .init(
-                "memory-limit", .size, "SIZE",
-                help:
-                    "Peak resident memory of all processes, as 256M or 2G. Left out: 256M a job, or three quarters of the limit of the cgroup or of Slurm, whichever is lowest."
+                "memory-limit", .size,
+                "Peak resident memory of all processes, as 256M or 2G. Left out: 256M a job, or three quarters of the limit of the cgroup or of Slurm, whichever is lowest."
             ),
             .init(
-                "shard", .text, "I/N",
-                help:
-                    "Do every N-th store from the I-th on, counted from 0. Left out: the share that SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX names."
+                "shard", .text("I/N"),
+                "Do every N-th store from the I-th on, counted from 0. Left out: the share that SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX names."
             ),
             .init(
-                "results", .text, "FILE",
-                help:
-                    "Add results to this file, a line of JSON each. Left out: MANIFEST.results.jsonl, or with a shard MANIFEST.results-I-of-N.jsonl, or in the folder of --into."
+                "results", .text("FILE"),
+                "Add results to this file, a line of JSON each. Left out: MANIFEST.results.jsonl, or with a shard MANIFEST.results-I-of-N.jsonl, or in the folder of --into."
             ),
         ]
             + migrationOptions.filter { sharedNames.contains($0.name) }
             + [
                 .init(
-                    "progress", .choice(["auto", "none"]), "CHOICE",
-                    help: "auto (a line that is redrawn, on a terminal only) or none."),
+                    "progress", .choice(["auto", "none"]),
+                    "auto (a line that is redrawn, on a terminal only) or none."),
                 reportOfStores,
-                .init("json", .flag, help: "Print results as JSON, a line each, and the summary as one more."),
+                .init("json", .flag, "Print results as JSON, a line each, and the summary as one more."),
             ],
         examples: [
             ("stores.jsonl --to Library.xcdatamodeld", "each store of a manifest"),
@@ -77,9 +73,9 @@ extension CommandCatalog {
             """,
         operands: ["RESULTS"], repeatsLastOperand: true,
         options: [
-            .init("manifest", .text, "FILE", help: "Name the stores of this manifest that have no result."),
+            .init("manifest", .text("FILE"), "Name the stores of this manifest that have no result."),
             reportOfStores,
-            .init("json", .flag, help: "Print one JSON object."),
+            .init("json", .flag, "Print one JSON object."),
         ],
         examples: [
             ("stores.jsonl.results-*.jsonl --manifest stores.jsonl", "all shares of one batch"),

@@ -19,11 +19,10 @@ extension CommandCatalog {
         options: migrationOptions + writingOptions + [
             .init(
                 "run-policies", .flag,
-                help:
-                    "Run the policies of --policies again, into a private store, and compare their objects with the destination. The comparison is only as good as they are."
+                "Run the policies of --policies again, into a private store, and compare their objects with the destination. The comparison is only as good as they are."
             ),
-            .init("limit", .count(least: 1), "N", help: "Objects to name for each property. Left out: 10."),
-            .init("json", .flag, help: "Print one JSON object."),
+            .init("limit", .count(least: 1), "Objects to name for each property. Left out: 10."),
+            .init("json", .flag, "Print one JSON object."),
         ],
         examples: [
             ("old.sqlite new.sqlite --to Library.xcdatamodeld", "after migrate with the same arguments"),

@@ -13,146 +13,124 @@ package enum CommandCatalog {
     ]
 
     static let unmappable = OptionSpecification(
-        "unmappable", .choice(["refuse", "leave"]), "CHOICE",
-        help:
-            "Properties that inference cannot map (another type, a to-many that became a to-one, a relationship to something else): refuse (the default), or leave (an attribute has its default value or none, a relationship is empty; each is named, and the values that stay behind are counted)."
+        "unmappable", .choice(["refuse", "leave"]),
+        "Properties that inference cannot map (another type, a to-many that became a to-one, a relationship to something else): refuse (the default), or leave (an attribute has its default value or none, a relationship is empty; each is named, and the values that stay behind are counted)."
     )
 
     static let repair = OptionSpecification(
         "repair", .flag,
-        help:
-            "Read a missing table of a damaged store as empty, and a missing column as nil, if its metadata say which version wrote it. Each is named and counted, and the store is not changed. Left out: such a store is refused."
+        "Read a missing table of a damaged store as empty, and a missing column as nil, if its metadata say which version wrote it. Each is named and counted, and the store is not changed. Left out: such a store is refused."
     )
 
     static let migrationOptions: [OptionSpecification] = [
-        .init("to", .text, "MODEL", isRequired: true, help: "The model version to migrate to."),
+        .init("to", .text("MODEL"), isRequired: true, "The model version to migrate to."),
         .init(
-            "from", .text, "MODEL",
-            help:
-                "The model version that wrote the store. Left out: the store's cached model, or the version in the --to bundle whose hashes match, else the one whose tables match."
+            "from", .text("MODEL"),
+            "The model version that wrote the store. Left out: the store's cached model, or the version in the --to bundle whose hashes match, else the one whose tables match."
         ),
         .init(
-            "mapping", .text, "FILE", isRepeatable: true,
-            help:
-                "The mapping model: JSON, .xcmappingmodel or .cdm. Given several times: those for the same two versions run one after the other, and lookups reach the previous ones; others lead from version to version, in any order, and missing steps are inferred; A..B=FILE says that FILE is for the versions A and B. Left out: inferred."
+            "mapping", .text("FILE"), isRepeatable: true,
+            "The mapping model: JSON, .xcmappingmodel or .cdm. Given several times: those for the same two versions run one after the other, and lookups reach the previous ones; others lead from version to version, in any order, and missing steps are inferred; A..B=FILE says that FILE is for the versions A and B. Left out: inferred."
         ),
         .init(
-            "via", .text, "VERSION", isRepeatable: true,
-            help:
-                "Go through this version of the --to bundle, or this MODEL. Given several times: in this order, and through no other version. Left out: the way with the most of the given mapping models, then the fewest steps."
+            "via", .text("VERSION"), isRepeatable: true,
+            "Go through this version of the --to bundle, or this MODEL. Given several times: in this order, and through no other version. Left out: the way with the most of the given mapping models, then the fewest steps."
         ),
         unmappable,
         .init(
-            "policies", .text, "LIBRARY", isRepeatable: true,
-            help:
-                "Shared library with migration policies, as libMyPolicies.so; it exports stagecoach_register_policies. May be given several times. Needs stagecoach-policies beside stagecoach."
+            "policies", .text("LIBRARY"), isRepeatable: true,
+            "Shared library with migration policies, as libMyPolicies.so; it exports stagecoach_register_policies. May be given several times. Needs stagecoach-policies beside stagecoach."
         ),
         .init(
-            "memory-limit", .size, "SIZE",
-            help:
-                "Peak resident memory, as 64M or 1G. Left out: 256M, or three quarters of the cgroup's limit where that is lower."
+            "memory-limit", .size,
+            "Peak resident memory, as 64M or 1G. Left out: 256M, or three quarters of the cgroup's limit where that is lower."
         ),
-        .init("batch-size", .count(least: 1), "N", help: "Rows fetched at a time. Left out: the memory limit decides."),
-        .init("work-dir", .text, "DIR", help: "Folder for spill files. Left out: beside the destination."),
+        .init("batch-size", .count(least: 1), "Rows fetched at a time. Left out: the memory limit decides."),
+        .init("work-dir", .text("DIR"), "Folder for spill files. Left out: beside the destination."),
         .init(
-            "keys", .choice(["auto", "kept", "sequential"]), "CHOICE",
-            help: "Which keys destination rows get: auto (kept where possible), kept, or sequential."),
+            "keys", .choice(["auto", "kept", "sequential"]),
+            "Which keys destination rows get: auto (kept where possible), kept, or sequential."),
         .init(
-            "passes", .text, "CUT",
-            help:
-                "Cut the work into passes: a number, or names of entity mappings as \"A,B;C\". If there are fewer tables, they are cut by key range. The result is the same. Left out: the planner decides."
+            "passes", .text("CUT"),
+            "Cut the work into passes: a number, or names of entity mappings as \"A,B;C\". If there are fewer tables, they are cut by key range. The result is the same. Left out: the planner decides."
         ),
         .init(
-            "plan", .text, "FILE",
-            help:
-                "Run a plan that plan --save wrote: its passes and keys. Refused if stores, models, mapping models or options have changed since."
+            "plan", .text("FILE"),
+            "Run a plan that plan --save wrote: its passes and keys. Refused if stores, models, mapping models or options have changed since."
         ),
         .init(
-            "id-map", .text, "FILE",
-            help:
-                "Write which source object became which destination object to a new file, NAME.csv or NAME.sqlite."),
+            "id-map", .text("FILE"),
+            "Write which source object became which destination object to a new file, NAME.csv or NAME.sqlite."),
         .init(
             "append", .flag,
-            help:
-                "Add to the existing store at DESTINATION, of the version given with --to. If there is none, make it."
+            "Add to the existing store at DESTINATION, of the version given with --to. If there is none, make it."
         ),
-        .init("dry-run", .flag, help: "Do everything but publish the destination."),
+        .init("dry-run", .flag, "Do everything but publish the destination."),
         .init(
             "restart", .flag,
-            help: "Begin anew if a run to DESTINATION was interrupted, instead of resuming it."),
+            "Begin anew if a run to DESTINATION was interrupted, instead of resuming it."),
         .init(
             "strict-validation", .flag,
-            help: "Fail on values that break a rule that the source model had too."),
+            "Fail on values that break a rule that the source model had too."),
         .init(
             "transformable-bytes", .flag,
-            help:
-                "Give policies and expressions the bytes of transformable attributes instead of the objects that their transformers make."
+            "Give policies and expressions the bytes of transformable attributes instead of the objects that their transformers make."
         ),
         .init(
-            "on-invalid", .choice(["fail", "reject"]), "CHOICE",
-            help:
-                "Objects that break the model's rules: fail (the first one ends the run) or reject (they are left out, and so are objects that need them)."
+            "on-invalid", .choice(["fail", "reject"]),
+            "Objects that break the model's rules: fail (the first one ends the run) or reject (they are left out, and so are objects that need them)."
         ),
         .init(
-            "reject-file", .text, "FILE",
-            help: "With --on-invalid reject: write the rejected objects and why to a new file, a line of JSON each."),
+            "reject-file", .text("FILE"),
+            "With --on-invalid reject: write the rejected objects and why to a new file, a line of JSON each."),
         .init(
-            "max-rejects", .count(least: 0), "N",
-            help: "With --on-invalid reject: fail if more objects are rejected. Left out: no limit."),
+            "max-rejects", .count(least: 0),
+            "With --on-invalid reject: fail if more objects are rejected. Left out: no limit."),
         .init(
-            "on-loss", .choice(["warn", "refuse", "allow"]), "CHOICE",
-            help:
-                "Data of SOURCE that no entity mapping reads: warn (the default: it is named and counted; a migration that would make no object at all is refused), refuse (exit code 65, before anything is written), or allow."
+            "on-loss", .choice(["warn", "refuse", "allow"]),
+            "Data of SOURCE that no entity mapping reads: warn (the default: it is named and counted; a migration that would make no object at all is refused), refuse (exit code 65, before anything is written), or allow."
         ),
         .init(
-            "external-threshold", .size, "SIZE",
-            help:
-                "Values of attributes that allow external storage become files above this size, as 100K. Left out: 100K."
+            "external-threshold", .size,
+            "Values of attributes that allow external storage become files above this size, as 100K. Left out: 100K."
         ),
         .init(
-            "history", .choice(["auto", "keep", "drop"]), "CHOICE",
-            help:
-                "The source's persistent history: auto (the default: it is carried over if all keys and entity numbers are kept), keep (with the destination's entity numbers, if all keys are kept), or drop (its tables are empty, and programs that follow it start over)."
+            "history", .choice(["auto", "keep", "drop"]),
+            "The source's persistent history: auto (the default: it is carried over if all keys and entity numbers are kept), keep (with the destination's entity numbers, if all keys are kept), or drop (its tables are empty, and programs that follow it start over)."
         ),
         .init(
-            "cloudkit", .choice(["refuse", "drop"]), "CHOICE",
-            help:
-                "A SOURCE that CloudKit mirrors: refuse (the default: exit code 65), or drop (the destination has no state of the sync and no history; the app's next start begins the sync anew, which may duplicate what is in the cloud)."
+            "cloudkit", .choice(["refuse", "drop"]),
+            "A SOURCE that CloudKit mirrors: refuse (the default: exit code 65), or drop (the destination has no state of the sync and no history; the app's next start begins the sync anew, which may duplicate what is in the cloud)."
         ),
         .init(
-            "unknown-hashes", .choice(["refuse", "omit"]), "CHOICE",
-            help:
-                "Version hashes that only Core Data can compute, of entities with attributes derived in an unknown form or with composites in composites: refuse (the default; a compiled .momd states them, and so does a store given with --to), or omit (the store lacks them, and Core Data takes it for one of another version)."
+            "unknown-hashes", .choice(["refuse", "omit"]),
+            "Version hashes that only Core Data can compute, of entities with attributes derived in an unknown form or with composites in composites: refuse (the default; a compiled .momd states them, and so does a store given with --to), or omit (the store lacks them, and Core Data takes it for one of another version)."
         ),
         repair,
-        .init("new-uuid", .flag, help: "Give the destination a UUID of its own."),
-        .init("check", .choice(["full"]), "full", help: "Run SQLite's integrity check before publishing."),
+        .init("new-uuid", .flag, "Give the destination a UUID of its own."),
+        .init("check", .choice(["full"], name: "full"), "Run SQLite's integrity check before publishing."),
         .init(
-            "report", .file(endings: ReportFormat.endings), "FILE", isRepeatable: true,
-            help:
-                "Write a report to a new file: NAME.html (a page to read), NAME.json or NAME.csv. May be given several times. A run that fails or is interrupted writes one too, which the next run's replaces."
+            "report", .file(endings: ReportFormat.endings), isRepeatable: true,
+            "Write a report to a new file: NAME.html (a page to read), NAME.json or NAME.csv. May be given several times. A run that fails or is interrupted writes one too, which the next run's replaces."
         ),
         .init(
-            "progress", .choice(["auto", "bar", "lines", "json", "none"]), "CHOICE",
-            help:
-                "auto (on a terminal one line that is redrawn, elsewhere a line every ten seconds), bar (also on a dumb terminal), lines (a line every ten seconds), json (an object a line on standard error), or none."
+            "progress", .choice(["auto", "bar", "lines", "json", "none"]),
+            "auto (on a terminal one line that is redrawn, elsewhere a line every ten seconds), bar (also on a dumb terminal), lines (a line every ten seconds), json (an object a line on standard error), or none."
         ),
         .init(
-            "progress-file", .text, "FILE",
-            help: "With --progress json: add the lines to this file, which may be a pipe, instead of standard error."),
+            "progress-file", .text("FILE"),
+            "With --progress json: add the lines to this file, which may be a pipe, instead of standard error."),
     ]
 
     /// Options for the ways of writing and reading rows, to compare them.
     static let writingOptions: [OptionSpecification] = [
         .init(
-            "writer", .choice(["pages", "sqlite"]), "CHOICE",
-            help:
-                "How a fresh store's rows are written: pages (faster) or sqlite, to compare the two. The rows are the same."
+            "writer", .choice(["pages", "sqlite"]),
+            "How a fresh store's rows are written: pages (faster) or sqlite, to compare the two. The rows are the same."
         ),
         .init(
-            "reader", .choice(["pages", "sqlite"]), "CHOICE",
-            help:
-                "How the source's rows are read: pages (faster; through SQLite where pages cannot be read) or sqlite, to compare the two. The rows are the same."
+            "reader", .choice(["pages", "sqlite"]),
+            "How the source's rows are read: pages (faster; through SQLite where pages cannot be read) or sqlite, to compare the two. The rows are the same."
         ),
     ]
 
@@ -173,10 +151,9 @@ package enum CommandCatalog {
         options: migrationOptions + writingOptions + [
             .init(
                 "profile", .flag,
-                help:
-                    "Print on standard error, and in the report, what each stage and entity mapping took: seconds and bytes."
+                "Print on standard error, and in the report, what each stage and entity mapping took: seconds and bytes."
             ),
-            .init("json", .flag, help: "Print the report as JSON instead of the summary."),
+            .init("json", .flag, "Print the report as JSON instead of the summary."),
         ],
         examples: [
             ("old.sqlite new.sqlite --to Library.xcdatamodeld", "to the current version, by inference"),
@@ -207,11 +184,9 @@ package enum CommandCatalog {
         operands: ["SOURCE", "DESTINATION"],
         options: migrationOptions + [
             .init(
-                "format", .choice(["text", "json", "dot"]), "FORMAT",
-                help: "text, json, or dot: a graph for Graphviz."),
-            .init(
-                "save", .file(endings: [".json"]), "FILE",
-                help: "Write the plan to a new file, NAME.json, for migrate --plan."),
+                "format", .choice(["text", "json", "dot"], name: "FORMAT"),
+                "text, json, or dot: a graph for Graphviz."),
+            .init("save", .file(endings: [".json"]), "Write the plan to a new file, NAME.json, for migrate --plan."),
         ],
         examples: [
             ("old.sqlite new.sqlite --to Library.xcdatamodeld", "what migrate would do"),
@@ -236,10 +211,8 @@ package enum CommandCatalog {
             of the data that it leaves behind (--on-loss), else 65.
             """,
         operands: ["SOURCE", "DESTINATION"], optionalOperands: 1,
-        options: migrationOptions + [.init("json", .flag, help: "Print one JSON object.")],
-        examples: [
-            ("old.sqlite --to Library.xcdatamodeld", "what would keep the store from migrating")
-        ])
+        options: migrationOptions + [.init("json", .flag, "Print one JSON object.")],
+        examples: [("old.sqlite --to Library.xcdatamodeld", "what would keep the store from migrating")])
 
     static let infer = CommandSpecification(
         "infer", summary: "Infer the mapping model between two model versions",
@@ -249,10 +222,10 @@ package enum CommandCatalog {
             """,
         operands: [],
         options: [
-            .init("from", .text, "MODEL", isRequired: true, help: "The older version."),
-            .init("to", .text, "MODEL", isRequired: true, help: "The newer version."),
+            .init("from", .text("MODEL"), isRequired: true, "The older version."),
+            .init("to", .text("MODEL"), isRequired: true, "The newer version."),
             unmappable,
-            .init("output", letter: "o", .text, "FILE", help: "Write to a new file instead of standard output."),
+            .init("output", letter: "o", .text("FILE"), "Write to a new file instead of standard output."),
         ],
         examples: [
             ("--from Library.xcdatamodeld:Library --to 'Library.xcdatamodeld:Library 2' -o library.json", "to a file")
@@ -267,9 +240,9 @@ package enum CommandCatalog {
             """,
         operands: ["MAPPING"],
         options: [
-            .init("from", .text, "MODEL", help: "The version that it migrates from."),
-            .init("to", .text, "MODEL", help: "The version that it migrates to."),
-            .init("output", letter: "o", .text, "FILE", help: "Write to a new file instead of standard output."),
+            .init("from", .text("MODEL"), "The version that it migrates from."),
+            .init("to", .text("MODEL"), "The version that it migrates to."),
+            .init("output", letter: "o", .text("FILE"), "Write to a new file instead of standard output."),
         ],
         examples: [
             (
@@ -289,9 +262,8 @@ package enum CommandCatalog {
         operands: ["MODEL"],
         options: [
             .init(
-                "output", letter: "o", .text, "PATH",
-                help:
-                    "A new NAME.xcdatamodel, a new NAME.xcdatamodeld (all versions of a .momd, with its current one), or a new file called contents. Left out: the XML goes to standard output."
+                "output", letter: "o", .text("PATH"),
+                "A new NAME.xcdatamodel, a new NAME.xcdatamodeld (all versions of a .momd, with its current one), or a new file called contents. Left out: the XML goes to standard output."
             )
         ],
         examples: [
@@ -315,19 +287,18 @@ package enum CommandCatalog {
         options: [
             .init(
                 "fidelity", .flag,
-                help: "Compare a store with what its model predicts, and list each difference."),
+                "Compare a store with what its model predicts, and list each difference."),
             .init(
-                "model", .text, "MODEL",
-                help:
-                    "An .xcdatamodeld or .momd: say which of its versions wrote the store, and how that is known. With --fidelity: the version that wrote the store. Left out: the store's cached model."
+                "model", .text("MODEL"),
+                "An .xcdatamodeld or .momd: say which of its versions wrote the store, and how that is known. With --fidelity: the version that wrote the store. Left out: the store's cached model."
             ),
             .init(
-                "source", .text, "STORE",
-                help: "With --fidelity: the store that it was migrated from, which is compared with too."),
+                "source", .text("STORE"),
+                "With --fidelity: the store that it was migrated from, which is compared with too."),
             .init(
                 "repair", .flag,
-                help: "Count the objects of a damaged store as a command with --repair reads them."),
-            .init("json", .flag, help: "Print one JSON object."),
+                "Count the objects of a damaged store as a command with --repair reads them."),
+            .init("json", .flag, "Print one JSON object."),
         ],
         examples: [
             ("old.sqlite", "version, entities, rows"),
@@ -347,16 +318,14 @@ package enum CommandCatalog {
         operands: ["DIR"],
         options: [
             .init(
-                "apply", letter: "o", .text, "FOLDER",
-                help:
-                    "Write ported copies to a new or empty folder, with the registrations, a stub for each type that no source declares, and a skeleton for each Objective-C policy."
+                "apply", letter: "o", .text("FOLDER"),
+                "Write ported copies to a new or empty folder, with the registrations, a stub for each type that no source declares, and a skeleton for each Objective-C policy."
             ),
             .init(
-                "mapping", .text, "FILE", isRepeatable: true,
-                help:
-                    "A mapping model: functions that its expressions call and that no source has are listed, and skeletons have the called ones only. May be given several times."
+                "mapping", .text("FILE"), isRepeatable: true,
+                "A mapping model: functions that its expressions call and that no source has are listed, and skeletons have the called ones only. May be given several times."
             ),
-            .init("json", .flag, help: "Print one JSON object."),
+            .init("json", .flag, "Print one JSON object."),
         ],
         examples: [
             ("Migrations", "what must change, and the registrations"),
@@ -372,7 +341,7 @@ package enum CommandCatalog {
             The exit code is 0 where a migration on this host can use it, else 78.
             """,
         operands: [PoliciesCommand.action, "LIBRARY"],
-        options: [.init("json", .flag, help: "Print one JSON object.")],
+        options: [.init("json", .flag, "Print one JSON object.")],
         examples: [("check libMyPolicies.so", "before it is used, on the host that will use it")])
 
     static let demo = CommandSpecification(
@@ -383,8 +352,8 @@ package enum CommandCatalog {
             """,
         operands: [],
         options: [
-            .init("keep", .text, "DIR", help: "Keep stores, models and mapping model in a new or empty folder."),
-            .init("memory-limit", .size, "SIZE", help: "Peak resident memory, as 128M or 1G. Left out: 64M."),
+            .init("keep", .text("DIR"), "Keep stores, models and mapping model in a new or empty folder."),
+            .init("memory-limit", .size, "Peak resident memory, as 128M or 1G. Left out: 64M."),
         ],
         examples: [("--keep library-demo", "look at the stores afterwards")])
 
@@ -394,7 +363,7 @@ package enum CommandCatalog {
             Writes a script to standard output that lets SHELL, which is bash, zsh or fish, complete commands, options
             and their values.
             """,
-        operands: ["SHELL"], operandWords: CompletionsCommand.shells, options: [],
+        operands: ["SHELL"], operandWords: CompletionScript.shells, options: [],
         examples: [
             ("bash > ~/.local/share/bash-completion/completions/stagecoach", "for bash, from the next shell on"),
             ("zsh > /usr/local/share/zsh/site-functions/_stagecoach", "for zsh"),

@@ -2,16 +2,27 @@
 package enum OptionValue: Sendable, Equatable {
     /// No value: a flag.
     case flag
-    /// Any text.
-    case text
+    /// Any text, with its placeholder in help.
+    case text(String)
     /// A whole number not below a minimum.
     case count(least: Int)
     /// A number of bytes, such as `64M`.
     case size
     /// One of the listed words.
-    case choice([String])
+    case choice([String], name: String = "CHOICE")
     /// A file name with one of the listed endings.
     case file(endings: [String])
+
+    /// The placeholder for the value in help, such as `MODEL`; nil for a flag.
+    package var name: String? {
+        switch self {
+        case .flag: nil
+        case .text(let name), .choice(_, let name): name
+        case .count: "N"
+        case .size: "SIZE"
+        case .file: "FILE"
+        }
+    }
 }
 
 /// An option of a command.
@@ -21,25 +32,21 @@ package struct OptionSpecification: Sendable {
     /// The one-letter form; nil if there is none.
     package let letter: Character?
     package let value: OptionValue
-    /// The placeholder for the value in help, such as `MODEL`; nil for a flag.
-    package let valueName: String?
     package let help: String
     package let isRequired: Bool
     /// True if the option may be repeated, with a value each time.
     package let isRepeatable: Bool
 
     package init(
-        _ name: String, letter: Character? = nil, _ value: OptionValue, _ valueName: String? = nil,
-        isRequired: Bool = false, isRepeatable: Bool = false, help: String
+        _ name: String, letter: Character? = nil, _ value: OptionValue, isRequired: Bool = false,
+        isRepeatable: Bool = false, _ help: String
     ) {
-        self.name = name
-        self.letter = letter
-        self.value = value
-        self.valueName = valueName
-        self.isRequired = isRequired
-        self.isRepeatable = isRepeatable
-        self.help = help
+        (self.name, self.letter, self.value, self.help) = (name, letter, value, help)
+        (self.isRequired, self.isRepeatable) = (isRequired, isRepeatable)
     }
+
+    /// The option with its placeholder, as in `-o, --output FILE`.
+    var usage: String { (letter.map { "-\($0), " } ?? "") + "--\(name)" + (value.name.map { " \($0)" } ?? "") }
 }
 
 /// A command: its operands, options and help texts.
@@ -65,16 +72,15 @@ package struct CommandSpecification: Sendable {
         repeatsLastOperand: Bool = false, operandWords: [String] = [], options: [OptionSpecification],
         examples: [(arguments: String, effect: String)]
     ) {
-        self.name = name
-        self.summary = summary
-        self.discussion = discussion
-        self.operands = operands
-        self.optionalOperands = optionalOperands
-        self.repeatsLastOperand = repeatsLastOperand
-        self.operandWords = operandWords
+        (self.name, self.summary, self.discussion) = (name, summary, discussion)
+        (self.operands, self.optionalOperands) = (operands, optionalOperands)
+        (self.repeatsLastOperand, self.operandWords) = (repeatsLastOperand, operandWords)
         self.options = options
         self.examples = examples.map { ("stagecoach \(name) " + $0.arguments, $0.effect) }
     }
+
+    /// The operands and the required options as shown in help: ` SOURCE [DESTINATION] --to MODEL`.
+    var usage: String { operandUsage + options.filter(\.isRequired).map { " \($0.usage)" }.joined() }
 
     /// The operands as shown in help: ` SOURCE [DESTINATION]`, ` FILE...`.
     package var operandUsage: String {

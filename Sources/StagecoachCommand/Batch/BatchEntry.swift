@@ -24,7 +24,9 @@ struct BatchEntry: Equatable {
 
     /// The keys of a manifest's objects, and the names of its columns.
     static let keys = ["source", "destination", "model", "from", "mapping", "report", "rejectFile", "idMap"]
+}
 
+extension BatchEntry {
     /// Makes an entry from the values of a manifest.
     ///
     /// - Parameters:
@@ -52,8 +54,7 @@ struct BatchEntry: Equatable {
             throw MigrationError(
                 "manifest.missing", .data, "'source' and 'destination' must both be there", context: place)
         }
-        self.source = source
-        self.destination = destination
+        self.init(source: source, destination: destination)
         model = try one("model")
         from = try one("from")
         report = try one("report")
@@ -62,12 +63,6 @@ struct BatchEntry: Equatable {
         let mappings = (values["mapping"] ?? []).filter { !$0.isEmpty }
         self.mappings = mappings.isEmpty ? nil : mappings.map { MappingArgument.placing($0, path) }
         self.place = place
-    }
-
-    /// Makes an entry from the command line.
-    init(source: String, destination: String) {
-        self.source = source
-        self.destination = destination
     }
 
     /// Refuses entries of one batch that would write the same file.

@@ -124,8 +124,7 @@ final class BatchRun: Sendable {
         while let place = take() {
             attempt(place) { entry, _, wasBegun in
                 if worker == nil {
-                    worker = BatchWorker(
-                        arguments: work.commandLine, memory: work.memory)
+                    worker = BatchWorker(arguments: work.commandLine, memory: work.memory)
                     if let worker { state.withLock { $0.workers.append(worker.process) } }
                 }
                 if let result = worker?.migrate(place, wasBegun: wasBegun) {

@@ -6,7 +6,9 @@ struct BatchShard: Equatable {
 
     /// The whole batch.
     static let whole = BatchShard(index: 0, count: 1)
+}
 
+extension BatchShard {
     /// Parses `I/N`, I from 0 to N - 1.
     ///
     /// - Returns: nil if the text does not have this form.
@@ -16,11 +18,6 @@ struct BatchShard: Equatable {
             return nil
         }
         self.init(index: index, count: count)
-    }
-
-    init(index: Int, count: Int) {
-        self.index = index
-        self.count = count
     }
 
     /// Returns the share of a scheduler's task: of a Slurm job array (`SLURM_ARRAY_TASK_ID`, `…_COUNT`, `…_MIN`, `…_STEP`) or

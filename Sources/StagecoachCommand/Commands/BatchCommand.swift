@@ -110,19 +110,12 @@ struct BatchCommand {
     private func stores() throws(MigrationError) -> ([BatchEntry], results: String) {
         let asked = arguments[option: "results"]
         let ending = shard.count > 1 ? ".results-\(shard.index)-of-\(shard.count).jsonl" : ".results.jsonl"
-        let entries: [BatchEntry]
-        let results: String
-        if let folder = arguments[option: "into"] {
-            entries = try StoreGlob.entries(arguments.operands, into: folder)
-            if console.workerMemory == nil, asked == nil, !InputFile.isFolder(folder) {
-                try OutputFile.makeFolder(folder)
-            }
-            results = asked ?? "\(folder)/batch" + ending
-        } else {
-            entries = try BatchManifest.read(arguments.operands[0])
-            results = asked ?? arguments.operands[0] + ending
+        guard let folder = arguments[option: "into"] else {
+            return (try BatchManifest.read(arguments.operands[0]), asked ?? arguments.operands[0] + ending)
         }
-        return (entries, results)
+        let entries = try StoreGlob.entries(arguments.operands, into: folder)
+        if console.workerMemory == nil, asked == nil, !InputFile.isFolder(folder) { try OutputFile.makeFolder(folder) }
+        return (entries, asked ?? "\(folder)/batch" + ending)
     }
 
     /// Returns the results files of other shares of the same batch.
@@ -139,13 +132,9 @@ struct BatchCommand {
         let texts = [
             "keys", "unmappable", "on-invalid", "max-rejects", "external-threshold", "history", "cloudkit",
             "unknown-hashes",
-        ]
-        .map { "\($0)=\(arguments[option: $0] ?? "")" }
-        return
-            (texts
-            + ["strict-validation", "transformable-bytes", "new-uuid", "repair"].map { "\($0)=\(arguments.has($0))" })
-            .joined(
-                separator: " ")
+        ].map { "\($0)=\(arguments[option: $0] ?? "")" }
+        let flags = ["strict-validation", "transformable-bytes", "new-uuid", "repair"]
+        return (texts + flags.map { "\($0)=\(arguments.has($0))" }).joined(separator: " ")
     }
 
     /// Returns the memory for each job in bytes.

@@ -10,8 +10,7 @@ enum FidelityCommand {
         let store = try ModelArgument.open(path)
         let model =
             try arguments[option: "model"].map { try ModelArgument.load($0).model }
-            ?? ModelArgument.cachedModel(
-                of: store, path, remedy: "Name the model version that wrote it with --model")
+            ?? ModelArgument.cachedModel(of: store, path, remedy: "Name the model version that wrote it with --model")
         let fitting = model.fitting(storeHashes: store.metadata.versionHashes) ?? model
         let outline = FidelityOutline(
             path: path, model: arguments[option: "model"] ?? "cached model",
@@ -19,8 +18,7 @@ enum FidelityCommand {
                 of: store, model: fitting,
                 witness: try arguments[option: "source"].map { try witness($0, for: fitting) }))
         try store.checkUnchanged()
-        console.output.write(
-            arguments.has("json") ? try JSONText.text(outline) : FidelityWording.text(outline))
+        console.output.write(arguments.has("json") ? try JSONText.text(outline) : FidelityWording.text(outline))
         guard !outline.fidelity.isEqual else { return }
         throw MigrationError(
             "fidelity.differences", .data, FidelityWording.verdict(outline.fidelity), context: .init(path: path))

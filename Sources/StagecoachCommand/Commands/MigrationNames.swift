@@ -17,7 +17,6 @@ struct MigrationNames: Encodable {
 
 extension MigrationInputs {
     var names: MigrationNames {
-        MigrationNames(
-            sourceVersion: sourceModel.name, destinationVersion: destinationModel.name, mapping: mapping)
+        MigrationNames(sourceVersion: sourceModel.name, destinationVersion: destinationModel.name, mapping: mapping)
     }
 }

@@ -8,7 +8,6 @@ enum PortCommand {
             try PolicySourceFiles.makeFolder(output)
             try port.write(to: output)
         }
-        console.output.write(
-            arguments.has("json") ? try JSONText.text(port) : PortWording.text(port, output: output))
+        console.output.write(arguments.has("json") ? try JSONText.text(port) : PortWording.text(port, output: output))
     }
 }

@@ -95,8 +95,7 @@ struct StoreDescription: Encodable {
         }
         if let model, entities.isEmpty {
             // A store without Z_PRIMARYKEY: the numbers come from its model.
-            let schema = StoreSchema(model: model)
-            entities = schema.entityByNumber.sorted { $0.key < $1.key }.map { number, index in
+            entities = StoreSchema(model: model).entityByNumber.sorted { $0.key < $1.key }.map { number, index in
                 let entity = model.entity(at: index)
                 return Entity(
                     name: entity.definition.name, number: number, parent: entity.superentity?.definition.name,
@@ -186,14 +185,11 @@ extension StoreDescription.Version {
         }
         do throws(MigrationError) {
             let found = try StoreVersion.find(store: store, bundle: folder, namesAll: true)
-            let problem =
-                found.names.isEmpty
-                ? "the store's cached model is that of no version there, and no version has its hashes" : nil
-            return (
-                Self(
-                    bundle: folder, versions: found.names, evidence: found.evidence, problem: problem,
-                    configurations: found.configurations), found.model
-            )
+            let problem = "the store's cached model is that of no version there, and no version has its hashes"
+            let version = Self(
+                bundle: folder, versions: found.names, evidence: found.evidence,
+                problem: found.names.isEmpty ? problem : nil, configurations: found.configurations)
+            return (version, found.model)
         } catch {
             guard error.code == "model.unknownVersion" else { throw error }
             return (Self(bundle: folder, versions: [], evidence: nil, problem: error.message), nil)
@@ -210,23 +206,20 @@ enum StoreFeatures {
         var features: [String] = []
         for entity in model?.entities ?? [] {
             let name = entity.definition.name
-            for composite in entity.composites where entity.declares(composite) {
-                features.append("composite attribute \(name).\(composite.path)")
-            }
+            features += entity.composites.filter(entity.declares).map { "composite attribute \(name).\($0.path)" }
             for attribute in entity.ownAttributes.map(\.definition) {
-                if attribute.derivationExpression != nil {
-                    features.append("derived attribute \(name).\(attribute.name)")
-                }
-                if attribute.allowsExternalBinaryDataStorage {
-                    features.append("external storage allowed for \(name).\(attribute.name)")
-                }
-                if attribute.type == .transformable { features.append("transformable \(name).\(attribute.name)") }
+                let kinds = [
+                    (attribute.derivationExpression != nil, "derived attribute"),
+                    (attribute.allowsExternalBinaryDataStorage, "external storage allowed for"),
+                    (attribute.type == .transformable, "transformable"),
+                ]
+                features += kinds.filter(\.0).map { "\($0.1) \(name).\(attribute.name)" }
             }
-            for constraint in entity.definition.uniquenessConstraints {
-                features.append("uniqueness constraint \(name)(\(constraint.joined(separator: ", ")))")
+            features += entity.definition.uniquenessConstraints.map {
+                "uniqueness constraint \(name)(\($0.joined(separator: ", ")))"
             }
-            for relationship in entity.definition.relationships where relationship.isToMany && relationship.isOrdered {
-                features.append("ordered relationship \(name).\(relationship.name)")
+            features += entity.definition.relationships.filter { $0.isToMany && $0.isOrdered }.map {
+                "ordered relationship \(name).\($0.name)"
             }
         }
         if tables.contains("ATRANSACTION") { features.append("persistent history") }

@@ -1,3 +1,18 @@
+/// The scripts of `stagecoach completions`.
+enum CompletionScript {
+    static let shells = ["bash", "zsh", "fish"]
+
+    /// Returns the script for the shell that is named.
+    static func text(_ arguments: ParsedArguments) throws(UsageError) -> String {
+        switch arguments.operands[0] {
+        case "bash": return BashCompletion.script(CommandCatalog.all)
+        case "zsh": return ZshCompletion.script(CommandCatalog.all)
+        case "fish": return FishCompletion.script(CommandCatalog.all)
+        case let shell: throw .notAnOperand("SHELL", shell, of: shells)
+        }
+    }
+}
+
 /// The words that a shell offers for an option's value or an operand.
 enum CompletionWord: Equatable {
     /// A list of words.
@@ -13,10 +28,10 @@ enum CompletionWord: Equatable {
     init?(_ option: OptionSpecification) {
         switch option.value {
         case .flag: return nil
-        case .choice(let words): self = .words(words)
-        case .count, .size: self = .nothing
-        case .file: self = .files
-        case .text: self = CompletionWord(valueName: option.valueName)
+        case .choice(let words, _): self = .words(words)
+        case .text("MODEL"), .text("FILE"), .text("LIBRARY"), .text("STORE"), .file: self = .files
+        case .text("DIR"), .text("FOLDER"): self = .folders
+        case .count, .size, .text: self = .nothing
         }
     }
 
@@ -30,14 +45,6 @@ enum CompletionWord: Equatable {
             self = .nothing
         } else {
             self = command.operands.contains("DIR") ? .folders : .files
-        }
-    }
-
-    private init(valueName: String?) {
-        switch valueName {
-        case "MODEL", "FILE", "LIBRARY", "STORE", "MANIFEST": self = .files
-        case "DIR", "FOLDER": self = .folders
-        default: self = .nothing
         }
     }
 }

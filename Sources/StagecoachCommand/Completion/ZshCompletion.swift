@@ -49,7 +49,7 @@ enum ZshCompletion {
         // Inside brackets these characters have a meaning.
         let help = "[\(option.shortHelp.escaped(["[": "\\[", "]": "\\]", ":": "\\:", "\\": "\\\\"]))]"
         var value = ""
-        if let word = CompletionWord(option) { value = ":\(option.valueName ?? ""):\(action(word))" }
+        if let word = CompletionWord(option) { value = ":\(option.value.name ?? ""):\(action(word))" }
         let sign = value.isEmpty ? "" : "="
         var arguments = [quoted("\(many)--\(option.name)\(sign)\(help)\(value)")]
         if let letter = option.letter {

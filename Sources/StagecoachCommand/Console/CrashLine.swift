@@ -21,7 +21,6 @@ enum CrashLine {
             }
         let outside = " outside policies. SWIFT_BACKTRACE=enable=yes shows where"
         crash_note_install(
-            isWorker ? STDOUT_FILENO : STDERR_FILENO, strdup(advice), strdup(outside),
-            getenv("SWIFT_BACKTRACE") != nil)
+            isWorker ? STDOUT_FILENO : STDERR_FILENO, strdup(advice), strdup(outside), getenv("SWIFT_BACKTRACE") != nil)
     }
 }

@@ -57,14 +57,3 @@ extension DescriptorSink {
         return isSynced || errno == EINVAL || errno == EROFS ? 0 : errno
     }
 }
-
-/// Keeps text in memory, for tests.
-package final class TextBuffer: TextSink {
-    private let content = Mutex("")
-
-    package init() {}
-
-    package var failure: Int32 { 0 }
-    package var text: String { content.withLock { $0 } }
-    package func write(_ text: String) { content.withLock { $0 += text } }
-}

@@ -25,13 +25,10 @@ struct DemoCommand {
         let cancellation = CancellationFlag()
         try console.interruption.during(cancellation) {
             let folder = try DemoFolder(kept: kept, environment: console.environment)
-            do {
-                try show(in: folder, cancellation)
-            } catch {
-                folder.remove()
-                throw error
-            }
-            if kept == nil { folder.remove() }
+            var isDone = false
+            defer { if kept == nil || !isDone { folder.remove() } }
+            try show(in: folder, cancellation)
+            isDone = true
         }
     }
 
@@ -60,8 +57,7 @@ struct DemoCommand {
             from: source, model: old, mapping: mapping, to: destination, model: new, options: options,
             progress: progress, cancellation: cancellation)
         say("\nPlanning")
-        let names = MigrationNames(
-            sourceVersion: "Library", destinationVersion: "Library 2", mapping: "library.json")
+        let names = MigrationNames(sourceVersion: "Library", destinationVersion: "Library 2", mapping: "library.json")
         let plan = try migration.plan()
         console.output.write(
             PlanWording.text(PlanOutline(plan: plan, source: source, destination: destination, names: names)))
@@ -84,15 +80,13 @@ struct DemoCommand {
     /// Reports the peak memory of the whole process, which also made the store.
     private func finish(_ folder: DemoFolder) throws {
         let peak = ProcessMemory.peakResident() ?? 0
+        let limit = Figures.size(memoryLimit)
         guard peak <= memoryLimit else {
             throw MigrationError(
                 "demo.memory", .internal,
-                "The demonstration held \(Figures.size(peak)), more than its limit of \(Figures.size(memoryLimit))"
-            )
+                "The demonstration held \(Figures.size(peak)), more than its limit of \(limit)")
         }
-        say(
-            "\nPeak memory of the whole demonstration (VmHWM): \(Figures.size(peak)) of \(Figures.size(memoryLimit))"
-        )
+        say("\nPeak memory of the whole demonstration (VmHWM): \(Figures.size(peak)) of \(limit)")
         guard kept != nil else { return say("The stores are removed; --keep DIR keeps them.") }
         say("Kept in \(folder.path): library.sqlite, library-2.sqlite, Library.xcdatamodeld, library.json")
     }
@@ -150,13 +144,8 @@ struct DemoFolder {
 
     /// Removes the files of the demonstration, and the folder if the demonstration made it.
     func remove() {
-        if isOurs {
-            try? FileManager.default.removeItem(atPath: path)
-        } else {
-            for name in ["library.sqlite", "library-2.sqlite", "library.json", "Library.xcdatamodeld"] {
-                try? FileManager.default.removeItem(atPath: file(name))
-            }
-        }
+        let made = ["library.sqlite", "library-2.sqlite", "library.json", "Library.xcdatamodeld"].map(file)
+        for path in isOurs ? [path] : made { try? FileManager.default.removeItem(atPath: path) }
     }
 
     private static func failure(_ path: String, _ number: Int32) -> MigrationError {

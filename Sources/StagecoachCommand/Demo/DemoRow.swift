@@ -2,65 +2,54 @@ import CoreDataStore
 import ManagedModel
 import Rows
 
-/// The slots of an entity's properties in its table, by name.
-private struct DemoColumns {
-    let number: Int64
-    private(set) var attributes: [String: Int] = [:]
-    private(set) var toOnes: [String: (column: Int, entity: Int?, order: Int?, number: Int64)] = [:]
-
-    init(entity: EntityDescription, schema: StoreSchema) {
-        number = Int64(schema.number(of: entity))
-        for attribute in entity.attributes { attributes[attribute.name] = schema.column(of: attribute) }
-        for relationship in entity.relationships {
-            guard case .toOne(_, let column, let entity, let order) = schema.storage(of: relationship) else { continue }
-            toOnes[relationship.name] = (column, entity, order, Int64(schema.number(of: relationship.destination)))
-        }
-    }
+/// The value of a property of the demonstration's objects.
+enum DemoValue {
+    case text(String)
+    case blob([UInt8])
+    case integer(Int)
+    case real(Double)
+    /// A related object, and the position of this one in its ordered relationship.
+    case key(Int, order: Int? = nil)
 }
 
-/// The rows of a table of the demonstration. Each object is begun, then its values are set by name.
-final class DemoRows {
+/// The rows of a table of the demonstration.
+struct DemoRows: ~Copyable {
     var batch: RowBatch
-    private let columns: [String: DemoColumns]
-    private var row = 0
-    private var current: DemoColumns?
+    private let schema: StoreSchema
 
     init(_ table: EntityTable, schema: StoreSchema) {
         batch = RowBatch(slots: table.columns.count, rowCapacity: 1_000, byteTarget: 256 << 10)
-        columns = Dictionary(
-            table.entities.map(schema.model.entity(at:)).map {
-                ($0.definition.name, DemoColumns(entity: $0, schema: schema))
-            }, uniquingKeysWith: { first, _ in first })
+        self.schema = schema
     }
 
-    /// Begins an object of an entity.
-    func begin(_ entity: String, key: Int) {
-        current = columns[entity]
-        row = batch.appendRow(key: Int64(key))
-        batch[row, EntityTable.entityColumn] = .integer(current?.number ?? 0)
+    /// Adds an object of an entity.
+    mutating func add(_ name: String, key: Int, _ values: KeyValuePairs<String, DemoValue?>) {
+        guard let entity = schema.model.entity(named: name) else { return }
+        let row = batch.appendRow(key: Int64(key))
+        batch[row, EntityTable.entityColumn] = .integer(Int64(schema.number(of: entity)))
         batch[row, EntityTable.lockColumn] = .integer(1)
+        for case (let property, let value?) in values { set(property, value, of: entity, row) }
     }
 
-    func set(_ name: String, text: String) { set(name, Array(text.utf8), .text) }
-    func set(_ name: String, blob: [UInt8]) { set(name, blob, .blob) }
-    func set(_ name: String, integer: Int) { set(name, .integer(Int64(integer))) }
-    func set(_ name: String, real: Double) { set(name, .real(real)) }
-
-    /// Sets a to-one relationship, with the position of this object in the ordered inverse.
-    func set(_ name: String, key: Int, order: Int? = nil) {
-        guard let place = current?.toOnes[name] else { return }
-        batch[row, place.column] = .integer(Int64(key))
-        if let entity = place.entity { batch[row, entity] = .integer(place.number) }
-        if let column = place.order, let order { batch[row, column] = .integer(Int64(order)) }
-    }
-
-    private func set(_ name: String, _ cell: Cell) {
-        if let column = current?.attributes[name] { batch[row, column] = cell }
-    }
-
-    private func set(_ name: String, _ bytes: [UInt8], _ kind: CellKind) {
-        guard let column = current?.attributes[name] else { return }
-        bytes.withUnsafeBytes { batch.setBytes($0, kind: kind, row: row, slot: column) }
+    private mutating func set(_ name: String, _ value: DemoValue, of entity: EntityDescription, _ row: Int) {
+        if case .key(let key, let place) = value, let relationship = entity.relationship(named: name),
+            case .toOne(_, let column, let entityColumn, let orderColumn) = schema.storage(of: relationship)
+        {
+            batch[row, column] = .integer(Int64(key))
+            if let entityColumn {
+                batch[row, entityColumn] = .integer(Int64(schema.number(of: relationship.destination)))
+            }
+            if let orderColumn, let place { batch[row, orderColumn] = .integer(Int64(place)) }
+        }
+        guard let column = entity.attribute(named: name).flatMap(schema.column(of:)) else { return }
+        switch value {
+        case .text(let text):
+            Array(text.utf8).withUnsafeBytes { batch.setBytes($0, kind: .text, row: row, slot: column) }
+        case .blob(let bytes): bytes.withUnsafeBytes { batch.setBytes($0, kind: .blob, row: row, slot: column) }
+        case .integer(let number): batch[row, column] = .integer(Int64(number))
+        case .real(let number): batch[row, column] = .real(number)
+        case .key: break
+        }
     }
 }
 

@@ -35,15 +35,14 @@ struct DemoSample {
         var parts: [String] = []
         for (slot, property) in shown.enumerated() {
             let cell = batch[0, slot]
-            let value: String
-            switch cell.kind {
-            case .text: value = "'\(String(decoding: batch.bytes(cell), as: UTF8.self))'"
-            case .integer where property.type == .boolean: value = cell.integerValue == 0 ? "NO" : "YES"
-            case .integer where property.type == nil: value = "p\(cell.integerValue)"
-            case .integer: value = "\(cell.integerValue)"
-            case .real: value = Figures.decimal(cell.realValue, places: 2)
-            default: value = "nil"
-            }
+            let value =
+                switch cell.kind {
+                case .text: "'\(String(decoding: batch.bytes(cell), as: UTF8.self))'"
+                case .integer where property.type == .boolean: cell.integerValue == 0 ? "NO" : "YES"
+                case .integer: (property.type == nil ? "p" : "") + "\(cell.integerValue)"
+                case .real: Figures.decimal(cell.realValue, places: 2)
+                default: "nil"
+                }
             parts.append("\(property.name) \(value)")
         }
         return "\(entityName)/p\(key)  \(parts.joined(separator: ", "))"

@@ -41,30 +41,27 @@ struct DemoStore {
 
     private func fill() throws {
         try table("Author", count: Self.authors) { key, rows in
-            rows.begin("Author", key: key)
-            rows.set("name", text: DemoWords.name(key))
-            if key % 10 != 0 { rows.set("bornOn", real: -1_000_000_000 + Double(key) * 86_400) }
+            let born = key % 10 == 0 ? nil : DemoValue.real(-1_000_000_000 + Double(key) * 86_400)
+            rows.add("Author", key: key, ["name": .text(DemoWords.name(key)), "bornOn": born])
         }
         try table("Item", count: Self.items) { key, rows in
             let isArticle = key % 9 == 0
-            rows.begin(isArticle ? "Article" : "Book", key: key)
-            rows.set("title", text: DemoWords.title(key))
-            rows.set("acquiredAt", real: 600_000_000 + Double(key) * 3_600)
-            rows.set("identifier", blob: DemoWords.identifier(key))
-            if isArticle {
-                rows.set("journal", text: "Journal of \(DemoWords.subject(key))")
-                rows.set("wordCount", integer: 1_000 + key % 9_000)
-            } else {
-                rows.set("isbn", text: "978-\(1_000_000_000 + key)")
-                rows.set("pageCount", integer: 80 + key * 37 % 720)
-                rows.set("price", integer: 5 + key % 60)
-                rows.set("author", key: 1 + key * 31 % Self.authors)
-            }
+            rows.add(
+                isArticle ? "Article" : "Book", key: key,
+                [
+                    "title": .text(DemoWords.title(key)), "acquiredAt": .real(600_000_000 + Double(key) * 3_600),
+                    "identifier": .blob(DemoWords.identifier(key)),
+                    "journal": isArticle ? .text("Journal of \(DemoWords.subject(key))") : nil,
+                    "wordCount": isArticle ? .integer(1_000 + key % 9_000) : nil,
+                    "isbn": isArticle ? nil : .text("978-\(1_000_000_000 + key)"),
+                    "pageCount": isArticle ? nil : .integer(80 + key * 37 % 720),
+                    "price": isArticle ? nil : .integer(5 + key % 60),
+                    "author": isArticle ? nil : .key(1 + key * 31 % Self.authors),
+                ])
         }
         try fillChapters()
         try table("Tag", count: Self.tags) { key, rows in
-            rows.begin("Tag", key: key)
-            rows.set("name", text: "\(DemoWords.subject(key)) \(key)")
+            rows.add("Tag", key: key, ["name": .text("\(DemoWords.subject(key)) \(key)")])
         }
         try fillLinks()
         for join in schema.joinTables.indices { try store.createIndexes(joinTable: join) }
@@ -86,10 +83,12 @@ struct DemoStore {
             }
             if book % 9 == 0 { book += 1 }
             place += 1
-            rows.begin("Chapter", key: key)
-            rows.set("heading", text: "\(DemoWords.subject(key)), part \(place)")
-            rows.set("number", integer: place)
-            rows.set("book", key: book, order: 2048 + 1024 * (place - 1))
+            rows.add(
+                "Chapter", key: key,
+                [
+                    "heading": .text("\(DemoWords.subject(key)), part \(place)"), "number": .integer(place),
+                    "book": .key(book, order: 2048 + 1024 * (place - 1)),
+                ])
         }
     }
 
@@ -115,15 +114,10 @@ struct DemoStore {
             tag == 1 + item % Self.tags || (item % 2 == 0 && tag == 1 + (item + 37) % Self.tags)
         }
         // Ascending by the first column, then by the second.
-        if itemSide == 0 {
-            for item in 1...Self.items {
-                for tag in Set([1 + item % Self.tags, 1 + (item + 37) % Self.tags]).sorted() where isLinked(item, tag) {
-                    try add(item, tag)
-                }
-            }
-        } else {
-            for tag in 1...Self.tags {
-                for item in 1...Self.items where isLinked(item, tag) { try add(item, tag) }
+        for first in 1...(itemSide == 0 ? Self.items : Self.tags) {
+            for second in 1...(itemSide == 0 ? Self.tags : Self.items) {
+                let (item, tag) = itemSide == 0 ? (first, second) : (second, first)
+                if isLinked(item, tag) { try add(item, tag) }
             }
         }
         try writer.append(batch)
@@ -131,13 +125,12 @@ struct DemoStore {
     }
 
     /// Writes the table of a root entity, with keys from 1.
-    private func table(_ root: String, count: Int, _ add: (Int, DemoRows) -> Void) throws {
-        guard let index = schema.tables.firstIndex(where: { schema.model.entity(at: $0.root).definition.name == root })
-        else { return }
+    private func table(_ root: String, count: Int, _ add: (Int, inout DemoRows) -> Void) throws {
+        guard let index = schema.tables.firstIndex(where: { schema.entityName(of: $0) == root }) else { return }
         let writer = try store.tableWriter(index)
-        let rows = DemoRows(schema.tables[index], schema: schema)
+        var rows = DemoRows(schema.tables[index], schema: schema)
         for key in 1...count {
-            add(key, rows)
+            add(key, &rows)
             guard rows.batch.isFull || key == count else { continue }
             try checkCancelled()
             try writer.append(rows.batch)
@@ -155,7 +148,7 @@ struct DemoStore {
             metadata: DestinationMetadata(
                 uuid: "5D0C6F1E-3A4B-4C8D-9E2F-7A6B5C4D3E2F", sourceProperties: [:], versionHashes: hashes,
                 versionIdentifiers: schema.model.definition.versionIdentifiers),
-            maximumKeys: schema.tables.map { Int64(counts[schema.model.entity(at: $0.root).definition.name] ?? 0) },
+            maximumKeys: schema.tables.map { Int64(counts[schema.entityName(of: $0)] ?? 0) },
             modelCache: try ModelCache.encode(schema.model))
     }
 

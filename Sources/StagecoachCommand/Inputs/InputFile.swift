@@ -11,18 +11,15 @@ enum InputFile {
     ///
     /// - Parameter what: the kind of file in errors, such as `mapping model`.
     static func read(_ path: String, what: String) throws(MigrationError) -> [UInt8] {
-        func error(
-            _ code: MigrationError.Code, _ category: MigrationError.Category, _ message: String
-        ) -> MigrationError {
-            MigrationError(code, category, message, context: .init(path: path))
-        }
         var status = stat()
         guard stat(path, &status) == 0 else { throw failure(errno, path, what) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw error("input.notAFile", .noInput, "The \(what) is not a regular file")
+            throw MigrationError(
+                "input.notAFile", .noInput, "The \(what) is not a regular file", context: .init(path: path))
         }
         guard status.st_size <= greatestSize else {
-            throw error("input.tooLarge", .configuration, "The file is too large for a \(what)")
+            throw MigrationError(
+                "input.tooLarge", .configuration, "The file is too large for a \(what)", context: .init(path: path))
         }
         do throws(FileBytes.Failure) {
             return try FileBytes.read(path, most: Int(status.st_size))

@@ -29,8 +29,7 @@ struct MigrationInputs {
         let source: ModelVersion
         if let from = request.from {
             let named = try ModelArgument.load(from)
-            sourceModel = NamedModel(
-                model: named.model.fitting(storeHashes: hashes) ?? named.model, name: named.name)
+            sourceModel = NamedModel(model: named.model.fitting(storeHashes: hashes) ?? named.model, name: named.name)
             destinationModel = try ModelArgument.load(request.to)
             // For a store without version hashes, the tables are the evidence.
             evidence = hashes.isEmpty ? .schema : nil

@@ -33,8 +33,7 @@ enum ModelArgument {
                     PathIdentity.canonical))
         }
         let store = try open(argument)
-        let model = try cachedModel(
-            of: store, argument, remedy: "Name an .xcdatamodel, .xcdatamodeld, .momd or .mom")
+        let model = try cachedModel(of: store, argument, remedy: "Name an .xcdatamodel, .xcdatamodeld, .momd or .mom")
         try store.close()
         return NamedModel(model: model, name: label(store.metadata.versionIdentifiers))
     }
@@ -61,8 +60,7 @@ enum ModelArgument {
     static func ofStore(_ store: String, bundle: String, namesAll: Bool = false) throws(MigrationError) -> StoreVersion
     {
         do throws(MigrationError) {
-            return try StoreVersion.find(
-                store: store, bundle: ModelLocator.bundle(of: bundle), namesAll: namesAll)
+            return try StoreVersion.find(store: store, bundle: ModelLocator.bundle(of: bundle), namesAll: namesAll)
         } catch { throw error.inside(.init(path: store)) }
     }
 

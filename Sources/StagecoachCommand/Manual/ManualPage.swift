@@ -1,5 +1,14 @@
 /// Manual pages in roff, with the man macros: for `man`, `groff -man` and `mandoc`.
 enum ManualPage {
+    /// Returns the page of the program or of one command, as `stagecoach man` prints it.
+    static func text(_ arguments: ParsedArguments) throws(UsageError) -> String {
+        guard let name = arguments.operands.first else { return program(CommandCatalog.all) }
+        guard let command = CommandCatalog.all.first(where: { $0.name == name }) else {
+            throw .unknownCommand(name, of: CommandCatalog.all)
+        }
+        return self.command(command)
+    }
+
     /// `stagecoach(1)`.
     static func program(_ commands: [CommandSpecification]) -> String {
         var page = Roff(title: "STAGECOACH", version: CommandCatalog.version, date: CommandCatalog.date)
@@ -35,19 +44,11 @@ enum ManualPage {
         page.text("stagecoach-\(command.name) - \(summary)")
         page.section("SYNOPSIS")
         page.bold("stagecoach \(command.name)")
-        var synopsis = command.operandUsage
-        for option in command.options where option.isRequired {
-            synopsis += " --\(option.name) \(option.valueName ?? "")"
-        }
-        page.text(synopsis.trimmingPrefix(" ") + " [OPTION]...")
+        page.text(command.usage.trimmingPrefix(" ") + " [OPTION]...")
         page.section("DESCRIPTION")
         page.paragraphs(command.discussion)
         page.section("OPTIONS")
-        for option in command.options {
-            let letter = option.letter.map { "-\($0), " } ?? ""
-            let value = option.valueName.map { " \($0)" } ?? ""
-            page.item("\(letter)--\(option.name)\(value)", option.help)
-        }
+        for option in command.options { page.item(option.usage, option.help) }
         page.item("-h, --help", "Show this help.")
         page.section(command.examples.count == 1 ? "EXAMPLE" : "EXAMPLES")
         for example in command.examples { page.item(example.line, example.effect) }

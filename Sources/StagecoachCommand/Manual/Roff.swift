@@ -36,9 +36,7 @@ struct Roff {
 
     /// Returns text with every character escaped so that it prints literally.
     private static func escaped(_ text: String) -> String {
-        text.escaped([
-            "\\": "\\e", "-": "\\-", "\"": "\\(dq", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti",
-        ])
+        text.escaped(["\\": "\\e", "-": "\\-", "\"": "\\(dq", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti"])
     }
 }
 

@@ -24,14 +24,10 @@ struct ObjectiveCReader {
     }
 
     private func isPolicy(_ name: String) -> Bool {
-        var seen: Set<String> = []
-        var current: String? = name
-        while let next = current, seen.insert(next).inserted {
-            if next == "NSEntityMigrationPolicy" { return true }
-            if classes[next]?.methods.contains(where: { $0.policyMethod != nil }) == true { return true }
-            current = classes[next]?.superclass
+        SourceDeclarations.lineage(of: name) { classes[$0]?.superclass }.contains { name in
+            name == "NSEntityMigrationPolicy"
+                || classes[name]?.methods.contains { $0.policyMethod != nil } == true
         }
-        return false
     }
 
     /// Reads the interfaces and implementations of a source.
@@ -152,12 +148,10 @@ struct ObjectiveCReader {
             } else if let last = open.indices.last {
                 open[last].depth += token.bracket
                 guard open[last].depth == 0 else { continue }
-                if token.kind == .word {
-                    if open[last].receiver == nil {
-                        open[last].receiver = token.text
-                    } else {
-                        open[last].word = token.text
-                    }
+                if token.kind == .word, open[last].receiver == nil {
+                    open[last].receiver = token.text
+                } else if token.kind == .word {
+                    open[last].word = token.text
                 } else if token.isMark(":"), !open[last].word.isEmpty {
                     open[last].selector += open[last].word + ":"
                     open[last].word = ""

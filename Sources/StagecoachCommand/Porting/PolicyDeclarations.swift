@@ -66,15 +66,12 @@ struct DeclarationReader {
     /// The names of all types, also of protocols, aliases and generic parameters.
     private(set) var typeNames: Set<String> = []
 
-    init(tokens: [SwiftToken], file: String) {
-        self.tokens = tokens
-        self.file = file
-    }
-
     /// Reads the whole source.
     ///
     /// - Complexity: O(tokens).
-    mutating func run() {
+    init(tokens: [SwiftToken], file: String) {
+        self.tokens = tokens
+        self.file = file
         readTypes(in: 0..<tokens.count)
         readTypeNames()
     }
@@ -231,31 +228,16 @@ struct DeclarationReader {
         let isGeneric = tokens.isMark(open, "<")
         if isGeneric { open = tokens.closing(open) + 1 }
         guard tokens.isMark(open, "(") else { return nil }
-        let close = tokens.closing(open)
-        var labels: [String] = []
-        var isUncallable = isGeneric || tokens.isWord(close + 1, "async")
-        var depth = 0
-        var isStart = true
-        for position in open + 1..<max(open + 1, close) {
-            let token = tokens[position]
-            if isStart, token.kind == .word {
-                labels.append(token.isWord("_") ? "" : token.text)
-                isStart = false
-            }
-            if token.isMark("(") || token.isMark("[") || token.isMark("<") { depth += 1 }
-            // The arrow of a function type is not a closing mark.
-            let isArrow = token.isMark(">") && tokens[position - 1].isMark("-")
-            if token.isMark(")") || token.isMark("]") || token.isMark(">") && !isArrow { depth -= 1 }
-            if depth == 0, token.isMark(",") { isStart = true }
-            if token.isWord("inout") || token.isMark(".") && position + 1 < close && tokens[position + 1].isMark(".") {
-                isUncallable = true
-            }
+        let list = CallArguments(tokens, open: open, isDeclaration: true)
+        let isInoutOrVariadic = (open..<list.close).contains { position in
+            tokens.isWord(position, "inout") || tokens.isMark(position, ".") && tokens.isMark(position + 1, ".")
         }
         return DeclaredMethod(
-            line: tokens[index].line, name: tokens[index + 1].text, labels: labels,
+            line: tokens[index].line, name: tokens[index + 1].text, labels: list.labels,
             isOverride: modifiers.words.contains("override"),
-            isStatic: modifiers.words.contains("static") || modifiers.words.contains("class"),
-            isPrivate: modifiers.isPrivate, isObjc: modifiers.words.contains("@objc"), isUncallable: isUncallable,
+            isStatic: !modifiers.words.isDisjoint(with: ["static", "class"]), isPrivate: modifiers.isPrivate,
+            isObjc: modifiers.words.contains("@objc"),
+            isUncallable: isGeneric || isInoutOrVariadic || tokens.isWord(list.close + 1, "async"),
             givenSelector: modifiers.objcName)
     }
 }

@@ -34,9 +34,7 @@ struct PolicyPort: Encodable {
                 objectiveC.append((file.name, tokens))
                 continue
             }
-            var reader = DeclarationReader(tokens: tokens, file: file.name)
-            reader.run()
-            swift.append((source, reader))
+            swift.append((source, DeclarationReader(tokens: tokens, file: file.name)))
         }
         let declarations = SourceDeclarations(swift.map(\.reader))
         sources = swift.map {

@@ -9,8 +9,7 @@ extension PortRules {
                 from: index, to: close, "\"\(keyPath(inner, at: index))\"",
                 "Linux has no #keyPath: the key path as a string")
         } else {
-            change(
-                from: index, to: close, "\"\(selector(inner))\"", "Linux has no #selector: the selector as a string")
+            change(from: index, to: close, "\"\(selector(inner))\"", "Linux has no #selector: the selector as a string")
         }
         return close + 1
     }

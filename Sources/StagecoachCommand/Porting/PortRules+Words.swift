@@ -1,8 +1,6 @@
 extension PortRules {
     /// Names of UIKit and AppKit that no common prefix identifies.
-    static let appKitNames: Set<String> = [
-        "NSColor", "NSImage", "NSFont", "NSView", "NSApplication", "CIColor",
-    ]
+    static let appKitNames: Set<String> = ["NSColor", "NSImage", "NSFont", "NSView", "NSApplication", "CIColor"]
 
     /// Applies the rules to a word.
     ///

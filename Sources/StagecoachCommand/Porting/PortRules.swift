@@ -20,9 +20,8 @@ struct PortRules {
         bytes = Array(source.utf8)
         tokens = reader.tokens
         self.declarations = declarations
-        bodies =
-            reader.types.filter { !$0.isExtension }.map { ($0.name, $0.body) }
-            + reader.types.filter(\.isExtension).map { ($0.name, $0.body) }
+        let types = reader.types.filter { !$0.isExtension } + reader.types.filter(\.isExtension)
+        bodies = types.map { ($0.name, $0.body) }
         variables = VariableTypes(reader.tokens)
     }
 

@@ -3,9 +3,9 @@ extension PortStubs {
     var source: String? {
         guard !missing.isEmpty || logs else { return nil }
         var text = "import Stagecoach\n"
-        if !missing.isEmpty { text += Self.head }
+        if !missing.isEmpty { text += "\n" + String(decoding: PackageResources.stubs_swift_txt, as: UTF8.self) }
         for type in missing.values.sorted(by: { $0.name < $1.name }) { text += "\n" + Self.stub(type) }
-        if logs { text += Self.logging }
+        if logs { text += "\n" + String(decoding: PackageResources.logging_swift_txt, as: UTF8.self) }
         return text
     }
 
@@ -67,88 +67,4 @@ extension PortStubs {
     private static func parameters(_ labels: [String]) -> String {
         labels.enumerated().map { "\($1.isEmpty ? "_" : $1) a\($0): Any?" }.joined(separator: ", ")
     }
-
-    private static let head = """
-
-        // Stubs of types that are not on Linux, or that no ported source declares. They compile; whoever uses one ends the
-        // process with its name. Replace each by what the policies need of it.
-
-        func stop(_ name: String) -> Never { fatalError("\\(name) is a stub: see Stubs.swift") }
-
-        /// A value that a stub would have.
-        @dynamicMemberLookup @dynamicCallable
-        struct Missing {
-            subscript(dynamicMember member: String) -> Missing { stop(member) }
-            subscript<Value>(dynamicMember member: String) -> Value { stop(member) }
-            @discardableResult
-            func dynamicallyCall(withArguments arguments: [Any?]) -> Missing { stop("A call") }
-            @discardableResult
-            func dynamicallyCall(withKeywordArguments arguments: KeyValuePairs<String, Any?>) -> Missing { stop("A call") }
-            func dynamicallyCall<Value>(withArguments arguments: [Any?]) -> Value { stop("A call") }
-            func dynamicallyCall<Value>(withKeywordArguments arguments: KeyValuePairs<String, Any?>) -> Value {
-                stop("A call")
-            }
-        }
-
-        """
-
-    private static let logging = """
-
-        // The unified logging system is not on Linux: messages go to standard error.
-
-        struct LogMessage: ExpressibleByStringInterpolation {
-            enum Privacy { case `public`, `private`, sensitive, auto }
-
-            struct StringInterpolation: StringInterpolationProtocol {
-                var text = ""
-                init(literalCapacity: Int, interpolationCount: Int) {}
-                mutating func appendLiteral(_ literal: String) { text += literal }
-                mutating func appendInterpolation(_ value: Any?, privacy: Privacy = .auto) {
-                    text += value.map { "\\($0)" } ?? "nil"
-                }
-            }
-
-            let text: String
-            init(stringLiteral value: String) { text = value }
-            init(stringInterpolation: StringInterpolation) { text = stringInterpolation.text }
-        }
-
-        struct OSLogType: Sendable {
-            static let `default` = OSLogType(), info = OSLogType(), debug = OSLogType(), error = OSLogType(), fault = OSLogType()
-        }
-
-        struct OSLog: Sendable {
-            static let `default` = OSLog()
-            init(subsystem: String = "", category: String = "") {}
-        }
-
-        func os_log(_ message: LogMessage, log: OSLog = .default, type: OSLogType = .default, _ arguments: Any?...) {
-            write(message, arguments)
-        }
-
-        func os_log(_ type: OSLogType, log: OSLog = .default, _ message: LogMessage, _ arguments: Any?...) {
-            write(message, arguments)
-        }
-
-        private func write(_ message: LogMessage, _ arguments: [Any?]) {
-            let rest = arguments.map { $0.map { " \\($0)" } ?? " nil" }.joined()
-            FileHandle.standardError.write(Data((message.text + rest + "\\n").utf8))
-        }
-
-        struct Logger: Sendable {
-            init(subsystem: String = "", category: String = "") {}
-            init(_ log: OSLog) {}
-            func log(_ message: LogMessage) { write(message, []) }
-            func log(level: OSLogType, _ message: LogMessage) { write(message, []) }
-            func trace(_ message: LogMessage) { write(message, []) }
-            func debug(_ message: LogMessage) { write(message, []) }
-            func info(_ message: LogMessage) { write(message, []) }
-            func notice(_ message: LogMessage) { write(message, []) }
-            func warning(_ message: LogMessage) { write(message, []) }
-            func error(_ message: LogMessage) { write(message, []) }
-            func critical(_ message: LogMessage) { write(message, []) }
-            func fault(_ message: LogMessage) { write(message, []) }
-        }
-
-        """
 }

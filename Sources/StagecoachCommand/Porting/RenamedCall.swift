@@ -154,6 +154,11 @@ struct CallArguments {
         while position < tokens.count {
             depth += tokens[position].bracket
             if depth == 0 { break }
+            // A declaration's angle brackets hold generic arguments. The arrow of a function type closes none.
+            if isDeclaration, tokens[position].isMark("<") { depth += 1 }
+            if isDeclaration, tokens[position].isMark(">"), !tokens.isMark(position - 1, "-") {
+                depth = max(1, depth - 1)
+            }
             if depth == 1, tokens[position].isMark(",") {
                 if let found = argument(position) { arguments.append(found) }
                 start = position + 1

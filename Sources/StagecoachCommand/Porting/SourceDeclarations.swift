@@ -25,10 +25,12 @@ struct SourceDeclarations {
         self.classes = classes
         self.byName = byName
         extensions = types.filter(\.isExtension)
-        self.objectClasses = objectClasses.union(
-            classes.filter { Self.inherits($0, from: Self.objectRoots, in: byName) }.map(\.name))
-        policyClasses = Set(
-            classes.filter { Self.inherits($0, from: Self.policyRoots, in: byName) || Self.isPolicy($0) }.map(\.name))
+        func inherits(_ declared: DeclaredType, from roots: Set<String>) -> Bool {
+            guard let superclass = declared.superclass else { return false }
+            return !roots.isDisjoint(with: Self.lineage(of: superclass) { byName[$0]?.superclass })
+        }
+        self.objectClasses = objectClasses.union(classes.filter { inherits($0, from: Self.objectRoots) }.map(\.name))
+        policyClasses = Set(classes.filter { inherits($0, from: Self.policyRoots) || Self.isPolicy($0) }.map(\.name))
         var properties: [String: [String: DeclaredProperty]] = [:]
         for type in classes + extensions {
             for property in type.properties { properties[type.name, default: [:]][property.name] = property }
@@ -50,28 +52,20 @@ struct SourceDeclarations {
             && declared.methods.contains { $0.isOverride && PolicyMethod.isPolicyMethod($0.name, $0.labels) }
     }
 
-    /// Tells whether a class inherits from one of the named classes, through classes of the sources.
-    private static func inherits(
-        _ declared: DeclaredType, from names: Set<String>, in classes: [String: DeclaredType]
-    ) -> Bool {
-        var seen: Set<String> = []
-        var current: DeclaredType? = declared
-        while let next = current, let superclass = next.superclass, seen.insert(next.name).inserted {
-            if names.contains(superclass) { return true }
-            current = classes[superclass]
+    /// Returns a class and its superclasses, the nearest first; each once, as sources that do not compile may have a cycle.
+    static func lineage(of type: String, superclass: (String) -> String?) -> [String] {
+        var names: [String] = []
+        var current: String? = type
+        while let next = current, !names.contains(next) {
+            names.append(next)
+            current = superclass(next)
         }
-        return false
+        return names
     }
 
     /// Returns a property of a class or of its superclasses.
     func property(_ name: String, of type: String) -> DeclaredProperty? {
-        var seen: Set<String> = []
-        var current: String? = type
-        while let next = current, seen.insert(next).inserted {
-            if let found = properties[next]?[name] { return found }
-            current = byName[next]?.superclass
-        }
-        return nil
+        Self.lineage(of: type) { byName[$0]?.superclass }.lazy.compactMap { properties[$0]?[name] }.first
     }
 
     /// Returns the key path that key-value coding understands: names given by `@objc(name)` take the place of Swift's.

@@ -98,14 +98,10 @@ struct SwiftLexer {
             case UInt8(ascii: "\""): take(.string) { $0.passString(hashes: 0) }
             case UInt8(ascii: "#"): directive()
             case UInt8(ascii: "@") where byte(1).map(SwiftLexer.isNameStart) == true:
-                take(.attribute) {
-                    $0.advance()
-                    $0.passName()
-                }
+                take(.attribute) { $0.passSignAndName() }
             case UInt8(ascii: "`"):
                 take(.word) {
-                    $0.advance()
-                    $0.passName()
+                    $0.passSignAndName()
                     if $0.byte() == UInt8(ascii: "`") { $0.advance() }
                 }
             case _ where SwiftLexer.isNameStart(next): take(.word) { $0.passName() }
@@ -116,12 +112,8 @@ struct SwiftLexer {
     }
 
     static func isNameStart(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"),
-            UInt8(ascii: "$"), 128...:
-            true
-        default: false
-        }
+        byte >= 128 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$")
+            || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }
 
     private mutating func take(_ kind: SwiftToken.Kind, _ pass: (inout SwiftLexer) -> Void) {
@@ -139,10 +131,13 @@ struct SwiftLexer {
     }
 
     private mutating func passName() {
-        while let next = byte(), SwiftLexer.isNameStart(next) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(next)
-        {
-            advance()
-        }
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        while let next = byte(), SwiftLexer.isNameStart(next) || digits.contains(next) { advance() }
+    }
+
+    private mutating func passSignAndName() {
+        advance()
+        passName()
     }
 
     /// Reads `#keyPath`, or the number signs of a raw string.
@@ -155,10 +150,7 @@ struct SwiftLexer {
                 lexer.passString(hashes: hashes)
             }
         } else if let next = byte(1), SwiftLexer.isNameStart(next) {
-            take(.directive) {
-                $0.advance()
-                $0.passName()
-            }
+            take(.directive) { $0.passSignAndName() }
         } else {
             take(.mark) { $0.advance() }
         }

@@ -36,7 +36,7 @@ final class ProgressDisplay: Sendable {
         /// The number of JSON lines so far.
         var sequence = 0
         /// The content of the last JSON line.
-        var shown: (phase: ProgressCounter.Phase, pass: Int, elapsed: Double, waitsFor: String?)?
+        var shown: ProgressFigures?
         /// The share of work done by an interrupted run, once this run has resumed it.
         var doneBefore: Double?
         /// True if the resumption of an interrupted run has been reported.
@@ -99,10 +99,10 @@ final class ProgressDisplay: Sendable {
         let figures = figures()
         let sequence = state.withLock { state in
             state.sequence += 1
-            state.shown = (figures.phase, figures.pass, figures.elapsed, figures.waitsFor)
+            state.shown = figures
             return state.sequence
         }
-        var event = ProgressEvent(kind, run: run, sequence: sequence, figures)
+        var event = ProgressEvent(run: run, sequence: sequence, event: kind, figures: figures)
         if kind == .finished { event.exitCode = 0 }
         if let error {
             event.exitCode = ErrorWording.exitCode(error)
@@ -117,11 +117,11 @@ final class ProgressDisplay: Sendable {
     /// Reports once that the run resumes an interrupted one.
     private func tellResumed() {
         guard counter.resumedAt > 0 else { return }
-        let isNew = state.withLock { state in
+        let hasResumed = state.withLock { state in
             defer { state.hasResumed = true }
-            return !state.hasResumed
+            return state.hasResumed
         }
-        if isNew { write(.resumed) }
+        if !hasResumed { write(.resumed) }
     }
 
     /// True if a line is due: after a second, or at a change of phase or pass.
@@ -130,9 +130,9 @@ final class ProgressDisplay: Sendable {
         let passed = start.duration(to: .now)
         return state.withLock { state in
             guard let shown = state.shown else { return true }
-            return snapshot.phase != shown.phase || snapshot.pass != shown.pass
-                || snapshot.waitsFor != shown.waitsFor
-                || passed >= .seconds(1) + .seconds(shown.elapsed)
+            let before = shown.counts
+            return snapshot.phase != before.phase || snapshot.pass != before.pass
+                || snapshot.waitsFor != before.waitsFor || passed >= .seconds(1) + .seconds(shown.elapsed)
         }
     }
 
@@ -164,12 +164,8 @@ final class ProgressDisplay: Sendable {
             return (Double(snapshot.rows - first.rows) / (elapsed - first.elapsed), doneBefore)
         }
         return ProgressFigures(
-            phase: snapshot.phase, pass: snapshot.pass, passes: snapshot.passes,
-            step: snapshot.step, steps: snapshot.steps, rows: snapshot.rows,
-            totalRows: snapshot.totalRows, bytes: snapshot.destinationBytes, totalBytes: snapshot.expectedBytes,
-            share: snapshot.fraction, doneBefore: doneBefore, elapsed: elapsed, rate: rate,
-            memory: ProcessMemory.currentResident(), spilledBytes: snapshot.spilledBytes,
-            waitsFor: snapshot.waitsFor)
+            counts: snapshot, doneBefore: doneBefore, elapsed: elapsed, rate: rate,
+            memory: ProcessMemory.currentResident())
     }
 }
 

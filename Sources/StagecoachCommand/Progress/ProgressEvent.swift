@@ -18,60 +18,52 @@ struct ProgressEvent: Encodable {
         case failed
     }
 
-    var schema = 1
     /// An identifier that tells runs apart.
     let run: String
     /// The number of the line, from 1 without gaps.
     let sequence: Int
     let event: Kind
-    let phase: String
-    let pass: Int
-    let passes: Int
-    let rows: Int
-    let totalRows: Int
-    /// The size of the destination's file so far and its estimated final size, in bytes.
-    let bytes: Int
-    let totalBytes: Int
-    /// The share of work done, 0 to 1.
-    let fraction: Double
-    /// The seconds since the run began.
-    let elapsed: Double
-    let rowsPerSecond: Double
-    /// The estimated seconds left. Absent before 1 % is done, and at the end.
-    let secondsLeft: Double?
-    /// The resident memory in bytes.
-    let memory: Int?
-    let spilledBytes: Int
-    /// The reason for waiting, in words; absent while the run works.
-    let waitsFor: String?
+    let figures: ProgressFigures
     /// The exit code, in the last line.
     var exitCode: Int32?
     /// The error's stable code.
     var error: String?
     var message: String?
 
-    init(_ event: Kind, run: String, sequence: Int, _ figures: ProgressFigures) {
-        self.run = run
-        self.sequence = sequence
-        self.event = event
-        phase = figures.phase.label
-        pass = figures.pass
-        passes = figures.passes
-        rows = figures.rows
-        totalRows = figures.totalRows
-        bytes = figures.bytes
-        totalBytes = figures.totalBytes
-        fraction = event == .finished ? 1 : figures.share
-        elapsed = Self.rounded(figures.elapsed)
-        rowsPerSecond = figures.rate.rounded()
-        secondsLeft = event == .progress ? figures.timeLeft.map(Self.rounded) : nil
-        memory = figures.memory
-        spilledBytes = figures.spilledBytes
-        waitsFor = figures.waitsFor
-    }
-
     /// The line with its line end; nil if a figure is not finite.
     var line: String? { try? JSONText.line(self) }
 
-    private static func rounded(_ seconds: Double) -> Double { (seconds * 1000).rounded() / 1000 }
+    private enum Key: CodingKey {
+        case schema, run, sequence, event, phase, pass, passes, rows, totalRows, bytes, totalBytes, fraction, elapsed
+        case rowsPerSecond, secondsLeft, memory, spilledBytes, waitsFor, exitCode, error, message
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        func rounded(_ seconds: Double) -> Double { (seconds * 1000).rounded() / 1000 }
+        let counts = figures.counts
+        var line = encoder.container(keyedBy: Key.self)
+        try line.encode(1, forKey: .schema)
+        try line.encode(run, forKey: .run)
+        try line.encode(sequence, forKey: .sequence)
+        try line.encode(event, forKey: .event)
+        try line.encode(counts.phase.label, forKey: .phase)
+        try line.encode(counts.pass, forKey: .pass)
+        try line.encode(counts.passes, forKey: .passes)
+        try line.encode(counts.rows, forKey: .rows)
+        try line.encode(counts.totalRows, forKey: .totalRows)
+        try line.encode(counts.destinationBytes, forKey: .bytes)
+        try line.encode(counts.expectedBytes, forKey: .totalBytes)
+        try line.encode(event == .finished ? 1 : counts.fraction, forKey: .fraction)
+        try line.encode(rounded(figures.elapsed), forKey: .elapsed)
+        try line.encode(figures.rate.rounded(), forKey: .rowsPerSecond)
+        // An estimate is absent before 1 % is done, and at the end.
+        if event == .progress { try line.encodeIfPresent(figures.timeLeft.map(rounded), forKey: .secondsLeft) }
+        try line.encodeIfPresent(figures.memory, forKey: .memory)
+        try line.encode(counts.spilledBytes, forKey: .spilledBytes)
+        // Absent while the run works.
+        try line.encodeIfPresent(counts.waitsFor, forKey: .waitsFor)
+        try line.encodeIfPresent(exitCode, forKey: .exitCode)
+        try line.encodeIfPresent(error, forKey: .error)
+        try line.encodeIfPresent(message, forKey: .message)
+    }
 }

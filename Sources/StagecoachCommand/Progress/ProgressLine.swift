@@ -2,20 +2,8 @@ import Stagecoach
 
 /// The figures of a migration at one moment, and the progress line that shows them.
 struct ProgressFigures {
-    var phase = ProgressCounter.Phase.opening
-    /// The number of the pass, from 1; 0 before the first.
-    var pass = 0
-    var passes = 0
-    /// The number of the migration in a chain of versions, from 1.
-    var step = 1
-    var steps = 1
-    var rows = 0
-    var totalRows = 0
-    /// The destination's size so far and its estimated final size, in bytes.
-    var bytes = 0
-    var totalBytes = 0
-    /// The share of work done, 0 to 1.
-    var share = 0.0
+    /// The counts; the rows and passes of a chain are those of its current migration.
+    var counts: ProgressCounter.Snapshot
     /// The share done by an interrupted run that this one resumed.
     var doneBefore = 0.0
     /// The seconds since the start.
@@ -24,15 +12,12 @@ struct ProgressFigures {
     var rate = 0.0
     /// The resident memory in bytes.
     var memory: Int?
-    var spilledBytes = 0
-    /// The reason for waiting, in words; nil while the run works.
-    var waitsFor: String?
 
     /// The estimated seconds left; nil before this run has done 1 %, when an estimate would be a guess.
     var timeLeft: Double? {
-        let own = share - doneBefore
-        guard own >= 0.01, phase != .done else { return nil }
-        return elapsed * (1 - share) / own
+        let own = counts.fraction - doneBefore
+        guard own >= 0.01, counts.phase != .done else { return nil }
+        return elapsed * (1 - counts.fraction) / own
     }
 
     /// The line for a log, with all figures.
@@ -55,30 +40,32 @@ struct ProgressFigures {
 
     /// Returns the figures in order of appearance. Those with higher ranks are left out first.
     private func parts(hasBar: Bool) -> [(text: String, rank: Int)] {
-        var parts: [(String, Int)] = [(phase.label, 1)]
-        if let waitsFor { parts.append(("waiting for \(waitsFor)", 1)) }
-        if totalRows > 0 {
+        var parts: [(String, Int)] = [(counts.phase.label, 1)]
+        if let waitsFor = counts.waitsFor { parts.append(("waiting for \(waitsFor)", 1)) }
+        if counts.totalRows > 0 {
             if hasBar { parts.append((bar, 9)) }
-            parts.append(("\(Int(share * 100)) %", 0))
+            parts.append(("\(Int(counts.fraction * 100)) %", 0))
         }
-        if steps > 1 { parts.append(("migration \(step)/\(steps)", 2)) }
-        if passes > 0 { parts.append(("pass \(pass)/\(passes)", 2)) }
-        if totalRows > 0 {
-            parts.append(("\(Figures.count(rows)) of \(Figures.count(max(rows, totalRows))) rows", 5))
+        if counts.steps > 1 { parts.append(("migration \(counts.step)/\(counts.steps)", 2)) }
+        if counts.passes > 0 { parts.append(("pass \(counts.pass)/\(counts.passes)", 2)) }
+        if counts.totalRows > 0 {
+            let (rows, total) = (counts.rows, max(counts.rows, counts.totalRows))
+            parts.append(("\(Figures.count(rows)) of \(Figures.count(total)) rows", 5))
         }
-        if totalBytes > 0 {
-            parts.append(("\(Figures.size(bytes)) of \(Figures.size(max(bytes, totalBytes)))", 6))
+        if counts.expectedBytes > 0 {
+            let (bytes, total) = (counts.destinationBytes, max(counts.destinationBytes, counts.expectedBytes))
+            parts.append(("\(Figures.size(bytes)) of \(Figures.size(total))", 6))
         }
         if rate >= 1 { parts.append(("\(Figures.count(Int(min(rate, 1e15)))) rows/s", 4)) }
         if let timeLeft { parts.append(("\(Self.coarse(timeLeft)) left", 3)) }
         if let memory { parts.append(("memory \(Figures.size(memory))", 7)) }
-        if spilledBytes > 0 { parts.append(("spilled \(Figures.size(spilledBytes))", 8)) }
+        if counts.spilledBytes > 0 { parts.append(("spilled \(Figures.size(counts.spilledBytes))", 8)) }
         return parts
     }
 
     private var bar: String {
         let cells = 20
-        let full = min(cells, max(0, Int(share * Double(cells))))
+        let full = min(cells, max(0, Int(counts.fraction * Double(cells))))
         return "[" + String(repeating: "#", count: full) + String(repeating: "-", count: cells - full) + "]"
     }
 

@@ -99,7 +99,7 @@ struct BatchPage {
             stores("Not done", "failures", results.filter(\.isUnfinished), &body)
             if !summary.missing.isEmpty {
                 body.table(
-                    "Without a result", id: "missing", header: [("source", false)],
+                    "Without a result", id: "missing", header: ["source"],
                     rows: summary.missing.prefix(Self.listed).map { [$0] })
             }
             stores("Done", "done", results.filter { $0.status == .done || $0.status == .skipped }, &body)
@@ -110,28 +110,15 @@ struct BatchPage {
     private func stores(_ title: String, _ id: String, _ stores: [BatchResult], _ body: inout Markup) {
         guard !stores.isEmpty else { return }
         let isDone = id == "done"
-        var header: [(name: String, isNumber: Bool)] = [("source", false), ("destination", false)]
-        header +=
-            isDone
-            ? [
-                ("objects", true), ("left out", false), ("rejected", true), ("references nil", true), ("time", true),
-            ] : [("exit code", true), ("why", false)]
-        var rows: [[String]] = []
-        for store in stores.prefix(Self.listed) {
-            var row = [store.source, store.destination]
-            if isDone {
-                row += [Figures.count(store.objects ?? 0), store.losses ?? "–", Figures.count(store.rejected ?? 0)]
-                row.append(Figures.count(store.nilReferences ?? 0))
-                row.append(store.seconds.map { Figures.duration($0) } ?? "–")
-            } else {
-                row += ["\(store.exitCode)", store.message ?? "–"]
-            }
-            rows.append(row)
+        let header =
+            isDone ? ["#objects", "left out", "#rejected", "#references nil", "#time"] : ["#exit code", "why"]
+        let rows = stores.map { store in
+            let ends = [store.source, store.destination]
+            guard isDone else { return ends + ["\(store.exitCode)", store.message ?? "–"] }
+            return ends + [Figures.count(store.objects ?? 0), store.losses ?? "–", Figures.count(store.rejected ?? 0)]
+                + [Figures.count(store.nilReferences ?? 0), store.seconds.map(Figures.duration) ?? "–"]
         }
-        body.table(title, id: id, header: header, rows: rows)
-        if stores.count > Self.listed {
-            body.remark("And \(Figures.count(stores.count - Self.listed)) more.")
-        }
+        body.table(title, id: id, header: ["source", "destination"] + header, rows: rows, most: Self.listed)
     }
 }
 

@@ -12,33 +12,29 @@ final class CheckPage {
     /// One line for each broken rule, below a line of names.
     var table: String {
         var rows = [["kind", "entity", "property", "rule", "objects", "first"]]
-        func add(_ kind: String, _ lines: [CheckReport.Line]) {
+        let report = outline.report
+        for (kind, lines) in [("broken", report.violations), ("warning", report.warnings)] {
             rows += lines.map { line in
-                [
-                    kind, line.entity, line.property, line.rule.rawValue, "\(line.count)",
-                    line.samples.map { $0.sourceID ?? $0.id }.joined(separator: " "),
-                ]
+                let ids = line.samples.map { $0.sourceID ?? $0.id }
+                return [kind, line.entity, line.property, line.rule.rawValue, "\(line.count)"]
+                    + [ids.joined(separator: " ")]
             }
         }
-        add("broken", outline.report.violations)
-        add("warning", outline.report.warnings)
-        rows += (outline.report.repairs ?? []).map {
-            [
-                "missing", $0.entity, $0.property ?? "", "", "\($0.rows)",
-                [$0.table, $0.column].compactMap { $0 }.joined(separator: "."),
-            ]
+        rows += (report.repairs ?? []).map {
+            let column = [$0.table, $0.column].compactMap(\.self).joined(separator: ".")
+            return ["missing", $0.entity, $0.property ?? "", "", "\($0.rows)", column]
         }
-        rows += outline.report.danglingReferences.map {
+        rows += report.danglingReferences.map {
             ["dangling", $0.entity, $0.property, "", "\($0.count)", $0.samples.joined(separator: " ")]
         }
-        rows += (outline.report.leftBehind?.lines ?? []).map {
+        rows += (report.leftBehind?.lines ?? []).map {
             let count = $0.objects ?? $0.values ?? $0.links
             return ["leftBehind", $0.entity, $0.property ?? "", $0.reason.rawValue, count.map { "\($0)" } ?? "", ""]
         }
-        rows += (outline.report.nilReferences ?? []).map {
+        rows += (report.nilReferences ?? []).map {
             ["nil reference", "", $0.relationship, $0.cause.rawValue, "\($0.count)", ""]
         }
-        rows += (outline.report.furtherObjects ?? []).map {
+        rows += (report.furtherObjects ?? []).map {
             ["further objects", "", $0.relationship, $0.kept.rawValue, "\($0.count)", ""]
         }
         return ReportTable.text(rows)
@@ -46,10 +42,7 @@ final class CheckPage {
 
     /// The page.
     @inline(never)
-    func page() -> String {
-        let losses = LossWording.warning(outline.report.leftBehind)
-        return written(losses)
-    }
+    func page() -> String { written(LossWording.warning(outline.report.leftBehind)) }
 
     private func written(_ losses: String?) -> String {
         ReportPage.document(title: "Checked: \(outline.report.source)", mark: nil) { body in
@@ -85,7 +78,7 @@ final class CheckPage {
             guard !outline.report.danglingReferences.isEmpty else { return }
             body.table(
                 "References to rows that do not exist, which become nil", id: "dangling",
-                header: [("entity", false), ("property", false), ("objects", true), ("first", false)],
+                header: ["entity", "property", "#objects", "first"],
                 rows: outline.report.danglingReferences.map {
                     [$0.entity, $0.property, Figures.count($0.count), $0.samples.joined(separator: ", ")]
                 })
@@ -96,7 +89,7 @@ final class CheckPage {
         guard !lines.isEmpty else { return }
         body.table(
             title, id: id,
-            header: [("entity", false), ("property", false), ("rule", false), ("objects", true), ("first", false)],
+            header: ["entity", "property", "rule", "#objects", "first"],
             rows: lines.map { line in
                 [
                     line.entity, line.property, line.rule.rawValue, Figures.count(line.count),

@@ -69,16 +69,20 @@ struct Markup {
 // The elements that several pages have.
 extension Markup {
     /// Adds a table that scrolls inside its box, below a title.
+    ///
+    /// - Parameters:
+    ///   - header: the names of the columns; `#` begins that of a column of numbers.
+    ///   - most: the greatest number of rows that are shown; a remark tells how many more there are.
     mutating func table(
-        _ title: String, level: String = "h2", id: String, header: [(name: String, isNumber: Bool)], rows: [[String]],
+        _ title: String, level: String = "h2", id: String, header: [String], rows: [[String]], most: Int = .max,
         footer: [String]? = nil
     ) {
         element(level, title)
+        func isNumber(_ column: Int) -> Bool { header.indices.contains(column) && header[column].hasPrefix("#") }
         func row(_ cells: [String], _ rows: inout Markup) {
             rows.element("tr") { row in
                 for (index, cell) in cells.enumerated() {
-                    let isNumber = header.indices.contains(index) && header[index].isNumber
-                    row.element("td", ["class": isNumber ? "n" : index == 0 ? "name" : "word"], cell)
+                    row.element("td", ["class": isNumber(index) ? "n" : index == 0 ? "name" : "word"], cell)
                 }
             }
         }
@@ -86,15 +90,17 @@ extension Markup {
             box.element("table", ["id": id]) { table in
                 table.element("thead") { head in
                     head.element("tr") { line in
-                        for column in header {
-                            line.element("th", ["class": column.isNumber ? "n" : "word", "scope": "col"], column.name)
+                        for (index, name) in header.enumerated() {
+                            let words = isNumber(index) ? String(name.dropFirst()) : name
+                            line.element("th", ["class": isNumber(index) ? "n" : "word", "scope": "col"], words)
                         }
                     }
                 }
-                table.element("tbody") { body in for cells in rows { row(cells, &body) } }
+                table.element("tbody") { body in for cells in rows.prefix(most) { row(cells, &body) } }
                 if let footer { table.element("tfoot") { row(footer, &$0) } }
             }
         }
+        if rows.count > most { remark("And \(Figures.count(rows.count - most)) more.") }
     }
 
     /// Adds a box of figures, each with its name.

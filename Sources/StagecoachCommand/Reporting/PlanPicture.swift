@@ -37,14 +37,9 @@ struct PlanPicture {
         var text: String
         var right = ""
         var hint: String
-        var isTitle = false
-        var isSoft = false
+        var style = "word"
         /// The table that a relationship refers to, and how.
-        var target: String?
-        var sign: Sign?
-        var isDeferred = false
-        /// The vertical centre of the line, set by the layout.
-        var middle = 0
+        var link: (target: String, sign: Sign, isDeferred: Bool)?
     }
 
     /// A table in a pass.
@@ -55,79 +50,76 @@ struct PlanPicture {
         var isTarget: Bool
         var top = 0
         var height: Int { lines.count * PlanPicture.lineHeight + 14 }
+
+        /// The lines with the vertical centre of each.
+        var placed: [(middle: Int, line: Line)] {
+            lines.enumerated().map { (top + 7 + $0 * PlanPicture.lineHeight + PlanPicture.lineHeight / 2, $1) }
+        }
     }
 
     private struct Pass {
         var title: String
         var boxes: [Box]
         var footer: String?
-        var top = 0
+        var top: Int
         var bottom = 0
     }
 
     /// The connection to one table: from the lines that refer to it, along one lane, to its box.
     private struct Way {
-        var target: Int
-        var from: [(middle: Int, sign: Sign, isDeferred: Bool)]
-        var top: Int
-        var bottom: Int
+        let target: Int
+        var from: [Int] = []
+        var isDeferred = false
         var lane = 0
+        var top: Int { min(target, from.min() ?? target) }
+        var bottom: Int { max(target, from.max() ?? target) }
     }
 
     private var passes: [Pass] = []
     private var ways: [Way] = []
-    private var height = 0
+    private var height = 4
 
     init(_ model: MigrationPlan.Model) {
-        passes = Self.passes(of: model)
-        place()
+        var drawn: Set<String> = []
+        for (index, pass) in model.passes.enumerated() {
+            add(
+                "Pass \(index + 1) of \(model.passes.count)", pass.steps.map { Self.box($0, in: model, drawn: &drawn) },
+                footer: pass.joinTables.isEmpty
+                    ? nil : "join tables at its end: " + pass.joinTables.joined(separator: ", "))
+        }
+        let others = model.entityMappings.filter { $0.path == .none }
+        if !others.isEmpty {
+            let title = Line(text: "No object is made of", hint: "No object is made of these", style: "strong")
+            let lines = others.map { Line(text: $0.sourceEntity ?? "–", right: $0.name, hint: $0.reason) }
+            add("Left out", [Box(rootEntity: "", lines: [title] + lines, isTarget: false)])
+        }
         findWays()
     }
 
     // MARK: - Content
 
-    private static func passes(of model: MigrationPlan.Model) -> [Pass] {
-        let tables = Dictionary(model.tables.map { ($0.rootEntity, $0) }, uniquingKeysWith: { first, _ in first })
-        let mappings = Dictionary(
-            model.entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        var drawn: Set<String> = []
-        var passes: [Pass] = []
-        for (index, pass) in model.passes.enumerated() {
-            var boxes: [Box] = []
-            for step in pass.steps {
-                var words = Figures.count(step.sourceRows, "row")
-                if let keys = tables[step.rootEntity]?.keys { words += ", keys \(keys.rawValue)" }
-                var lines = [Line(text: step.rootEntity, right: words, hint: step.rootEntity, isTitle: true)]
-                if let text = PlanWording.range(step) { lines.append(Line(text: text, hint: text, isSoft: true)) }
-                for name in step.entityMappings {
-                    guard let mapping = mappings[name] else { continue }
-                    let isObjects = mapping.path == .objects
-                    lines.append(
-                        Line(
-                            text: "\(isObjects ? "◆ " : "")\(mapping.sourceEntity ?? "nothing") → "
-                                + (mapping.destinationEntity ?? "nothing"),
-                            right: name, hint: "\(name): \(mapping.reason)"))
-                }
-                if step.entityMappings.isEmpty {
-                    lines.append(Line(text: "without source rows", hint: "No entity mapping fills it", isSoft: true))
-                }
-                if step.closes { lines += relationships(of: step.rootEntity, in: model, drawn: &drawn) }
-                boxes.append(Box(rootEntity: step.rootEntity, lines: lines, isTarget: step.closes))
-            }
-            let joins =
-                pass.joinTables.isEmpty ? nil : "join tables at its end: " + pass.joinTables.joined(separator: ", ")
-            passes.append(Pass(title: "Pass \(index + 1) of \(model.passes.count)", boxes: boxes, footer: joins))
+    private static func box(
+        _ step: MigrationPlan.Step, in model: MigrationPlan.Model, drawn: inout Set<String>
+    ) -> Box {
+        var words = Figures.count(step.sourceRows, "row")
+        if let keys = model.tables.first(where: { $0.rootEntity == step.rootEntity })?.keys {
+            words += ", keys \(keys.rawValue)"
         }
-        let others = model.entityMappings.filter { $0.path == .none }
-        if !others.isEmpty {
-            let lines = others.map { Line(text: $0.sourceEntity ?? "–", right: $0.name, hint: $0.reason) }
-            let title = Line(text: "No object is made of", hint: "No object is made of these", isTitle: true)
-            passes.append(
-                Pass(
-                    title: "Left out", boxes: [Box(rootEntity: "", lines: [title] + lines, isTarget: false)],
-                    footer: nil))
+        var lines = [Line(text: step.rootEntity, right: words, hint: step.rootEntity, style: "strong")]
+        if let text = PlanWording.range(step) { lines.append(Line(text: text, hint: text, style: "soft")) }
+        for name in step.entityMappings {
+            guard let mapping = model.entityMappings.first(where: { $0.name == name }) else { continue }
+            let ends = "\(mapping.sourceEntity ?? "nothing") → \(mapping.destinationEntity ?? "nothing")"
+            lines.append(
+                Line(
+                    text: (mapping.path == .objects ? "◆ " : "") + ends, right: name,
+                    hint: "\(name): \(mapping.reason)"))
         }
-        return passes
+        if step.entityMappings.isEmpty {
+            lines.append(Line(text: "without source rows", hint: "No entity mapping fills it", style: "soft"))
+        }
+        if step.closes { lines += relationships(of: step.rootEntity, in: model, drawn: &drawn) }
+        return Box(rootEntity: step.rootEntity, lines: lines, isTarget: step.closes)
     }
 
     /// Returns the drawn relationships of a table: of an inverse pair, the side that carries the links.
@@ -137,68 +129,59 @@ struct PlanPicture {
         var lines: [Line] = []
         for line in model.relationships where line.rootEntity == root {
             guard let sign = Sign(rawValue: line.resolution.rawValue) else { continue }
-            let own = "\(line.entity).\(line.name)"
+            let own = line.fullName
             if sign == .join || sign == .logged, let inverse = line.inverse, inverse != own, drawn.contains(inverse) {
                 continue
             }
             drawn.insert(own)
             lines.append(
                 Line(
-                    text: "\(line.entity == root ? "" : line.entity + ".")\(line.name)",
-                    right: "\(line.isToMany ? "⇉" : "→") \(line.destinationEntity)"
-                        + (line.isDeferred ? ", deferred" : ""),
+                    text: line.entity == root ? line.name : own,
+                    right:
+                        "\(line.isToMany ? "⇉" : "→") \(line.destinationEntity)\(line.isDeferred ? ", deferred" : "")",
                     hint: "\(own) to \(line.destinationEntity): \(sign.look.meaning)"
-                        + (line.isDeferred ? ", in a later pass than its sides" : ""), isSoft: true,
-                    target: line.destinationRootEntity, sign: sign, isDeferred: line.isDeferred))
+                        + (line.isDeferred ? ", in a later pass than its sides" : ""),
+                    style: "soft", link: (line.destinationRootEntity, sign, line.isDeferred)))
         }
         return lines
     }
 
     // MARK: - Layout
 
-    private mutating func place() {
-        var y = 4
-        for pass in passes.indices {
-            passes[pass].top = y
-            y += 30
-            for box in passes[pass].boxes.indices {
-                passes[pass].boxes[box].top = y
-                for line in passes[pass].boxes[box].lines.indices {
-                    passes[pass].boxes[box].lines[line].middle = y + 7 + line * Self.lineHeight + Self.lineHeight / 2
-                }
-                y += passes[pass].boxes[box].height + 10
-            }
-            if passes[pass].footer != nil { y += 20 }
-            passes[pass].bottom = y
-            y += 12
+    /// Adds a pass below those before.
+    private mutating func add(_ title: String, _ boxes: [Box], footer: String? = nil) {
+        var pass = Pass(title: title, boxes: boxes, footer: footer, top: height)
+        height += 30
+        for box in boxes.indices {
+            pass.boxes[box].top = height
+            height += boxes[box].height + 10
         }
-        height = y
+        if footer != nil { height += 20 }
+        pass.bottom = height
+        height += 12
+        passes.append(pass)
     }
 
     private mutating func findWays() {
-        var targets: [String: Int] = [:]
-        for box in passes.flatMap(\.boxes) where box.isTarget {
-            if let title = box.lines.first { targets[box.rootEntity] = title.middle }
-        }
+        let boxes = passes.flatMap(\.boxes)
         var byTarget: [String: Way] = [:]
-        for line in passes.flatMap(\.boxes).flatMap(\.lines) {
-            guard let name = line.target, let sign = line.sign, let target = targets[name] else { continue }
-            var way = byTarget[name] ?? Way(target: target, from: [], top: target, bottom: target)
-            way.from.append((line.middle, sign, line.isDeferred))
-            way.top = min(way.top, line.middle)
-            way.bottom = max(way.bottom, line.middle)
-            byTarget[name] = way
+        for box in boxes where box.isTarget { byTarget[box.rootEntity] = Way(target: box.placed[0].middle) }
+        for (middle, line) in boxes.flatMap(\.placed) {
+            guard let link = line.link else { continue }
+            byTarget[link.target]?.from.append(middle)
+            if link.isDeferred { byTarget[link.target]?.isDeferred = true }
         }
         // Short connections run next to the boxes; two that do not overlap share a lane.
-        var lanes: [[(top: Int, bottom: Int)]] = []
-        for var way in byTarget.values.sorted(by: { ($0.bottom - $0.top, $0.target) < ($1.bottom - $1.top, $1.target) })
-        {
+        var lanes: [[Way]] = []
+        for var way in byTarget.values.filter({ !$0.from.isEmpty }).sorted(by: {
+            ($0.bottom - $0.top, $0.target) < ($1.bottom - $1.top, $1.target)
+        }) {
             let free = lanes.firstIndex { lane in
                 lane.allSatisfy { $0.bottom + 6 < way.top || way.bottom + 6 < $0.top }
             }
             way.lane = free ?? lanes.count
             if free == nil { lanes.append([]) }
-            lanes[way.lane].append((way.top, way.bottom))
+            lanes[way.lane].append(way)
             ways.append(way)
         }
     }
@@ -222,85 +205,81 @@ struct PlanPicture {
     }
 
     private func draw(_ pass: Pass, _ svg: inout Markup) {
-        svg.empty(
-            "rect",
-            [
-                "x": "1", "y": "\(pass.top)", "width": "\(Self.boxWidth + 26)", "height": "\(pass.bottom - pass.top)",
-                "rx": "10", "style": "fill:var(--band)",
-            ])
-        svg.element("text", ["x": "\(Self.boxLeft)", "y": "\(pass.top + 20)", "class": "strong"], pass.title)
-        if let footer = pass.footer {
-            svg.element("text", ["x": "\(Self.boxLeft)", "y": "\(pass.bottom - 10)", "class": "soft"]) { text in
-                text.element("title", footer)
-                text.words(Self.cut(footer, to: Self.boxWidth, size: 12))
-            }
-        }
-        for box in pass.boxes {
+        func rectangle(_ x: Int, _ y: Int, _ width: Int, _ height: Int, corners: Int, _ style: String) {
             svg.empty(
                 "rect",
                 [
-                    "x": "\(Self.boxLeft)", "y": "\(box.top)", "width": "\(Self.boxWidth)", "height": "\(box.height)",
-                    "rx": "7", "style": "fill:var(--card);stroke:var(--line)",
+                    "x": "\(x)", "y": "\(y)", "width": "\(width)", "height": "\(height)", "rx": "\(corners)",
+                    "style": style,
                 ])
-            for line in box.lines { draw(line, &svg) }
+        }
+        rectangle(1, pass.top, Self.boxWidth + 26, pass.bottom - pass.top, corners: 10, "fill:var(--band)")
+        svg.element("text", ["x": "\(Self.boxLeft)", "y": "\(pass.top + 20)", "class": "strong"], pass.title)
+        if let footer = pass.footer {
+            label(
+                Self.cut(footer, to: Self.boxWidth, size: 12), hint: footer,
+                ["x": "\(Self.boxLeft)", "y": "\(pass.bottom - 10)", "class": "soft"], &svg)
+        }
+        for box in pass.boxes {
+            rectangle(
+                Self.boxLeft, box.top, Self.boxWidth, box.height, corners: 7, "fill:var(--card);stroke:var(--line)")
+            for (middle, line) in box.placed { draw(line, middle, &svg) }
         }
     }
 
-    private func draw(_ line: Line, _ svg: inout Markup) {
-        let base = line.middle + 5
-        let left = Self.boxLeft + (line.sign == nil ? 12 : 46)
+    private func draw(_ line: Line, _ middle: Int, _ svg: inout Markup) {
+        let base = middle + 5
+        let left = Self.boxLeft + (line.link == nil ? 12 : 46)
         let room = Self.boxRight - 12 - left
-        let rightWidth = min(Self.textWidth(line.right, size: 12), line.isTitle ? room * 6 / 10 : room / 2)
-        let leftRoom = room - rightWidth - 10
-        if let sign = line.sign {
+        let rightRoom = line.style == "strong" ? room * 6 / 10 : room / 2
+        let rightWidth = min(Self.textWidth(line.right, size: 12), rightRoom)
+        if let link = line.link {
             // A double line is a wide line with the background drawn over its middle.
-            for style in ["stroke:\(Self.color(line.isDeferred));\(sign.look.style)"]
-                + (sign == .join ? ["stroke:var(--card);stroke-width:1.2"] : [])
+            for style in ["stroke:\(Self.color(link.isDeferred));\(link.sign.look.style)"]
+                + (link.sign == .join ? ["stroke:var(--card);stroke-width:1.2"] : [])
             {
                 svg.empty(
                     "line",
                     [
-                        "x1": "\(Self.boxLeft + 12)", "x2": "\(Self.boxLeft + 40)", "y1": "\(line.middle)",
-                        "y2": "\(line.middle)", "style": style,
+                        "x1": "\(Self.boxLeft + 12)", "x2": "\(Self.boxLeft + 40)", "y1": "\(middle)",
+                        "y2": "\(middle)", "style": style,
                     ])
             }
         }
-        svg.element(
-            "text", ["x": "\(left)", "y": "\(base)", "class": line.isTitle ? "strong" : line.isSoft ? "soft" : "word"]
-        ) { text in
-            text.element("title", line.hint)
-            text.words(Self.cut(line.text, to: leftRoom, size: 13))
-        }
+        label(
+            Self.cut(line.text, to: room - rightWidth - 10, size: 13), hint: line.hint,
+            ["x": "\(left)", "y": "\(base)", "class": line.style], &svg)
         guard !line.right.isEmpty else { return }
-        svg.element("text", ["x": "\(Self.boxRight - 12)", "y": "\(base)", "class": "soft", "text-anchor": "end"]) {
-            text in
-            text.element("title", line.hint)
-            text.words(Self.cut(line.right, to: rightWidth, size: 12))
+        label(
+            Self.cut(line.right, to: rightWidth, size: 12), hint: line.hint,
+            ["x": "\(Self.boxRight - 12)", "y": "\(base)", "class": "soft", "text-anchor": "end"], &svg)
+    }
+
+    private func label(
+        _ words: String, hint: String, _ attributes: KeyValuePairs<String, String>, _ svg: inout Markup
+    ) {
+        svg.element("text", attributes) { text in
+            text.element("title", hint)
+            text.words(words)
         }
     }
 
     private func draw(_ way: Way, _ svg: inout Markup) {
         let x = Self.boxRight + 22 + way.lane * Self.laneWidth
-        let isDeferred = way.from.contains { $0.isDeferred }
-        func line(_ points: String, _ style: String) {
-            svg.empty(
-                "path",
-                ["d": points, "style": "fill:none;stroke:\(Self.color(isDeferred));\(style);stroke-linecap:round"])
+        let color = Self.color(way.isDeferred)
+        func line(_ points: String) {
+            let style = "fill:none;stroke:\(color);stroke-width:1.3;opacity:.75;stroke-linecap:round"
+            svg.empty("path", ["d": points, "style": style])
         }
-        for from in way.from where from.middle != way.target {
-            let bend = from.middle < way.target ? 5 : -5
+        for middle in way.from where middle != way.target {
+            let bend = middle < way.target ? 5 : -5
             line(
-                "M\(Self.boxRight) \(from.middle)H\(x - 5)Q\(x) \(from.middle) \(x) \(from.middle + bend)"
-                    + "V\(way.target - bend)Q\(x) \(way.target) \(x - 5) \(way.target)",
-                "stroke-width:1.3;opacity:.75")
+                "M\(Self.boxRight) \(middle)H\(x - 5)Q\(x) \(middle) \(x) \(middle + bend)"
+                    + "V\(way.target - bend)Q\(x) \(way.target) \(x - 5) \(way.target)")
         }
-        line("M\(Self.boxRight + 6) \(way.target)H\(x - 5)", "stroke-width:1.3;opacity:.75")
-        svg.empty(
-            "path",
-            [
-                "d": "M\(Self.boxRight + 1) \(way.target)l8 -4v8z",
-                "style": "fill:\(Self.color(isDeferred));stroke:none",
-            ])
+        line("M\(Self.boxRight + 6) \(way.target)H\(x - 5)")
+        let arrow = "M\(Self.boxRight + 1) \(way.target)l8 -4v8z"
+        svg.empty("path", ["d": arrow, "style": "fill:\(color);stroke:none"])
     }
 
     private static func color(_ isDeferred: Bool) -> String { isDeferred ? "var(--red)" : "var(--blue)" }

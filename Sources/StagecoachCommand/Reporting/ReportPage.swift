@@ -64,9 +64,7 @@ struct ReportPage {
         return parts.isEmpty ? nil : parts.joined(separator: "; ")
     }
 
-    private var title: String {
-        [words, losses].compactMap { $0 }.joined(separator: ": ")
-    }
+    private var title: String { [words, losses].compactMap(\.self).joined(separator: ": ") }
 
     private var words: String {
         switch account.outcome {
@@ -89,8 +87,7 @@ struct ReportPage {
 
     /// Returns a time in UTC, to the second.
     static func time(_ date: Date) -> String {
-        let formatter = ISO8601DateFormatter()
-        return formatter.string(from: date).replacing("T", with: " ").replacing("Z", with: " UTC")
+        date.formatted(.iso8601).replacing("T", with: " ").replacing("Z", with: " UTC")
     }
 
     private func failure(_ error: any Error, _ body: inout Markup) {
@@ -98,12 +95,11 @@ struct ReportPage {
         body.element("div", ["class": "card failure", "id": "failure"]) { card in
             card.element("p") { $0.element("strong", words.message) }
             if let remedy = words.remedy { card.element("p", remedy) }
-            var small = "Exit code \(words.exitCode)"
-            if let code = words.code { small += ", \(code)" }
-            if let span = account.spans.last {
-                small += "; it was at: \(span.stage)" + (span.subject.isEmpty ? "" : " \(span.subject)")
+            let stage = account.spans.last.map { span in
+                "; it was at: \(span.stage)" + (span.subject.isEmpty ? "" : " \(span.subject)")
             }
-            card.element("p", ["class": "soft"], small + ". The source was not changed.")
+            let code = "Exit code \(words.exitCode)" + (words.code.map { ", \($0)" } ?? "")
+            card.remark("\(code)\(stage ?? ""). The source was not changed.")
         }
     }
 
@@ -143,7 +139,7 @@ struct ReportPage {
         guard let steps = report.steps, !steps.isEmpty else { return }
         body.table(
             "Versions", id: "versions",
-            header: [("way", false), ("mapping", false), ("objects", true), ("time", true)],
+            header: ["way", "mapping", "#objects", "#time"],
             rows: steps.map { step in
                 [
                     Versions.text(step), step.mappings.joined(separator: "; "),
@@ -164,31 +160,30 @@ struct ReportPage {
             body.table(
                 "Entity mappings" + suffix, id: "counts" + number,
                 header: [
-                    ("entity mapping", false), ("from", false), ("read", true), ("= migrated", true),
-                    ("+ filtered", true), (dropped(step.counts), true), ("+ rejected", true), ("+ removed", true),
-                    ("to", false),
-                    ("made", true),
+                    "entity mapping", "from", "#read", "#= migrated",
+                    "#+ filtered", "#" + dropped(step.counts), "#+ rejected", "#+ removed",
+                    "to",
+                    "#made",
                 ],
                 rows: lines.map {
                     [$0.name, $0.source ?? "–"] + cells($0) + [$0.destination ?? "–", Figures.count($0.made)]
                 },
                 footer: [whole(step.objects), ""] + cells(sum) + ["", Figures.count(sum.made)])
-            let made =
-                sum.madeByPolicy > 0 ? ", \(Figures.count(sum.madeByPolicy)) of them without a source object" : ""
+            let made = ", \(Figures.count(sum.madeByPolicy)) of them without a source object"
             body.remark(
                 "Every line adds up: what was read was migrated, or left out for the reason above its figure. "
-                    + "Made are objects of the destination\(made).")
+                    + "Made are objects of the destination\(sum.madeByPolicy > 0 ? made : "").")
             let left = leftOut(step.counts)
             if !left.isEmpty {
                 body.table(
                     "Source objects that no entity mapping migrates", level: "h3", id: "left" + number,
-                    header: [("entity", false), ("objects", true), ("why", false)],
+                    header: ["entity", "#objects", "why"],
                     rows: left)
             }
             let objects = SummaryWording.objects(step.counts)
             body.table(
                 "Objects by destination entity", level: "h3", id: "objects" + number,
-                header: [("entity", false), ("objects", true)],
+                header: ["entity", "#objects"],
                 rows: objects.map { [$0.entity, Figures.count($0.count)] },
                 footer: ["in all", Figures.count(objects.reduce(0) { $0 + $1.count })])
         }
@@ -220,13 +215,9 @@ struct ReportPage {
 
     private func leftBehind(_ body: inout Markup) {
         guard let left = account.report?.leftBehind, !left.lines.isEmpty else { return }
-        let rows = LossWording.cells(left)
         body.table(
-            LossWording.title(left), id: "left-behind", header: LossWording.header,
-            rows: Array(rows.prefix(Self.listedLosses)))
-        if rows.count > Self.listedLosses {
-            body.remark("And \(Figures.count(rows.count - Self.listedLosses)) more.")
-        }
+            LossWording.title(left), id: "left-behind", header: LossWording.header, rows: LossWording.cells(left),
+            most: Self.listedLosses)
     }
 
     /// The greatest number of rejected objects that a page lists.
@@ -235,17 +226,14 @@ struct ReportPage {
     private func rejects(_ body: inout Markup) {
         guard let rejects = account.report?.rejects, rejects.objects > 0 else { return }
         body.table(
-            "Rejected objects", id: "rejects-by-rule", header: [("broken rule", false), ("objects", true)],
+            "Rejected objects", id: "rejects-by-rule", header: ["broken rule", "#objects"],
             rows: rejects.byRule.sorted { $0.key < $1.key }.map { [$0.key, Figures.count($0.value)] },
             footer: ["in all", Figures.count(rejects.objects)])
         let shown = rejects.sample.prefix(Self.listedRejects)
         if !shown.isEmpty {
             body.table(
                 "The first by entity and key", level: "h3", id: "rejects",
-                header: [
-                    ("source object", false), ("not made", false), ("property", false), ("rule", false),
-                    ("value", false), ("entity mapping", false),
-                ],
+                header: ["source object", "not made", "property", "rule", "value", "entity mapping"],
                 rows: shown.map { object in
                     [
                         object.sourceID ?? "–", object.id, object.property, object.rule.rawValue, object.value ?? "–",
@@ -268,8 +256,7 @@ struct ReportPage {
         body.element("h2", "Warnings")
         body.element("div", ["class": "card", "id": "warnings"]) { card in
             card.list(
-                report.notes
-                    + warned.map { "\($0), broken by \(Figures.count($1, "value")) of the source already" })
+                report.notes + warned.map { "\($0), broken by \(Figures.count($1, "value")) of the source already" })
         }
     }
 

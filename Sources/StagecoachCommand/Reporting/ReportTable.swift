@@ -61,19 +61,13 @@ struct MappingCount: Equatable {
     /// Returns one line for each entity mapping.
     static func lines(_ counts: MigrationCounts) -> [MappingCount] {
         counts.mappings.map { mapping in
-            var line = MappingCount(
-                name: mapping.name, source: mapping.sourceEntity, destination: mapping.destinationEntity)
-            line.read = mapping.sourceObjects
-            line.migrated = mapping.migrated
-            line.filtered = mapping.filtered
-            line.dropped = mapping.droppedByPolicy + mapping.unassociated
-            line.rejected = mapping.rejected
-            line.made = mapping.created
-            line.madeByPolicy = mapping.createdByPolicy
-            if mapping.destinationEntity == nil {
-                line.removed = max(0, line.read - line.migrated - line.filtered - line.dropped - line.rejected)
-            }
-            return line
+            let (read, dropped) = (mapping.sourceObjects, mapping.droppedByPolicy + mapping.unassociated)
+            let left = read - mapping.migrated - mapping.filtered - dropped - mapping.rejected
+            return MappingCount(
+                name: mapping.name, source: mapping.sourceEntity, destination: mapping.destinationEntity, read: read,
+                migrated: mapping.migrated, filtered: mapping.filtered, dropped: dropped, rejected: mapping.rejected,
+                removed: mapping.destinationEntity == nil ? max(0, left) : 0, made: mapping.created,
+                madeByPolicy: mapping.createdByPolicy)
         }
     }
 

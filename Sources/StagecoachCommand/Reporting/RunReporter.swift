@@ -50,19 +50,18 @@ final class RunReporter {
     func write(_ result: MigrationResult) throws {
         guard !isEmpty else { return }
         var account = account(result.report.isDryRun ? .dryRun : .migrated)
+        let report = result.report
         account.result = result
-        account.seconds = result.report.seconds
-        account.processorSeconds = result.report.processorSeconds
-        account.peakMemory = result.report.peakMemory
-        account.memoryLimit = result.report.memoryLimit
-        account.spilledBytes = result.report.spilledBytes
+        (account.seconds, account.processorSeconds) = (report.seconds, report.processorSeconds)
+        (account.peakMemory, account.memoryLimit) = (report.peakMemory, report.memoryLimit)
+        account.spilledBytes = report.spilledBytes
         for path in request.reports {
             let text = try ReportFormat(path: path).map { try Self.text(account, $0) } ?? ""
             do throws(MigrationError) {
                 try ReportFile.write(path, text, permissions: permissions)
             } catch {
                 var error = error
-                if !result.report.isDryRun { error.message += "; the migration itself succeeded" }
+                if !report.isDryRun { error.message += "; the migration itself succeeded" }
                 throw error
             }
         }
@@ -76,8 +75,7 @@ final class RunReporter {
         let isTemporary = (error as? MigrationError)?.category == .temporary
         var account = account(isTemporary ? .interrupted : .failed)
         account.error = error
-        account.seconds = clock.seconds
-        account.processorSeconds = clock.processorSeconds
+        (account.seconds, account.processorSeconds) = (clock.seconds, clock.processorSeconds)
         account.peakMemory = ProcessMemory.peakResident() ?? 0
         account.memoryLimit = account.plans.last?.memory.limit ?? request.options.memoryLimit
         account.spilledBytes = account.samples.map(\.spilledBytes).max() ?? counter.snapshot.spilledBytes

@@ -22,17 +22,13 @@ struct TimelineSection {
     // MARK: - Stages
 
     /// One line of the time line.
-    struct Line: Equatable {
+    struct Line {
         var stage: String
         var subject: String
         /// The times at which the stage began and ended, in seconds.
         var stretches: [(begin: Double, end: Double)] = []
         var seconds: Double { stretches.reduce(0) { $0 + $1.end - $1.begin } }
         var name: String { subject.isEmpty ? stage : "\(stage) \(subject)" }
-
-        static func == (one: Line, other: Line) -> Bool {
-            one.name == other.name && one.stretches.map(\.begin) == other.stretches.map(\.begin)
-        }
     }
 
     /// Returns the stages by kind of work, in the order in which they began. The shortest are combined.
@@ -59,8 +55,7 @@ struct TimelineSection {
                 shown[place].stretches += line.stretches
             } else {
                 shown.append(
-                    Line(
-                        stage: line.stage, subject: "\(others[line.stage] ?? 0) others", stretches: line.stretches))
+                    Line(stage: line.stage, subject: "\(others[line.stage] ?? 0) others", stretches: line.stretches))
             }
         }
         return shown
@@ -78,13 +73,8 @@ struct TimelineSection {
                             for stretch in line.stretches.prefix(200) {
                                 let left = Figures.decimal(stretch.begin / end * 100, places: 2)
                                 let width = Figures.decimal((stretch.end - stretch.begin) / end * 100, places: 2)
-                                track.element(
-                                    "i",
-                                    [
-                                        "class": line.stage,
-                                        "style": "left:min(\(left)%,calc(100% - 2px));width:\(width)%",
-                                    ],
-                                    "")
+                                let style = "left:min(\(left)%,calc(100% - 2px));width:\(width)%"
+                                track.element("i", ["class": line.stage, "style": style], "")
                             }
                         }
                         row.element("span", ["class": "n"], Figures.duration(line.seconds))
@@ -141,10 +131,10 @@ struct TimelineSection {
         let rates = Self.rates(samples)
         let most = rates.map(\.rate).max() ?? 0
         guard most >= 1 else { return }
-        let rows = samples.map(\.rows).max() ?? 0
+        let mean = Double(samples.map(\.rows).max() ?? 0) / end
+        func count(_ rate: Double) -> String { Figures.count(Int(min(rate, 1e15))) }
         chart(
-            "rate", "Rows a second",
-            "at most \(Figures.count(Int(min(most, 1e15)))), \(Figures.count(Int(min(Double(rows) / end, 1e15)))) on average",
+            "rate", "Rows a second", "at most \(count(most)), \(count(mean)) on average",
             SeriesPlot(
                 points: rates.map { ($0.elapsed / end, $0.rate) }, top: most * 1.08, color: "--green", isStepped: true))
     }
@@ -197,18 +187,10 @@ struct SeriesPlot {
                     "role": "img", "aria-label": label,
                 ]
             ) { svg in
-                svg.empty(
-                    "polygon",
-                    [
-                        "points": "\(first),100 \(line.joined(separator: " ")) \(last),100",
-                        "style": "fill:var(\(color));opacity:.16",
-                    ])
-                svg.empty(
-                    "polyline",
-                    [
-                        "points": line.joined(separator: " "), "vector-effect": "non-scaling-stroke",
-                        "style": "fill:none;stroke:var(\(color));stroke-width:1.6;stroke-linejoin:round",
-                    ])
+                let (area, points) = ("fill:var(\(color));opacity:.16", line.joined(separator: " "))
+                let stroke = "fill:none;stroke:var(\(color));stroke-width:1.6;stroke-linejoin:round"
+                svg.empty("polygon", ["points": "\(first),100 \(points) \(last),100", "style": area])
+                svg.empty("polyline", ["points": points, "vector-effect": "non-scaling-stroke", "style": stroke])
                 if let mark {
                     let y = place(1 - mark.value / top, 100)
                     svg.empty(

@@ -63,7 +63,7 @@ enum BatchWording {
             "time", "\(Figures.duration(summary.seconds)), \(Figures.duration(summary.processorSeconds)) of processor",
         ])
         rows.append(["peak memory of a process", Figures.size(summary.peakMemory)])
-        var lines = TextTable(rows: rows).lines(indent: 2)
+        var lines = rows.lines()
         func list(_ title: String, _ stores: [String]) {
             lines += Array(stores.prefix(20)).titled(title, indent: 2)
             if stores.count > 20 { lines.append("  and \(Figures.count(stores.count - 20)) more") }

@@ -7,21 +7,17 @@ enum ChainWording {
         var rows: [[String]] = []
         for (number, run) in chain.runs.enumerated() {
             for (index, step) in run.steps.enumerated() {
-                let isFirst = index == 0
-                let how =
-                    run.steps.count > 1
-                    ? (isFirst ? "fused" : "fused with the step before") : "a migration of its own"
+                let fused = index == 0 ? "fused" : "fused with the step before"
                 rows.append([
                     "\(rows.count + 1)", Versions.text(step.source, step.destination), step.mapping,
-                    "migration \(number + 1)", how,
+                    "migration \(number + 1)", run.steps.count > 1 ? fused : "a migration of its own",
                 ])
             }
         }
-        var lines = [
-            "",
-            "  The way, \(rows.count) steps in \(chain.runs.count == 1 ? "one migration" : "\(chain.runs.count) migrations through private stores")",
-        ]
-        lines += TextTable(rows: rows, alignments: [.right]).lines(indent: 4)
+        let migrations =
+            chain.runs.count == 1 ? "one migration" : "\(chain.runs.count) migrations through private stores"
+        var lines = ["", "  The way, \(rows.count) steps in \(migrations)"]
+        lines += rows.lines(indent: 4, right: [0])
         for run in chain.runs {
             guard let obstacle = run.obstacle, let last = run.steps.last else { continue }
             lines.append("    not fused after \(last.destination ?? "an unnamed version"): \(obstacle)")
@@ -34,25 +30,21 @@ enum ChainWording {
         var lines: [String] = []
         for (index, run) in chain.runs.enumerated().dropFirst() {
             let versions = Versions.text(run.steps.first?.source, run.steps.last?.destination)
-            lines += [
-                "",
-                "Migration \(index + 1) of \(chain.runs.count), \(versions), of what the one before is expected to make",
-            ]
-            lines += PlanWording.work(run.plan)
+            let title = "Migration \(index + 1) of \(chain.runs.count), \(versions)"
+            lines += ["", "\(title), of what the one before is expected to make"] + PlanWording.work(run.plan)
         }
         return lines
     }
 
     /// Returns the work of each migration, for a summary; empty for a single step.
     static func done(_ steps: [ChainStepReport]) -> [String] {
-        let rows = steps.map { step in
+        steps.map { step in
             [
                 Versions.text(step),
                 Set(step.mappings).count == 1 ? step.mappings[0] : step.mappings.joined(separator: "; "),
                 Figures.count(SummaryWording.total(step.report.counts), "object"),
                 Figures.duration(step.report.seconds),
             ]
-        }
-        return TextTable(rows: rows, alignments: [.left, .left, .right, .right]).lines(indent: 2)
+        }.lines(right: [2, 3])
     }
 }

@@ -6,12 +6,11 @@ enum CheckWording {
     static func text(_ outline: CheckOutline) -> String {
         let report = outline.report
         var lines = ["Checked \(report.source), nothing written"]
-        lines += TextTable(
-            rows: outline.names.facts + [
-                ["objects", Figures.count(report.objects)],
-                ["policies", report.ranPolicies ? "ran, to see what they make" : "none"],
-            ]
-        ).lines(indent: 2)
+        let facts = [
+            ["objects", Figures.count(report.objects)],
+            ["policies", report.ranPolicies ? "ran, to see what they make" : "none"],
+        ]
+        lines += (outline.names.facts + facts).lines()
         if let version = outline.checkedVersion { lines.append("  looked at as far as version \(version)") }
         lines += (report.repairs ?? []).map(\.sentence).titled("Missing in the store", indent: 2)
         lines += section("Broken rules", report.violations)
@@ -19,8 +18,7 @@ enum CheckWording {
         let dangling = report.danglingReferences.map { line in
             [line.entity, line.property, Figures.count(line.count), line.samples.joined(separator: ", ")]
         }
-        lines += TextTable(rows: dangling, alignments: [.left, .left, .right]).lines(indent: 2)
-            .titled("References to rows that do not exist, which become nil")
+        lines += dangling.lines(right: [2]).titled("References to rows that do not exist, which become nil")
         lines += notes(report).titled("Notes", indent: 2)
         lines += LossWording.section(report.leftBehind)
         lines += ["", sentence(outline)]
@@ -43,8 +41,7 @@ enum CheckWording {
                 line.samples.map(sample).joined(separator: ", "),
             ]
         }
-        return TextTable(rows: [header] + rows, alignments: [.left, .left, .left, .right]).lines(indent: 2)
-            .titled(title)
+        return ([header] + rows).lines(right: [3]).titled(title)
     }
 
     private static func sample(_ sample: CheckReport.Sample) -> String {

@@ -4,17 +4,10 @@ import Diagnostics
 package enum ErrorWording {
     /// Returns one line with the place and the problem, and one with the remedy if there is one.
     package static func text(_ error: any Error) -> String {
-        guard var known = error as? MigrationError else {
-            return "stagecoach: \(MigrationError.words(error).printable)\n"
-        }
-        let remedy = known.remedy
-        known.remedy = nil
-        var text = "stagecoach: \(known.description.printable)\n"
-        if let remedy, !remedy.isEmpty {
-            let sentence = remedy.printable
-            text += sentence + (sentence.last == "." || sentence.last == "?" ? "" : ".") + "\n"
-        }
-        return text
+        let words = FailureWords(error)
+        let text = "stagecoach: \(words.message)\n"
+        guard error is MigrationError, let remedy = words.remedy else { return text }
+        return text + remedy + (remedy.last == "." || remedy.last == "?" ? "" : ".") + "\n"
     }
 
     /// Returns the exit code: the error's category; 70 for an error of a foreign type.

@@ -17,7 +17,7 @@ enum FidelityWording {
             ["names by rule", Figures.count(fidelity.names.byRule.count)],
             ["names without evidence", names(fidelity.names.withoutEvidence)],
         ]
-        var lines = ["Store \(outline.path)"] + TextTable(rows: facts).lines(indent: 2)
+        var lines = ["Store \(outline.path)"] + facts.lines()
         lines += fidelity.notes.titled("Notes", indent: 2)
         if fidelity.isEqual {
             lines += ["", "The store is what Core Data makes for the model"]

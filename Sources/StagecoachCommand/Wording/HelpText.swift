@@ -7,7 +7,7 @@ package enum HelpText {
             "Migrates Core Data stores from one model version to the next, out of core, within a memory limit.", "",
             "Commands:",
         ]
-        lines += TextTable(rows: commands.map { [$0.name, $0.summary] }).lines(indent: 2)
+        lines += commands.map { [$0.name, $0.summary] }.lines()
         lines += [
             "", "  -h, --help     Show help, also after a command", "      --version  Show the version", "",
             "Exit codes: 0 done, 64 usage, 65 data, 66 no input, 70 internal, 73 cannot create,",
@@ -18,14 +18,10 @@ package enum HelpText {
 
     /// Returns help on one command.
     package static func command(_ command: CommandSpecification) -> String {
-        var usage = "Usage: stagecoach \(command.name)\(command.operandUsage)"
-        for option in command.options where option.isRequired { usage += " --\(option.name) \(option.valueName ?? "")" }
-        usage += " [OPTION]..."
+        let usage = "Usage: stagecoach \(command.name)\(command.usage) [OPTION]..."
         var lines = [usage, "", command.discussion, "", "Options:"]
         for option in command.options {
-            let letter = option.letter.map { "-\($0), " } ?? "    "
-            let value = option.valueName.map { " \($0)" } ?? ""
-            lines += entry("  \(letter)--\(option.name)\(value)", option.help)
+            lines += entry((option.letter == nil ? "      " : "  ") + option.usage, option.help)
         }
         lines += entry("  -h, --help", "Show this help.")
         lines += ["", command.examples.count == 1 ? "Example:" : "Examples:"]

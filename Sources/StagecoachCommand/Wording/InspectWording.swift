@@ -4,20 +4,14 @@ import Mapping
 enum InspectWording {
     /// Returns a store for people.
     static func text(_ store: StoreDescription) -> String {
+        let identifiers = store.modelVersionIdentifiers
         var facts = [
             ["UUID", store.uuid],
             ["framework version", store.frameworkVersion.map { "\($0)" } ?? "not said"],
-            [
-                "model version",
-                store.modelVersionIdentifiers.isEmpty
-                    ? "unnamed" : store.modelVersionIdentifiers.joined(separator: ", "),
-            ],
+            ["model version", identifiers.isEmpty ? "unnamed" : identifiers.joined(separator: ", ")],
             ["cached model", store.hasCachedModel ? "yes" : "no"],
             ["file", "\(Figures.size(store.fileBytes)), pages of \(Figures.count(store.pageSize)) bytes"],
-            [
-                "journal mode",
-                store.journalMode + (store.walBytes.map { ", -wal of \(Figures.size($0))" } ?? ""),
-            ],
+            ["journal mode", store.journalMode + (store.walBytes.map { ", -wal of \(Figures.size($0))" } ?? "")],
         ]
         if !store.configurations.isEmpty {
             facts.insert(["configuration", store.configurations.joined(separator: " or ")], at: 3)
@@ -27,17 +21,12 @@ enum InspectWording {
         if !store.applicationKeys.isEmpty {
             facts.append(["application's keys", store.applicationKeys.joined(separator: ", ")])
         }
-        var lines = ["Store \(store.path)"] + TextTable(rows: facts).lines(indent: 2)
+        var lines = ["Store \(store.path)"] + facts.lines()
         let rows = store.entities.map {
-            [
-                $0.name, "\($0.number)", $0.parent ?? "", $0.objects.map { Figures.count($0) } ?? "?",
-                $0.maximumKey.map { Figures.count($0) } ?? "",
-            ]
+            [$0.name, "\($0.number)", $0.parent ?? ""]
+                + [$0.objects.map(Figures.count) ?? "?", $0.maximumKey.map(Figures.count) ?? ""]
         }
-        lines += TextTable(
-            rows: [["", "Z_ENT", "parent", "objects", "Z_MAX"]] + rows,
-            alignments: [.left, .right, .left, .right, .right]
-        ).lines(indent: 2).titled("Entities")
+        lines += ([["", "Z_ENT", "parent", "objects", "Z_MAX"]] + rows).lines(right: [1, 3, 4]).titled("Entities")
         lines += store.damages.titled("Missing in the store (--repair reads it as empty or nil)", indent: 2)
         lines += store.features.titled("Features", indent: 2)
         return lines.printableText
@@ -69,7 +58,7 @@ enum InspectWording {
         }
         facts.append(["version checksum", model.versionChecksum ?? "known to Core Data only"])
         facts.append(["entities", Figures.count(model.entities.count)])
-        var lines = ["Model \(model.path)"] + TextTable(rows: facts).lines(indent: 2)
+        var lines = ["Model \(model.path)"] + facts.lines()
         for entity in model.entities {
             lines += ["", "Entity \(entity.name)\(traits(of: entity))"]
             lines.append("  version hash \(entity.versionHash ?? "known to Core Data only")")
@@ -93,7 +82,7 @@ enum InspectWording {
                     ]),
                 ]
             }
-            lines += TextTable(rows: rows).lines(indent: 2)
+            lines += rows.lines()
         }
         return lines.printableText
     }
@@ -122,7 +111,7 @@ enum InspectWording {
             let rows = (mapping.attributes + mapping.relationships).map {
                 [$0.name, $0.isAutomatic ? "automatic" : $0.expression ?? "no expression"]
             }
-            lines += TextTable(rows: rows).lines(indent: 2)
+            lines += rows.lines()
         }
         return lines.printableText
     }

@@ -23,7 +23,7 @@ enum LossWording {
         // Values that may still be read come last.
         let lines = left.lost + left.lines.filter { !$0.isLost }
         let shown = Array(lines.prefix(listed))
-        let table = TextTable(rows: shown.map(row), alignments: [.right]).lines(indent: indent)
+        let table = shown.map(row).lines(indent: indent, right: [0])
         var text: [String] = []
         for (row, line) in zip(table, shown) {
             text.append(row)
@@ -54,7 +54,5 @@ enum LossWording {
         }
     }
 
-    static let header: [(name: String, isNumber: Bool)] = [
-        ("source", false), ("objects", true), ("values", true), ("links", true), ("why", false), ("to keep it", false),
-    ]
+    static let header = ["source", "#objects", "#values", "#links", "why", "to keep it"]
 }

@@ -21,7 +21,7 @@ enum PlanGraph {
 
     private static func graph(of model: MigrationPlan.Model, number: Int, isOnly: Bool) -> [String] {
         var lines: [String] = []
-        let tables = Dictionary(model.tables.map { ($0.rootEntity, $0) }, uniquingKeysWith: { first, _ in first })
+        let tables = model.tablesByRoot
         let withObjects = Set(model.entityMappings.filter { $0.path == .objects }.map(\.name))
         /// The node of each table's last step, where its relationships begin and end.
         var nodes: [String: String] = [:]
@@ -36,12 +36,11 @@ enum PlanGraph {
                 if step.entityMappings.isEmpty {
                     words.append("without source rows")
                 } else {
-                    words.append(
-                        Figures.count(step.sourceRows, "row") + ", keys \(tables[step.rootEntity]?.keys.rawValue ?? "")"
-                    )
+                    let keys = tables[step.rootEntity]?.keys.rawValue ?? ""
+                    words.append(Figures.count(step.sourceRows, "row") + ", keys \(keys)")
                     words.append(step.entityMappings.joined(separator: ", "))
                 }
-                if let range = PlanWording.range(step) { words.append(range) }
+                words += [PlanWording.range(step)].compactMap(\.self)
                 let color = step.entityMappings.contains(where: withObjects.contains) ? "#fdebc8" : "white"
                 lines.append(
                     "    \(quoted(node)) [label=\(quoted(words.joined(separator: "\n"))), fillcolor=\(quoted(color))];")
@@ -52,9 +51,8 @@ enum PlanGraph {
             guard let from = nodes[line.rootEntity], let to = nodes[line.destinationRootEntity],
                 let style = style(of: line, in: model.relationships)
             else { continue }
-            lines.append(
-                "  \(quoted(from)) -> \(quoted(to)) [label=\(quoted(line.name)), \(style)\(line.isDeferred ? ", color=red" : "")];"
-            )
+            let color = line.isDeferred ? ", color=red" : ""
+            lines.append("  \(quoted(from)) -> \(quoted(to)) [label=\(quoted(line.name)), \(style)\(color)];")
         }
         return lines
     }
@@ -67,11 +65,7 @@ enum PlanGraph {
         case .untouched, .inverse: return nil
         case .row: return "style=solid"
         case .table: return "style=dashed"
-        case .logged:
-            guard line.carrier == "\(line.entity).\(line.name)" else {
-                return isSecond(line, in: all) ? nil : "style=dotted"
-            }
-            return "style=dotted"
+        case .logged: return line.carrier != line.fullName && isSecond(line, in: all) ? nil : "style=dotted"
         case .join: return isSecond(line, in: all) ? nil : "style=bold, dir=both"
         }
     }
@@ -80,10 +74,8 @@ enum PlanGraph {
     private static func isSecond(
         _ line: MigrationPlan.Relationship, in all: [MigrationPlan.Relationship]
     ) -> Bool {
-        let own = "\(line.entity).\(line.name)"
-        guard let inverse = line.inverse, inverse != own else { return false }
-        return all.first { ["\($0.entity).\($0.name)"].contains { $0 == own || $0 == inverse } }
-            .map { "\($0.entity).\($0.name)" != own } ?? false
+        let first = all.first { $0.fullName == line.fullName || $0.fullName == line.inverse }
+        return first.map { $0.fullName != line.fullName } ?? false
     }
 
     /// Returns a string of DOT. Names come from strangers: nothing in them can end the string.
@@ -94,12 +86,8 @@ enum PlanGraph {
             case "\"": result += "\\\""
             case "\\": result += "\\\\"
             case "\n": result += "\\n"
-            default:
-                if scalar.properties.generalCategory == .control {
-                    result += " "
-                } else {
-                    result.unicodeScalars.append(scalar)
-                }
+            case _ where scalar.properties.generalCategory == .control: result += " "
+            default: result.unicodeScalars.append(scalar)
             }
         }
         return result + "\""

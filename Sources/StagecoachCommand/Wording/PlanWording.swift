@@ -6,15 +6,12 @@ enum PlanWording {
     static func text(_ outline: PlanOutline) -> String {
         let plan = outline.plan
         var lines = ["\(outline.source) → \(outline.destination)"]
-        lines += TextTable(
-            rows: outline.names.facts + [
-                ["memory", "within \(Figures.size(plan.memory.limit))"],
-                [
-                    "disk",
-                    "about \(Figures.size(plan.disk.destination)) for the destination, \(Figures.size(plan.disk.work)) for work files",
-                ],
-            ]
-        ).lines(indent: 2)
+        let disk = (Figures.size(plan.disk.destination), Figures.size(plan.disk.work))
+        let facts = [
+            ["memory", "within \(Figures.size(plan.memory.limit))"],
+            ["disk", "about \(disk.0) for the destination, \(disk.1) for work files"],
+        ]
+        lines += (outline.names.facts + facts).lines()
         lines += outline.notes.map { "  \($0)" }
         lines += (plan.repairs ?? []).map(\.sentence).titled("  Missing in the store", indent: 4)
         lines += (plan.layout ?? []).titled("  Layout", indent: 4)
@@ -46,50 +43,37 @@ enum PlanWording {
             lines.append("  Row path: no user code runs")
         }
         if let resume = model.resume { lines.append("  \(resume)") }
-        for mapping in model.entityMappings {
-            if let obstacle = mapping.obstacle { lines.append("    \(mapping.name): \(obstacle)") }
-        }
+        lines += model.entityMappings.compactMap { mapping in mapping.obstacle.map { "    \(mapping.name): \($0)" } }
         lines += (model.unmapped ?? []).map(\.sentence).titled("  Left unmapped", indent: 4)
         lines += (model.unevaluated ?? []).titled("  Not evaluated", indent: 4)
         lines += ["", "  Entity mappings"]
-        lines += TextTable(
-            rows: model.entityMappings.map { mapping in
-                [
-                    mapping.name, mapping.sourceEntity ?? "–", "→ \(mapping.destinationEntity ?? "–")",
-                    Figures.count(mapping.sourceRows, "row") + (mapping.isFiltered ? " at most" : ""),
-                    "\(mapping.path == .none ? "nothing" : mapping.path.rawValue): \(mapping.reason)",
-                ]
-            }, alignments: [.left, .left, .left, .right]
-        ).lines(indent: 4)
-        lines += TextTable(
-            rows: model.relationships.filter { $0.resolution != .untouched }.map { line in
-                [
-                    "\(line.entity).\(line.name)", "\(line.isToMany ? "⇉" : "→") \(line.destinationEntity)",
-                    words(for: line),
-                ]
-            }
-        ).lines(indent: 4).titled("  Relationships")
-        let keys = Dictionary(model.tables.map { ($0.rootEntity, $0) }, uniquingKeysWith: { first, _ in first })
+        lines += model.entityMappings.map { mapping in
+            [
+                mapping.name, mapping.sourceEntity ?? "–", "→ \(mapping.destinationEntity ?? "–")",
+                Figures.count(mapping.sourceRows, "row") + (mapping.isFiltered ? " at most" : ""),
+                "\(mapping.path == .none ? "nothing" : mapping.path.rawValue): \(mapping.reason)",
+            ]
+        }.lines(indent: 4, right: [3])
+        lines += model.relationships.filter { $0.resolution != .untouched }.map { line in
+            [line.fullName, "\(line.isToMany ? "⇉" : "→") \(line.destinationEntity)", words(for: line)]
+        }.lines(indent: 4).titled("  Relationships")
+        let tables = model.tablesByRoot
         for (index, pass) in model.passes.enumerated() {
             lines += [
                 "",
                 "  Pass \(index + 1) of \(model.passes.count), about \(Figures.size(pass.destinationBytes)) of the destination, "
                     + "\(Figures.size(pass.workBytes)) of work files, \(Figures.size(pass.memoryBytes)) of memory at the most",
             ]
-            lines += TextTable(
-                rows: pass.steps.filter { !$0.entityMappings.isEmpty }.map { step in
-                    let table = keys[step.rootEntity]
-                    let range = range(step) { Figures.count(Int($0)) }
-                    let words = [step.entityMappings.joined(separator: ", "), range, step.closes ? nil : "stays open"]
-                    return [
-                        step.rootEntity, Figures.count(step.sourceRows, "row"),
-                        "keys "
-                            + (table.map { [$0.keys.rawValue, $0.reason].compactMap { $0 }.joined(separator: ": ") }
-                                ?? ""),
-                        words.compactMap(\.self).joined(separator: ", "),
-                    ]
-                }, alignments: [.left, .right]
-            ).lines(indent: 4)
+            lines += pass.steps.filter { !$0.entityMappings.isEmpty }.map { step in
+                let keys = [tables[step.rootEntity]?.keys.rawValue, tables[step.rootEntity]?.reason]
+                let range = range(step) { Figures.count(Int($0)) }
+                let words = [step.entityMappings.joined(separator: ", "), range, step.closes ? nil : "stays open"]
+                return [
+                    step.rootEntity, Figures.count(step.sourceRows, "row"),
+                    "keys " + keys.compactMap(\.self).joined(separator: ": "),
+                    words.compactMap(\.self).joined(separator: ", "),
+                ]
+            }.lines(indent: 4, right: [1])
             let empty = pass.steps.filter(\.entityMappings.isEmpty).map(\.rootEntity)
             if !empty.isEmpty { lines.append("    without source rows: \(empty.joined(separator: ", "))") }
             if !pass.joinTables.isEmpty { lines.append("    join tables: \(pass.joinTables.joined(separator: ", "))") }
@@ -120,6 +104,18 @@ enum PlanWording {
         let words = ends.compactMap(\.self)
         return words.isEmpty ? nil : "Z_PK " + words.joined(separator: " ")
     }
+}
+
+extension MigrationPlan.Model {
+    /// The tables by their root entities.
+    var tablesByRoot: [String: MigrationPlan.Table] {
+        Dictionary(tables.map { ($0.rootEntity, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+}
+
+extension MigrationPlan.Relationship {
+    /// `Entity.name`.
+    var fullName: String { "\(entity).\(name)" }
 }
 
 /// The words for the two model versions.

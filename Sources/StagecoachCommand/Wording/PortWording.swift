@@ -6,17 +6,18 @@ enum PortWording {
     static func text(_ port: PolicyPort, output: String?) -> String {
         var text = ""
         for finding in port.findings { text += line(finding) + "\n" }
+        func manual(_ place: String, _ sentence: String) { text += "\(place): manual: \(sentence)\n" }
         for policy in port.objectiveCPolicies {
-            text +=
-                "\(policy.file):\(policy.line):1: manual: \(policy.className) is an Objective-C policy: rewrite it in Swift\n"
+            manual(
+                "\(policy.file):\(policy.line):1", "\(policy.className) is an Objective-C policy: rewrite it in Swift")
         }
         for type in port.missingTypes {
-            text +=
-                "\(type.file):\(type.line):1: manual: No source declares \(type.name): write it; ported copies have a stub\n"
+            manual(
+                "\(type.file):\(type.line):1", "No source declares \(type.name): write it; ported copies have a stub")
         }
         for call in port.missingFunctions {
-            text +=
-                "\(call.file): manual: No source has the function \(call.selector) of \(call.policy), which \(call.entityMapping) calls for \(call.property)\n"
+            let caller = "which \(call.entityMapping) calls for \(call.property)"
+            manual(call.file, "No source has the function \(call.selector) of \(call.policy), \(caller)")
         }
         let counts = [PortFinding.Kind.change, .manual, .hint].map { kind in
             port.findings.filter { $0.kind == kind }.count

@@ -21,8 +21,6 @@ enum ProfileWording {
             ]
         }
         let header = ["stage", "of", "seconds", "processor", "read", "written", "spilled"]
-        return TextTable(
-            rows: [header] + rows, alignments: [.left, .left, .right, .right, .right, .right, .right]
-        ).lines(indent: 2).map(\.printable)
+        return ([header] + rows).lines(right: Set(2...6)).map(\.printable)
     }
 }

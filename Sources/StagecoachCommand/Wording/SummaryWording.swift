@@ -44,7 +44,7 @@ enum SummaryWording {
             ["spilled", Figures.size(report.spilledBytes)],
             ["destination", Figures.size(report.destinationBytes)],
         ]
-        return TextTable(rows: result.names.facts + rows).lines(indent: 2)
+        return (result.names.facts + rows).lines()
     }
 
     /// Returns the destination objects by entity: as the run counted them, else as its mappings made them.
@@ -66,7 +66,7 @@ enum SummaryWording {
         let objects = objects(counts)
         var rows = objects.map { [$0.entity, Figures.count($0.count)] }
         if objects.count != 1 { rows.append(["in all", Figures.count(total(counts))]) }
-        return TextTable(rows: rows, alignments: [.left, .right]).lines(indent: 2)
+        return rows.lines(right: [1])
     }
 
     private static func mappings(_ counts: MigrationCounts) -> [String] {
@@ -79,8 +79,7 @@ enum SummaryWording {
                 Figures.count(mapping.migrated), mapping.destinationEntity ?? "-", Figures.count(mapping.created),
             ]
         }
-        return TextTable(rows: [header] + rows, alignments: [.left, .left, .right, .right, .left, .right])
-            .lines(indent: 2)
+        return ([header] + rows).lines(right: [2, 3, 5])
     }
 
     private static func sample(_ rejects: RejectReport) -> [String] {
@@ -90,7 +89,7 @@ enum SummaryWording {
                 object.value.map { "'\($0)'" } ?? "",
             ]
         }
-        var lines = TextTable(rows: Array(shown)).lines(indent: 2)
+        var lines = shown.lines()
         if rejects.objects > shown.count { lines.append("  and \(Figures.count(rejects.objects - shown.count)) more") }
         lines.append("  \(rejects.file.map { "all of them in \($0)" } ?? "--reject-file lists all of them")")
         return lines
@@ -128,6 +127,6 @@ enum SummaryWording {
             rows.append([Figures.count(count), entity, "no entity mapping reads them"])
         }
         if counts.strays > 0 { rows.append([Figures.count(counts.strays), "-", "of no entity of the source model"]) }
-        return TextTable(rows: rows, alignments: [.right]).lines(indent: 2)
+        return rows.lines(right: [0])
     }
 }

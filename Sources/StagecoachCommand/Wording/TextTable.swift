@@ -1,28 +1,18 @@
-/// Rows of text in aligned columns, two spaces apart.
-struct TextTable {
-    /// The alignment of a column.
-    enum Alignment {
-        case left
-        case right
-    }
-
-    let rows: [[String]]
-    /// The alignments of the first columns; further ones are aligned left.
-    var alignments: [Alignment] = []
-
-    /// Returns the lines, without trailing spaces.
+extension [[String]] {
+    /// Returns the rows as lines with aligned columns, two spaces apart, without trailing spaces.
     ///
-    /// - Parameter indent: the number of spaces before each line.
-    func lines(indent: Int) -> [String] {
-        let widths = (0..<(rows.map(\.count).max() ?? 0)).map { column in
-            rows.map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0
+    /// - Parameters:
+    ///   - indent: the number of spaces before each line.
+    ///   - right: the columns that are aligned right.
+    func lines(indent: Int = 2, right: Set<Int> = []) -> [String] {
+        let widths = (0..<(map(\.count).max() ?? 0)).map { column in
+            map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0
         }
-        return rows.map { row in
+        return map { row in
             var line = String(repeating: " ", count: indent)
             for (column, text) in row.enumerated() {
-                let gap = String(repeating: " ", count: max(0, widths[column] - text.count))
-                let isRight = alignments.indices.contains(column) && alignments[column] == .right
-                line += (column > 0 ? "  " : "") + (isRight ? gap + text : text + gap)
+                let gap = String(repeating: " ", count: Swift.max(0, widths[column] - text.count))
+                line += (column > 0 ? "  " : "") + (right.contains(column) ? gap + text : text + gap)
             }
             while line.last == " " { line.removeLast() }
             return line

@@ -57,7 +57,7 @@ enum VerifyWording {
             ]
         }
         let header = ["entity", "objects", "entity mappings", "why"]
-        return TextTable(rows: [header] + rows).lines(indent: 2).titled("Compared")
+        return ([header] + rows).lines().titled("Compared")
     }
 
     /// Returns the last line if nothing differs. It claims no more than was compared.
