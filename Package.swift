@@ -73,7 +73,7 @@ let package = Package(
             ],
             resources: [
                 .embedInCode("Demo/library-1.xml"), .embedInCode("Demo/library-2.xml"),
-                .embedInCode("Demo/library.plist"), .embedInCode("Demo/library.json"),
+                .embedInCode("Demo/library.json"),
                 .embedInCode("Porting/known-types.txt"), .embedInCode("Porting/stubs.swift.txt"),
                 .embedInCode("Porting/logging.swift.txt"), .embedInCode("Reporting/report.css"),
             ],

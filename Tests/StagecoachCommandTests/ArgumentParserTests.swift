@@ -6,7 +6,7 @@ import Testing
 struct ArgumentParserTests {
     private static let parser = ArgumentParser(commands: [
         CommandSpecification(
-            "copy", summary: "", discussion: "", operands: ["FROM", "INTO"],
+            name: "copy", summary: "", discussion: "", operands: ["FROM", "INTO"],
             options: [
                 .init("to", .text("MODEL"), ""), .init("output", letter: "o", .text("FILE"), ""),
                 .init("limit", .size, ""), .init("count", .count(least: 1), ""),
@@ -14,7 +14,7 @@ struct ArgumentParserTests {
                 .init("report", .file(endings: [".json"]), ""),
             ], examples: []),
         CommandSpecification(
-            "need", summary: "", discussion: "", operands: [],
+            name: "need", summary: "", discussion: "", operands: [],
             options: [.init("to", .text("MODEL"), isRequired: true, "")], examples: []),
     ])
 

@@ -62,7 +62,7 @@ struct WordingTests {
             let options = HelpText.command(command).split(separator: "\n").drop { $0 != "Options:" }
                 .prefix { !$0.hasPrefix("Example") }
             for line in options { #expect(line.count <= 80, "\(line)") }
-            #expect(command.examples.allSatisfy { $0.line.hasPrefix("stagecoach \(command.name)") })
+            #expect(command.exampleLines.allSatisfy { $0.line.hasPrefix("stagecoach \(command.name)") })
         }
     }
 

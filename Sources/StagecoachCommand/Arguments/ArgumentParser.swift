@@ -12,21 +12,20 @@ package enum ParsedCommandLine: Sendable {
 package struct ParsedArguments: Sendable {
     /// The operands, by position.
     package fileprivate(set) var operands: [String] = []
-    fileprivate var texts: [String: String] = [:]
-    fileprivate var repeated: [String: [String]] = [:]
+    /// The values of each option that is present, in order; none for a flag.
+    fileprivate var values: [String: [String]] = [:]
     fileprivate var numbers: [String: Int] = [:]
-    fileprivate var flags: Set<String> = []
 
     /// Tells whether a flag is present.
-    package func has(_ flag: String) -> Bool { flags.contains(flag) }
+    package func has(_ flag: String) -> Bool { values[flag] != nil }
     /// The value of an option as it was written; nil if the option is absent.
-    package subscript(option option: String) -> String? { texts[option] }
+    package subscript(option option: String) -> String? { values[option]?.last }
     /// Returns the value of an option that takes one of an enumeration's words; nil if the option is absent.
     func choice<Choice: RawRepresentable<String>>(_ option: String) -> Choice? {
-        texts[option].flatMap(Choice.init(rawValue:))
+        self[option: option].flatMap(Choice.init(rawValue:))
     }
     /// Returns the values of an option that may be repeated, in order.
-    package func all(_ option: String) -> [String] { repeated[option] ?? [] }
+    package func all(_ option: String) -> [String] { values[option] ?? [] }
     /// Returns the value of a count or size; nil if the option is absent.
     package func number(_ option: String) -> Int? { numbers[option] }
 }
@@ -93,7 +92,7 @@ package struct ArgumentParser: Sendable {
             }
             if option.value == .flag {
                 guard joined == nil else { throw .unexpectedValue(option: "--" + option.name) }
-                parsed.flags.insert(option.name)
+                parsed.values[option.name] = []
                 continue
             }
             let value: String
@@ -185,8 +184,7 @@ package struct ArgumentParser: Sendable {
                 throw .wrongEnding(option: name, value: value, endings: endings)
             }
         }
-        parsed.texts[option.name] = value
-        if option.isRepeatable { parsed.repeated[option.name, default: []].append(value) }
+        parsed.values[option.name, default: []].append(value)
     }
 
     /// Returns the name in `--name` and `--name=value`.

@@ -13,7 +13,7 @@ extension CommandCatalog {
     )
 
     static let batch = CommandSpecification(
-        "batch", summary: "Migrate many stores",
+        name: "batch", summary: "Migrate many stores",
         discussion: """
             MANIFEST lists the stores: a JSON object a line, or comma-separated values under a line of names. Each has
             source and destination, and may have model, from, mapping (a list, or paths separated by semicolons), report,
@@ -66,7 +66,7 @@ extension CommandCatalog {
         ])
 
     static let mergeReports = CommandSpecification(
-        "merge-reports", summary: "Add up the results of a batch's shares",
+        name: "merge-reports", summary: "Add up the results of a batch's shares",
         discussion: """
             Reads the results files of batch and prints the results of all stores; for each store the latest line counts.
             The exit code is that of one batch of them all.

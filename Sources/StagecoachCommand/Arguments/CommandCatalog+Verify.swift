@@ -1,6 +1,6 @@
 extension CommandCatalog {
     static let verify = CommandSpecification(
-        "verify", summary: "Compare a destination with what its migration makes",
+        name: "verify", summary: "Compare a destination with what its migration makes",
         discussion: """
             Takes the arguments with which migrate made DESTINATION, reads both stores by code of its own, and compares: objects by
             entity mapping, every attribute that is copied or computed, every relationship on both sides, ordering keys,

@@ -135,7 +135,7 @@ package enum CommandCatalog {
     ]
 
     static let migrate = CommandSpecification(
-        "migrate", summary: "Migrate a store to another model version",
+        name: "migrate", summary: "Migrate a store to another model version",
         discussion: """
             Reads SOURCE, which is not changed by a byte, and writes a fresh store at DESTINATION, where nothing may
             exist yet. A run that fails or is interrupted leaves no destination. With --append it adds to the store at
@@ -173,7 +173,7 @@ package enum CommandCatalog {
         ])
 
     static let plan = CommandSpecification(
-        "plan", summary: "Show the passes, tables and keys of a migration",
+        name: "plan", summary: "Show the passes, tables and keys of a migration",
         discussion: """
             Takes the arguments of migrate and prints which path each entity mapping takes and why, how the links of each
             relationship are found, the passes, their tables, the keys of each, and the disk space that is needed. Nothing
@@ -198,7 +198,7 @@ package enum CommandCatalog {
         ])
 
     static let check = CommandSpecification(
-        "check", summary: "Count what breaks the new model's rules, without migrating",
+        name: "check", summary: "Count what breaks the new model's rules, without migrating",
         discussion: """
             Takes the arguments of migrate, does all of its work on temporary files, policies included, and counts the
             objects that break a rule of the destination model: by entity, property and rule, with the first ids.
@@ -215,7 +215,7 @@ package enum CommandCatalog {
         examples: [("old.sqlite --to Library.xcdatamodeld", "what would keep the store from migrating")])
 
     static let infer = CommandSpecification(
-        "infer", summary: "Infer the mapping model between two model versions",
+        name: "infer", summary: "Infer the mapping model between two model versions",
         discussion: """
             Writes the mapping model, which people review, change and keep in version control, as JSON to standard
             output or to a new file.
@@ -232,7 +232,7 @@ package enum CommandCatalog {
         ])
 
     static let convert = CommandSpecification(
-        "convert", summary: "Write a mapping model of any form as JSON",
+        name: "convert", summary: "Write a mapping model of any form as JSON",
         discussion: """
             MAPPING is Xcode's .xcmappingmodel (or the xcmapping.xml in it), a compiled .cdm, or JSON. With the two models
             everything is filled in. Without them, parts that depend on them are left open ("convertedFrom" in the JSON)
@@ -253,7 +253,7 @@ package enum CommandCatalog {
         ])
 
     static let model = CommandSpecification(
-        "model", summary: "Write the model of a store as Xcode keeps it",
+        name: "model", summary: "Write the model of a store as Xcode keeps it",
         discussion: """
             MODEL is a store (its cached model, as every SwiftData store has one), a compiled model (.mom, .momd,
             Bundle.momd:Version) or a model of Xcode. The written model has the same version hashes. Parts for which
@@ -273,7 +273,7 @@ package enum CommandCatalog {
         ])
 
     static let inspect = CommandSpecification(
-        "inspect", summary: "Show what a store, a model or a mapping model holds",
+        name: "inspect", summary: "Show what a store, a model or a mapping model holds",
         discussion: """
             PATH is a store, a model (.xcdatamodel, .xcdatamodeld, .mom, .momd, Bundle.xcdatamodeld:Version,
             Bundle.momd:Version) or a mapping model (.xcmappingmodel, .cdm, JSON). Nothing is changed.
@@ -308,7 +308,7 @@ package enum CommandCatalog {
         ])
 
     static let port = CommandSpecification(
-        "port", summary: "List what to change in policy sources for Linux",
+        name: "port", summary: "List what to change in policy sources for Linux",
         discussion: """
             DIR holds Swift sources of migration policies written for Core Data. Each place that does not compile on
             Linux is listed with what takes its place, then the types that no source declares, a skeleton in Swift for
@@ -333,7 +333,7 @@ package enum CommandCatalog {
         ])
 
     static let policies = CommandSpecification(
-        "policies", summary: "Check a shared library of policies",
+        name: "policies", summary: "Check a shared library of policies",
         discussion: """
             Says which Swift built LIBRARY, which of the libraries that it needs the loader does not find, and which
             policies and functions it registers. It is loaded for that, as --policies loads it; nothing is migrated.
@@ -345,7 +345,7 @@ package enum CommandCatalog {
         examples: [("check libMyPolicies.so", "before it is used, on the host that will use it")])
 
     static let demo = CommandSpecification(
-        "demo", summary: "Make a store, migrate it and show what happened",
+        name: "demo", summary: "Make a store, migrate it and show what happened",
         discussion: """
             Makes a store of 200,000 objects in a temporary folder and migrates it within 64 MiB of memory: an
             attribute and an entity are renamed, an attribute is computed, an entity is new.
@@ -358,7 +358,7 @@ package enum CommandCatalog {
         examples: [("--keep library-demo", "look at the stores afterwards")])
 
     static let completions = CommandSpecification(
-        "completions", summary: "Write completions for a shell",
+        name: "completions", summary: "Write completions for a shell",
         discussion: """
             Writes a script to standard output that lets SHELL, which is bash, zsh or fish, complete commands, options
             and their values.
@@ -371,7 +371,7 @@ package enum CommandCatalog {
         ])
 
     static let man = CommandSpecification(
-        "man", summary: "Write a manual page",
+        name: "man", summary: "Write a manual page",
         discussion: "Writes the manual page of stagecoach, or of one COMMAND, to standard output.",
         operands: ["COMMAND"], optionalOperands: 1,
         operandWords: withoutManual.map(\.name) + ["man"],

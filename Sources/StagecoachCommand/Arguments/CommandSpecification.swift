@@ -53,30 +53,23 @@ package struct OptionSpecification: Sendable {
 package struct CommandSpecification: Sendable {
     package let name: String
     /// One line for the list of commands.
-    package let summary: String
+    let summary: String
     /// The text above the options in help.
-    package let discussion: String
-    package let operands: [String]
+    let discussion: String
+    let operands: [String]
     /// The number of operands at the end that may be omitted.
-    package let optionalOperands: Int
+    var optionalOperands = 0
     /// True if the last operand may be repeated.
-    package let repeatsLastOperand: Bool
+    var repeatsLastOperand = false
     /// The words allowed as operands, for a command whose operands are not paths.
-    package let operandWords: [String]
-    package let options: [OptionSpecification]
-    /// Command lines and their effects.
-    package let examples: [(line: String, effect: String)]
+    var operandWords: [String] = []
+    let options: [OptionSpecification]
+    /// Command lines, without the program's and the command's names, and their effects.
+    let examples: [(arguments: String, effect: String)]
 
-    package init(
-        _ name: String, summary: String, discussion: String, operands: [String], optionalOperands: Int = 0,
-        repeatsLastOperand: Bool = false, operandWords: [String] = [], options: [OptionSpecification],
-        examples: [(arguments: String, effect: String)]
-    ) {
-        (self.name, self.summary, self.discussion) = (name, summary, discussion)
-        (self.operands, self.optionalOperands) = (operands, optionalOperands)
-        (self.repeatsLastOperand, self.operandWords) = (repeatsLastOperand, operandWords)
-        self.options = options
-        self.examples = examples.map { ("stagecoach \(name) " + $0.arguments, $0.effect) }
+    /// The examples as command lines, with their effects.
+    var exampleLines: [(line: String, effect: String)] {
+        examples.map { ("stagecoach \(name) " + $0.arguments, $0.effect) }
     }
 
     /// The operands and the required options as shown in help: ` SOURCE [DESTINATION] --to MODEL`.

@@ -1,6 +1,5 @@
 /// The distance between two words: inserted, deleted, replaced and swapped letters. Usage errors use it for suggestions.
 enum EditDistance {
-    /// - Complexity: O(n·m) time, O(m) memory.
     static func between(_ first: String, _ second: String) -> Int {
         let a = Array(first)
         let b = Array(second)

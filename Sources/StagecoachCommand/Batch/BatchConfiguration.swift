@@ -41,8 +41,7 @@ final class BatchConfiguration: Sendable {
     static func source(_ path: String) throws -> String {
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-            throw MigrationError(
-                "store.notAFile", .noInput, "The store is not a regular file", context: .init(path: path))
+            throw MigrationError("store.notAFile", .noInput, "The store is not a regular file", at: path)
         }
         let fingerprint = try StoreFingerprint.take(path: PathIdentity.canonical(path))
         let encoder = JSONEncoder()

@@ -33,13 +33,13 @@ final class BatchLog: Sendable {
             throw MigrationError(
                 "batch.results", .cannotCreate,
                 "The results file cannot be opened: \(String(cString: strerror(errno)))",
-                remedy: "Name another one with --results", context: .init(path: path))
+                remedy: "Name another one with --results", at: path)
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
             throw MigrationError(
                 "batch.busy", .temporary, "Another run adds to the results file",
-                remedy: "Wait for it, or give this run a --shard or --results of its own", context: .init(path: path))
+                remedy: "Wait for it, or give this run a --shard or --results of its own", at: path)
         }
         self.path = path
         self.sisters = sisters
@@ -54,8 +54,6 @@ final class BatchLog: Sendable {
     deinit { close(descriptor) }
 
     /// Reads the present content of all files.
-    ///
-    /// - Complexity: O(lines) of time, O(destinations) of memory.
     func read() throws(MigrationError) {
         var known: [String: BatchResult] = [:]
         var crashed: [String: (isCrash: Bool, time: String)] = [:]
@@ -103,7 +101,7 @@ final class BatchLog: Sendable {
         guard failure == 0 else {
             throw MigrationError(
                 "batch.results", .io, "Writing the results file failed: \(String(cString: strerror(failure)))",
-                context: .init(path: path))
+                at: path)
         }
     }
 
@@ -114,8 +112,7 @@ final class BatchLog: Sendable {
     static func read(_ path: String, _ body: (BatchResult) -> Void) throws(MigrationError) {
         guard !InputFile.isFolder(path), let file = fopen(path, "re") else {
             throw MigrationError(
-                "results.notFound", .noInput, "There is no such results file, or it may not be read",
-                context: .init(path: path))
+                "results.notFound", .noInput, "There is no such results file, or it may not be read", at: path)
         }
         defer { fclose(file) }
         let decoder = JSONDecoder()
@@ -130,7 +127,7 @@ final class BatchLog: Sendable {
             }
         }
         guard ferror(file) == 0 else {
-            throw MigrationError("results.io", .io, "Reading the results file failed", context: .init(path: path))
+            throw MigrationError("results.io", .io, "Reading the results file failed", at: path)
         }
     }
 }

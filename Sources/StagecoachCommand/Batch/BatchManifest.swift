@@ -12,14 +12,14 @@ enum BatchManifest {
     static func read(_ path: String) throws(MigrationError) -> [BatchEntry] {
         let bytes = try InputFile.read(path, what: "manifest")
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw MigrationError("manifest.encoding", .data, "The manifest is not UTF-8", context: .init(path: path))
+            throw MigrationError("manifest.encoding", .data, "The manifest is not UTF-8", at: path)
         }
         let folder = path.contains("/") ? PathIdentity.folder(of: path) : ""
         let first = text.utf8.first { $0 != 0x20 && $0 != 0x09 && $0 != 0x0a && $0 != 0x0d }
         let isJSON = !path.hasSuffix(".csv") && first == UInt8(ascii: "{")
         let entries = isJSON ? try objects(text, path, folder) : try table(text, path, folder)
         guard !entries.isEmpty else {
-            throw MigrationError("manifest.empty", .data, "The manifest names no store", context: .init(path: path))
+            throw MigrationError("manifest.empty", .data, "The manifest names no store", at: path)
         }
         return entries
     }

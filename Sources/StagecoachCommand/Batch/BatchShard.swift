@@ -4,7 +4,6 @@ struct BatchShard: Equatable {
     var index: Int
     var count: Int
 
-    /// The whole batch.
     static let whole = BatchShard(index: 0, count: 1)
 }
 

@@ -31,7 +31,6 @@ struct BatchSummary: Encodable, Equatable {
     /// The number of stores that were migrated, failed, postponed or skipped.
     var stores: Int { done + skipped + failed + postponed }
 
-    /// Adds a store's result.
     mutating func add(_ result: BatchResult) {
         switch result.status {
         case .started: return

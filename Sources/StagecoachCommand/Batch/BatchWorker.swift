@@ -24,7 +24,6 @@ final class BatchWorker {
     /// The line that a crash of the worker left, without the program's name; nil if it left none.
     private(set) var crashLine: String?
 
-    /// The worker's process.
     var process: pid_t { child.process }
 
     /// Starts a worker.

@@ -15,7 +15,6 @@ struct CommaSeparatedValues {
     /// Returns the rows of a text. Empty lines are skipped.
     ///
     /// - Throws: ``Failure`` for a quotation without an end, or text beside quotes.
-    /// - Complexity: O(n) of time and memory.
     static func rows(_ text: String) throws(Failure) -> [Row] {
         var rows: [Row] = []
         var fields: [String] = []

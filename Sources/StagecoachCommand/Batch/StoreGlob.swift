@@ -24,8 +24,7 @@ enum StoreGlob {
             }
             let found = expand(operand).filter { !InputFile.isFolder($0) }
             guard !found.isEmpty else {
-                throw MigrationError(
-                    "batch.noStores", .noInput, "The pattern finds no file", context: .init(path: operand))
+                throw MigrationError("batch.noStores", .noInput, "The pattern finds no file", at: operand)
             }
             let base = fixedFolder(of: operand)
             entries += found.map { path in

@@ -44,6 +44,6 @@ enum ConvertCommand {
         return MigrationError(
             "mapping.modelsNeeded", .configuration,
             "A mapping model is between two models, and only one is named",
-            remedy: remedy, context: .init(path: file.path))
+            remedy: remedy, at: file.path)
     }
 }

@@ -20,8 +20,7 @@ enum FidelityCommand {
         try store.checkUnchanged()
         console.output.write(arguments.has("json") ? try JSONText.text(outline) : FidelityWording.text(outline))
         guard !outline.fidelity.isEqual else { return }
-        throw MigrationError(
-            "fidelity.differences", .data, FidelityWording.verdict(outline.fidelity), context: .init(path: path))
+        throw MigrationError("fidelity.differences", .data, FidelityWording.verdict(outline.fidelity), at: path)
     }
 
     /// The evidence that a source store gives, by its cached model.

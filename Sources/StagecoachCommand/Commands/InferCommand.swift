@@ -2,7 +2,6 @@ import Mapping
 
 /// `stagecoach infer`.
 enum InferCommand {
-    /// Infers a mapping model and writes it as JSON.
     static func run(_ arguments: ParsedArguments, console: Console) throws {
         let source = try ModelArgument.load(arguments[option: "from"] ?? "")
         let destination = try ModelArgument.load(arguments[option: "to"] ?? "")

@@ -77,7 +77,8 @@ enum ModelCommand {
         }
     }
 
-    private static func currentVersion(_ folder: String) -> String {
+    /// Returns the `.xccurrentversion` that names a version's folder.
+    static func currentVersion(_ folder: String) -> String {
         let escaped = folder.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
         return """
             <?xml version="1.0" encoding="UTF-8"?>

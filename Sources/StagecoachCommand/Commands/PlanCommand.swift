@@ -2,21 +2,15 @@ import Stagecoach
 
 /// `stagecoach plan`.
 struct PlanCommand {
-    private enum Format: String {
-        case text
-        case json
-        case dot
-    }
-
     private let request: MigrationRequest
-    private let format: Format
+    private let format: String?
     /// The new file for the plan, to be run with `migrate --plan`; nil if none was requested.
     private let saved: String?
     private let console: Console
 
     init(_ arguments: ParsedArguments, console: Console) throws(UsageError) {
         request = try MigrationRequest(arguments)
-        format = arguments.choice("format") ?? .text
+        format = arguments[option: "format"]
         saved = arguments[option: "save"]
         self.console = console
         guard let saved else { return }
@@ -35,9 +29,9 @@ struct PlanCommand {
             chain: inputs.route.steps.count > 1 ? chain : nil, notes: inputs.notes)
         if let saved { try OutputFile.create(saved, try chain.runs.count > 1 ? chain.json() : plan.json()) }
         switch format {
-        case .text: console.output.write(PlanWording.text(outline))
-        case .json: console.output.write(try JSONText.text(outline))
-        case .dot: console.output.write(PlanGraph.text(outline))
+        case "json": console.output.write(try JSONText.text(outline))
+        case "dot": console.output.write(PlanGraph.text(outline))
+        default: console.output.write(PlanWording.text(outline))
         }
         for run in chain.runs { try run.plan.checkLosses(request.options) }
     }

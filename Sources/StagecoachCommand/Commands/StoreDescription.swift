@@ -181,7 +181,7 @@ extension StoreDescription.Version {
         guard let folder = ModelLocator.bundle(of: argument) else {
             throw MigrationError(
                 "model.noBundle", .configuration, "The model is not a folder of versions",
-                remedy: "Name an .xcdatamodeld or .momd", context: .init(path: argument))
+                remedy: "Name an .xcdatamodeld or .momd", at: argument)
         }
         do throws(MigrationError) {
             let found = try StoreVersion.find(store: store, bundle: folder, namesAll: true)

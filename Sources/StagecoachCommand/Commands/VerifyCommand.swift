@@ -13,7 +13,6 @@ struct VerifyCommand {
         runsPolicies = arguments.has("run-policies")
     }
 
-    /// Reads both stores and prints the differences.
     func run() throws {
         let (inputs, report) = try work.run(
             preparing: { _, _ in }, outcome: "not all was compared",

@@ -124,7 +124,7 @@ struct DemoFolder {
             guard (try? FileManager.default.contentsOfDirectory(atPath: kept))?.isEmpty == true else {
                 throw MigrationError(
                     "demo.folder", .cannotCreate, "The folder is not empty", remedy: "Name a new or empty folder",
-                    context: .init(path: kept))
+                    at: kept)
             }
         }
     }
@@ -138,7 +138,8 @@ struct DemoFolder {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             try OutputFile.create("\(folder)/contents", text)
         }
-        try OutputFile.create(file("Library.xcdatamodeld/.xccurrentversion"), DemoTexts.currentVersion)
+        try OutputFile.create(
+            file("Library.xcdatamodeld/.xccurrentversion"), ModelCommand.currentVersion("Library 2.xcdatamodel"))
         try OutputFile.create(file("library.json"), DemoTexts.mapping)
     }
 
@@ -151,6 +152,6 @@ struct DemoFolder {
     private static func failure(_ path: String, _ number: Int32) -> MigrationError {
         MigrationError(
             "demo.folder", number == EACCES || number == EPERM ? .permission : .cannotCreate,
-            "The folder cannot be made: \(String(cString: strerror(number)))", context: .init(path: path))
+            "The folder cannot be made: \(String(cString: strerror(number)))", at: path)
     }
 }

@@ -6,8 +6,6 @@ enum DemoTexts {
     static let sourceModel = String(decoding: PackageResources.library_1_xml, as: UTF8.self)
     /// `Library 2.xcdatamodel/contents`.
     static let destinationModel = String(decoding: PackageResources.library_2_xml, as: UTF8.self)
-    /// `Library.xcdatamodeld/.xccurrentversion`.
-    static let currentVersion = String(decoding: PackageResources.library_plist, as: UTF8.self)
     /// `library.json`.
     static let mapping = String(decoding: PackageResources.library_json, as: UTF8.self)
 }

@@ -14,12 +14,10 @@ enum InputFile {
         var status = stat()
         guard stat(path, &status) == 0 else { throw failure(errno, path, what) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw MigrationError(
-                "input.notAFile", .noInput, "The \(what) is not a regular file", context: .init(path: path))
+            throw MigrationError("input.notAFile", .noInput, "The \(what) is not a regular file", at: path)
         }
         guard status.st_size <= greatestSize else {
-            throw MigrationError(
-                "input.tooLarge", .configuration, "The file is too large for a \(what)", context: .init(path: path))
+            throw MigrationError("input.tooLarge", .configuration, "The file is too large for a \(what)", at: path)
         }
         do throws(FileBytes.Failure) {
             return try FileBytes.read(path, most: Int(status.st_size))
@@ -79,15 +77,14 @@ enum InputFile {
     private static func failure(_ number: Int32, _ path: String, _ what: String) -> MigrationError {
         switch number {
         case ENOENT, ENOTDIR:
-            MigrationError("input.notFound", .noInput, "There is no such \(what)", context: .init(path: path))
+            MigrationError("input.notFound", .noInput, "There is no such \(what)", at: path)
         case EACCES, EPERM:
             MigrationError(
                 "input.permission", .permission, "The \(what) may not be read", remedy: "Give yourself read permission",
-                context: .init(path: path))
+                at: path)
         default:
             MigrationError(
-                "input.io", .io, "Reading the \(what) failed: \(String(cString: strerror(number)))",
-                context: .init(path: path))
+                "input.io", .io, "Reading the \(what) failed: \(String(cString: strerror(number)))", at: path)
         }
     }
 }

@@ -116,20 +116,15 @@ struct MigrationRequest {
 
     private func refuseSamePaths() throws(UsageError) {
         if !destination.isEmpty { try refuseSameStores() }
-        let results: [(String, String?)] =
+        let results =
             reports.map { ("--report", $0) }
-            + [("--reject-file", options.rejectFile), ("--id-map", options.idMap)]
-        for (option, path) in results {
-            guard let path else { continue }
-            if !destination.isEmpty, PathIdentity.isSame(path, destination) {
-                throw .samePath(path, destination, what: "\(option) and DESTINATION")
-            }
-            if PathIdentity.isSame(path, source) { throw .samePath(path, source, what: "\(option) and SOURCE") }
-        }
-        for (index, (option, path)) in results.enumerated() {
-            for (other, otherPath) in results.dropFirst(index + 1) {
-                guard let path, let otherPath, PathIdentity.isSame(path, otherPath) else { continue }
-                throw .samePath(path, otherPath, what: "\(option) and \(other)")
+            + [
+                ("--reject-file", options.rejectFile), ("--id-map", options.idMap), ("DESTINATION", destination),
+                ("SOURCE", source),
+            ].compactMap { name, path in path.flatMap { $0.isEmpty ? nil : (name, $0) } }
+        for (index, (name, path)) in results.enumerated() where name.hasPrefix("-") {
+            for (other, otherPath) in results.dropFirst(index + 1) where PathIdentity.isSame(path, otherPath) {
+                throw .samePath(path, otherPath, what: "\(name) and \(other)")
             }
         }
     }

@@ -46,8 +46,7 @@ enum ModelArgument {
     ) throws(MigrationError) -> ManagedObjectModel {
         if let model = try store.cachedModel() { return model }
         throw MigrationError(
-            "model.noCache", .configuration, "The \(name) has no cached model", remedy: remedy,
-            context: .init(path: path))
+            "model.noCache", .configuration, "The \(name) has no cached model", remedy: remedy, at: path)
     }
 
     /// Finds the version that wrote a store: its cached model, else the version of a bundle by hashes, else by tables.

@@ -10,7 +10,7 @@ enum OutputFile {
         guard let status = try status(folder, followsLinks: true), status.st_mode & S_IFMT == S_IFDIR else {
             throw MigrationError(
                 "output.folder", .cannotCreate, "The file's folder does not exist", remedy: "Make the folder first",
-                context: .init(path: path))
+                at: path)
         }
         guard access(folder, W_OK | X_OK) == 0 else { throw creationFailure(errno, path) }
     }
@@ -44,7 +44,7 @@ enum OutputFile {
     static func writingFailure(_ number: Int32, _ path: String) -> MigrationError {
         MigrationError(
             "output.io", .io, "Writing the file failed: \(String(cString: strerror(number)))",
-            remedy: number == ENOSPC ? "Free space on the disk" : nil, context: .init(path: path))
+            remedy: number == ENOSPC ? "Free space on the disk" : nil, at: path)
     }
 
     /// Makes a folder and its missing parent folders.
@@ -54,30 +54,26 @@ enum OutputFile {
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         } catch {
-            throw MigrationError(
-                "destination.folder", .cannotCreate, "The folder cannot be created", context: .init(path: folder))
+            throw MigrationError("destination.folder", .cannotCreate, "The folder cannot be created", at: folder)
         }
     }
 
     private static func exists(_ path: String) -> MigrationError {
         MigrationError(
             "output.exists", .cannotCreate, "The file exists already",
-            remedy: "Name another path, or move the file away", context: .init(path: path))
+            remedy: "Name another path, or move the file away", at: path)
     }
 
-    /// Returns the error for a file that cannot be made.
     static func creationFailure(_ number: Int32, _ path: String) -> MigrationError {
         let reason = String(cString: strerror(number))
         return switch number {
         case EEXIST: exists(path)
         case EACCES, EPERM:
-            MigrationError(
-                "output.permission", .permission, "The file cannot be created: \(reason)", context: .init(path: path))
+            MigrationError("output.permission", .permission, "The file cannot be created: \(reason)", at: path)
         case ENOSPC, EDQUOT, EIO:
-            MigrationError("output.io", .io, "The file cannot be created: \(reason)", context: .init(path: path))
+            MigrationError("output.io", .io, "The file cannot be created: \(reason)", at: path)
         default:
-            MigrationError(
-                "output.create", .cannotCreate, "The file cannot be created: \(reason)", context: .init(path: path))
+            MigrationError("output.create", .cannotCreate, "The file cannot be created: \(reason)", at: path)
         }
     }
 }

@@ -27,7 +27,7 @@ enum PolicyLibrary {
             throw MigrationError(
                 "policies.staticProgram", .configuration,
                 "This program has Swift's libraries linked into it and cannot load a library of policies",
-                remedy: "Build stagecoach-policies without --static-swift-stdlib", context: .init(path: path))
+                remedy: "Build stagecoach-policies without --static-swift-stdlib", at: path)
         }
         let digest = try InputFile.digest(path, what: "library of policies")
         // Without a slash, the loader would search its own folders.
@@ -35,8 +35,7 @@ enum PolicyLibrary {
         guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
             throw MigrationError(
                 "policies.unloadable", .configuration, "The library of policies cannot be loaded: \(reason())",
-                remedy: "Build it with the Swift version and the Stagecoach version of this program",
-                context: .init(path: path))
+                remedy: "Build it with the Swift version and the Stagecoach version of this program", at: path)
         }
         guard let address = dlsym(library, symbol) else {
             throw noSymbol(path)
@@ -48,13 +47,11 @@ enum PolicyLibrary {
     /// Refuses a library that is not there or may not be read.
     static func requireReadable(_ path: String) throws(MigrationError) {
         guard try InputFile.exists(path, "library of policies") else {
-            throw MigrationError(
-                "policies.notFound", .noInput, "There is no such library of policies", context: .init(path: path))
+            throw MigrationError("policies.notFound", .noInput, "There is no such library of policies", at: path)
         }
         guard access(path, R_OK) == 0 else {
             throw MigrationError(
-                "policies.permission", .permission, "The library of policies may not be read",
-                context: .init(path: path))
+                "policies.permission", .permission, "The library of policies may not be read", at: path)
         }
     }
 
@@ -62,7 +59,7 @@ enum PolicyLibrary {
         MigrationError(
             "policies.noSymbol", .configuration, "The library does not export \(symbol)",
             remedy: "Add: @_cdecl(\"\(symbol)\") public func registerPolicies() { PolicyRegistry.register(…) }",
-            context: .init(path: path))
+            at: path)
     }
 
     private static func reason() -> String { dlerror().map { String(cString: $0) } ?? "unknown error" }

@@ -38,8 +38,7 @@ struct PolicyLibraryCheck: Encodable {
         try PolicyLibrary.requireReadable(path)
         let content = Data(try InputFile.read(path, what: "library of policies"))
         guard content.starts(with: [0x7F, 0x45, 0x4C, 0x46]) else {
-            throw MigrationError(
-                "policies.unloadable", .configuration, "The file is no shared library", context: .init(path: path))
+            throw MigrationError("policies.unloadable", .configuration, "The file is no shared library", at: path)
         }
         library = path
         let mark = Self.compilerMarks.first { Self.compiler($0, in: content) != nil }
@@ -52,26 +51,24 @@ struct PolicyLibraryCheck: Encodable {
         // A library that the program has loaded already is found by its name.
         let brought = Set((LoaderView.libraries(of: loading) ?? []).filter { $0.path != nil }.map(\.name))
         missing = (needed ?? []).filter { $0.path == nil && !brought.contains($0.name) }.map(\.name)
-        problem = PolicyProgram.obstacle(loading) ?? missingProblem ?? symbolProblem
+        problem = PolicyProgram.obstacle(loading) ?? missingProblem ?? (registers ? nil : PolicyLibrary.noSymbol(path))
         guard problem == nil else { return }
         do {
             policies = try Self.load(path)
             if policies?.isEmpty == true {
-                problem = MigrationError(
-                    "policies.none", .configuration, "The library registers no policy", context: .init(path: path))
+                problem = MigrationError("policies.none", .configuration, "The library registers no policy", at: path)
             }
         } catch { problem = error }
     }
 
     private var missingProblem: MigrationError? {
-        guard !missing.isEmpty else { return nil }
-        return MigrationError(
-            "policies.missingLibraries", .configuration,
-            "The loader does not find what the library needs: \(missing.joined(separator: ", "))",
-            remedy: "Copy it beside the library, or name its folder in LD_LIBRARY_PATH", context: .init(path: library))
+        missing.isEmpty
+            ? nil
+            : MigrationError(
+                "policies.missingLibraries", .configuration,
+                "The loader does not find what the library needs: \(missing.joined(separator: ", "))",
+                remedy: "Copy it beside the library, or name its folder in LD_LIBRARY_PATH", at: library)
     }
-
-    private var symbolProblem: MigrationError? { registers ? nil : PolicyLibrary.noSymbol(library) }
 
     private static func load(_ path: String) throws(MigrationError) -> [Policy] {
         let before = Set(PolicyRegistry.shared.names)

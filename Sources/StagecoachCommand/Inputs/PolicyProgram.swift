@@ -55,8 +55,7 @@ package enum PolicyProgram {
         MigrationError(
             "policies.noProgram", .configuration,
             "The program that loads libraries of policies cannot be run: \(reason)",
-            remedy: "Put \(name) beside this program: swift build -c release --product \(name)",
-            context: .init(path: path))
+            remedy: "Put \(name) beside this program: swift build -c release --product \(name)", at: path)
     }
 
     static func withoutLibraries(_ path: String, _ absent: [String]) -> MigrationError {
@@ -69,7 +68,6 @@ package enum PolicyProgram {
                 : "The program that loads libraries of policies needs libraries that are not on this host: \(names)",
             remedy: isSwift
                 ? "Copy the .so files of usr/lib/swift/linux in the Swift that built \(name) beside it"
-                : "Install them, or copy them beside it",
-            context: .init(path: path))
+                : "Install them, or copy them beside it", at: path)
     }
 }

@@ -51,7 +51,7 @@ enum ManualPage {
         for option in command.options { page.item(option.usage, option.help) }
         page.item("-h, --help", "Show this help.")
         page.section(command.examples.count == 1 ? "EXAMPLE" : "EXAMPLES")
-        for example in command.examples { page.item(example.line, example.effect) }
+        for example in command.exampleLines { page.item(example.line, example.effect) }
         closing(&page)
         return page.output
     }

@@ -23,7 +23,6 @@ struct Roff {
         }
     }
 
-    /// Adds a tagged paragraph.
     mutating func item(_ tag: String, _ text: String) {
         output += ".TP\n.B \(Roff.escaped(tag))\n\(Roff.line(text))\n"
     }

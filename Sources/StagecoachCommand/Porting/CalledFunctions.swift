@@ -6,7 +6,6 @@ struct CalledFunction: Encodable, Equatable {
     /// The policy's class, without its module.
     let policy: String
     let selector: String
-    /// The mapping model's file.
     let file: String
     let entityMapping: String
     let property: String

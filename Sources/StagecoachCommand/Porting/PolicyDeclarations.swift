@@ -67,8 +67,6 @@ struct DeclarationReader {
     private(set) var typeNames: Set<String> = []
 
     /// Reads the whole source.
-    ///
-    /// - Complexity: O(tokens).
     init(tokens: [SwiftToken], file: String) {
         self.tokens = tokens
         self.file = file

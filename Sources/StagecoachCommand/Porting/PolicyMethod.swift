@@ -1,57 +1,60 @@
 /// The methods of policies that Core Data calls, in the order of their calls.
 struct PolicyMethod {
     let name: String
-    let labels: [String]
-    /// The names of the parameters inside the method.
-    let parameters: [String]
+    /// The label and the name of each parameter; the label is empty for `_`.
+    let parameters: [(label: String, name: String)]
     /// The selector in Objective-C, without the error parameter.
     let selector: String
     /// The time of the call, for people.
     let call: String
 
-    static let all: [PolicyMethod] = [
+    var labels: [String] { parameters.map(\.label) }
+
+    /// - Parameter head: the parameters as Swift declares them, without types.
+    private init(_ name: String, _ head: String, _ selector: String, _ call: String) {
+        (self.name, self.selector, self.call) = (name, selector, call)
+        parameters = head.split(separator: ", ").map { words in
+            let words = words.split(separator: " ").map(String.init)
+            return (words[0] == "_" ? "" : words[0], words[words.count - 1])
+        }
+    }
+
+    static let all = [
         PolicyMethod(
-            name: "begin", labels: ["", "with"], parameters: ["mapping", "manager"],
-            selector: "beginEntityMapping:manager:", call: "once, before the first object is created"),
+            "begin", "_ mapping, with manager", "beginEntityMapping:manager:",
+            "once, before the first object is created"),
         PolicyMethod(
-            name: "createDestinationInstances", labels: ["forSource", "in", "manager"],
-            parameters: ["sInstance", "mapping", "manager"],
-            selector: "createDestinationInstancesForSourceInstance:entityMapping:manager:",
-            call: "once for each source object"),
+            "createDestinationInstances", "forSource sInstance, in mapping, manager",
+            "createDestinationInstancesForSourceInstance:entityMapping:manager:", "once for each source object"),
         PolicyMethod(
-            name: "endInstanceCreation", labels: ["forMapping", "manager"], parameters: ["mapping", "manager"],
-            selector: "endInstanceCreationForEntityMapping:manager:", call: "once, after the last object is created"),
+            "endInstanceCreation", "forMapping mapping, manager", "endInstanceCreationForEntityMapping:manager:",
+            "once, after the last object is created"),
         PolicyMethod(
-            name: "createRelationships", labels: ["forDestination", "in", "manager"],
-            parameters: ["dInstance", "mapping", "manager"],
-            selector: "createRelationshipsForDestinationInstance:entityMapping:manager:",
-            call: "once for each destination object, when all entity mappings have created theirs"),
+            "createRelationships", "forDestination dInstance, in mapping, manager",
+            "createRelationshipsForDestinationInstance:entityMapping:manager:",
+            "once for each destination object, when all entity mappings have created theirs"),
         PolicyMethod(
-            name: "endRelationshipCreation", labels: ["forMapping", "manager"], parameters: ["mapping", "manager"],
-            selector: "endRelationshipCreationForEntityMapping:manager:",
-            call: "once, after the last object is related"),
+            "endRelationshipCreation", "forMapping mapping, manager",
+            "endRelationshipCreationForEntityMapping:manager:", "once, after the last object is related"),
         PolicyMethod(
-            name: "performCustomValidation", labels: ["forMapping", "manager"], parameters: ["mapping", "manager"],
-            selector: "performCustomValidationForEntityMapping:manager:",
-            call: "once, before the model's rules are checked"),
-        PolicyMethod(
-            name: "end", labels: ["", "manager"], parameters: ["mapping", "manager"],
-            selector: "endEntityMapping:manager:", call: "once, at the very end"),
+            "performCustomValidation", "forMapping mapping, manager",
+            "performCustomValidationForEntityMapping:manager:", "once, before the model's rules are checked"),
+        PolicyMethod("end", "_ mapping, manager", "endEntityMapping:manager:", "once, at the very end"),
     ]
 
     /// The declaration's head, with Core Data's types.
     var declaration: String {
         let types = ["mapping": "NSEntityMapping", "manager": "NSMigrationManager"]
-        let list = zip(labels, parameters).map { label, parameter in
-            let external = label.isEmpty ? "_ " : label == parameter ? "" : label + " "
-            return "\(external)\(parameter): \(types[parameter] ?? "NSManagedObject")"
+        let list = parameters.map { label, name in
+            let external = label.isEmpty ? "_ " : label == name ? "" : label + " "
+            return "\(external)\(name): \(types[name] ?? "NSManagedObject")"
         }
         return "func \(name)(\(list.joined(separator: ", "))) throws"
     }
 
     /// The call of the superclass's method with the same arguments.
     var superCall: String {
-        let list = zip(labels, parameters).map { $0.isEmpty ? $1 : "\($0): \($1)" }
+        let list = parameters.map { $0.label.isEmpty ? $0.name : "\($0.label): \($0.name)" }
         return "try super.\(name)(\(list.joined(separator: ", ")))"
     }
 

@@ -21,7 +21,6 @@ struct PolicyPort: Encodable {
     /// Reads and examines all Swift and Objective-C sources below a folder, or one source.
     ///
     /// - Parameter mappings: the files of mapping models whose expressions call functions of the policies.
-    /// - Complexity: O(bytes) time and memory.
     init(path: String, mappings: [String] = []) throws(MigrationError) {
         calledFunctions = try CalledFunction.calls(in: mappings)
         let files = try PolicySourceFiles.find(path)

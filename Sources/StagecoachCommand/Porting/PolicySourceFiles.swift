@@ -17,28 +17,19 @@ enum PolicySourceFiles {
     static func find(_ path: String) throws(MigrationError) -> [Source] {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-            throw MigrationError("port.notFound", .noInput, "There is no such folder", context: .init(path: path))
+            throw MigrationError("port.notFound", .noInput, "There is no such folder", at: path)
         }
-        func source(_ path: String, _ name: String) -> Source? {
-            let ending = (name as NSString).pathExtension
-            return endings.contains(ending) ? Source(path: path, name: name, isSwift: ending == "swift") : nil
-        }
-        var found: [Source] = []
-        if isFolder.boolValue {
-            let names = (FileManager.default.enumerator(atPath: path)?.allObjects ?? []).compactMap { $0 as? String }
-            found = names.sorted().compactMap { name in
-                let parts = name.split(separator: "/")
-                guard !parts.contains(where: { $0.hasPrefix(".") }), !InputFile.isFolder(path + "/" + name) else {
-                    return nil
-                }
-                return source(path + "/" + name, name)
-            }
-        } else if let file = source(path, (path as NSString).lastPathComponent) {
-            found = [file]
+        let isTree = isFolder.boolValue
+        let below = isTree ? FileManager.default.enumerator(atPath: path)?.allObjects : nil
+        let names = isTree ? (below ?? []).compactMap { $0 as? String } : [(path as NSString).lastPathComponent]
+        let found = names.sorted().compactMap { name -> Source? in
+            let (file, ending) = (isTree ? path + "/" + name : path, (name as NSString).pathExtension)
+            let isHidden = isTree && name.split(separator: "/").contains { $0.hasPrefix(".") }
+            guard endings.contains(ending), !isHidden, !InputFile.isFolder(file) else { return nil }
+            return Source(path: file, name: name, isSwift: ending == "swift")
         }
         guard !found.isEmpty else {
-            throw MigrationError(
-                "port.noSources", .noInput, "There are no Swift or Objective-C sources", context: .init(path: path))
+            throw MigrationError("port.noSources", .noInput, "There are no Swift or Objective-C sources", at: path)
         }
         return found
     }
@@ -47,8 +38,7 @@ enum PolicySourceFiles {
     static func makeFolder(_ path: String) throws(MigrationError) {
         if let present = try? FileManager.default.contentsOfDirectory(atPath: path), !present.isEmpty {
             throw MigrationError(
-                "output.exists", .cannotCreate, "The folder is not empty", remedy: "Name a new folder",
-                context: .init(path: path))
+                "output.exists", .cannotCreate, "The folder is not empty", remedy: "Name a new folder", at: path)
         }
         try createFolder(path)
     }
@@ -63,9 +53,7 @@ enum PolicySourceFiles {
         do {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         } catch {
-            throw MigrationError(
-                "output.create", .cannotCreate, "The folder cannot be created", context: .init(path: path),
-                cause: error)
+            throw MigrationError("output.create", .cannotCreate, "The folder cannot be created", at: path, cause: error)
         }
     }
 }

@@ -15,17 +15,10 @@ struct PortFinding: Encodable, Equatable {
     /// The column in characters, from 1.
     let column: Int
     let kind: Kind
-    /// The text found.
     let text: String
     /// The replacement of the text; empty to remove it, nil to keep it.
     let replacement: String?
     let message: String
-}
-
-/// A replacement in a source; the range is in bytes.
-struct PortEdit: Equatable {
-    let range: Range<Int>
-    let replacement: String
 }
 
 /// A source with its findings and the edits that make it compile.
@@ -34,11 +27,10 @@ struct PortedSource {
     let file: String
     let source: String
     let findings: [PortFinding]
-    let edits: [PortEdit]
+    /// The replacements of ranges of bytes.
+    let edits: [(range: Range<Int>, replacement: String)]
 
     /// The source with all edits applied.
-    ///
-    /// - Complexity: O(bytes + edits log edits).
     var ported: String {
         let bytes = Array(source.utf8)
         var result: [UInt8] = []

@@ -1,7 +1,5 @@
 extension PortRules {
     /// Replaces `override init()` of a policy: policies are made by their class.
-    ///
-    /// - Returns: the index of the next token to examine.
     mutating func overriddenInit(at index: Int) -> Int {
         let modifiers: Set<String> = ["public", "open", "internal", "required", "convenience", "final"]
         var position = index + 1
@@ -41,8 +39,6 @@ extension PortRules {
     }
 
     /// Removes `context.mergePolicy = …`.
-    ///
-    /// - Returns: the index of the next token to examine.
     mutating func mergePolicy(at index: Int) -> Int {
         guard isMark(index + 1, "="), !isMark(index + 2, "=") else { return index + 1 }
         var first = index - 1
@@ -71,8 +67,6 @@ extension PortRules {
     }
 
     /// Replaces `Book.fetchRequest()` by a request for plain objects of the entity.
-    ///
-    /// - Returns: the index of the next token to examine.
     mutating func fetchRequest(at index: Int) -> Int {
         guard index > 1, tokens[index - 2].kind == .word, tokens[index - 2].text.first?.isUppercase == true,
             isMark(index + 2, ")")

@@ -3,8 +3,6 @@ extension PortRules {
     static let appKitNames: Set<String> = ["NSColor", "NSImage", "NSFont", "NSView", "NSApplication", "CIColor"]
 
     /// Applies the rules to a word.
-    ///
-    /// - Returns: the index of the next token to examine.
     mutating func word(at index: Int) -> Int {
         let token = tokens[index]
         let isMember = isMark(index - 1, ".")

@@ -4,14 +4,13 @@ struct PortRules {
     let source: String
     let bytes: [UInt8]
     let tokens: [SwiftToken]
-    /// The declarations of all sources.
     let declarations: SourceDeclarations
     /// The bodies of this source's types and extensions, in tokens.
     let bodies: [(type: String, body: Range<Int>)]
     /// The names of this source's variables, and the type that their declarations show.
     let variables: VariableTypes
     private(set) var findings: [PortFinding] = []
-    private(set) var edits: [PortEdit] = []
+    private(set) var edits: [(range: Range<Int>, replacement: String)] = []
     var importsStagecoach = false
 
     private init(file: String, source: String, reader: DeclarationReader, declarations: SourceDeclarations) {
@@ -26,8 +25,6 @@ struct PortRules {
     }
 
     /// Applies all rules to a source.
-    ///
-    /// - Complexity: O(tokens), and O(types) for each token that needs its enclosing type.
     static func apply(
         file: String, source: String, reader: DeclarationReader, declarations: SourceDeclarations
     ) -> PortedSource {
@@ -40,9 +37,7 @@ struct PortRules {
         return PortedSource(file: file, source: source, findings: rules.findings, edits: rules.edits)
     }
 
-    /// Applies the rules to a token.
-    ///
-    /// - Returns: the index of the next token to examine.
+    /// Applies the rules to a token. Each rule that returns an index returns that of the next token to examine.
     private mutating func rule(at index: Int) -> Int {
         let token = tokens[index]
         switch token.kind {
@@ -57,7 +52,6 @@ struct PortRules {
 
     func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
-    /// Returns the text from one token to another.
     func text(from first: Int, to last: Int) -> String {
         text(tokens[first].range.lowerBound..<tokens[last].range.upperBound)
     }
@@ -73,7 +67,7 @@ struct PortRules {
     }
 
     mutating func edit(_ range: Range<Int>, _ replacement: String) {
-        edits.append(PortEdit(range: range, replacement: replacement))
+        edits.append((range, replacement))
     }
 
     /// Replaces the tokens from one to another, and says so.

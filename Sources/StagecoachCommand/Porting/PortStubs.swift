@@ -154,7 +154,6 @@ extension MissingType {
         nested[name] = calls
     }
 
-    /// Adds a call of an initialiser.
     fileprivate static func add(_ tokens: [SwiftToken], _ index: Int, to initialisers: inout [[String]: Bool]) {
         let (labels, isOptional) = call(tokens, index)
         initialisers[labels] = initialisers[labels] == true || isOptional

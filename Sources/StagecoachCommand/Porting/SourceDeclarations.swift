@@ -40,10 +40,8 @@ struct SourceDeclarations {
         methodNames = Set(types.flatMap(\.methods).map(\.name))
     }
 
-    /// Tells whether the sources declare a type.
     func declares(_ type: String) -> Bool { typeNames.contains(type) }
 
-    /// Tells whether a class or extension declares a method.
     func declaresFunction(_ name: String) -> Bool { methodNames.contains(name) }
 
     /// Tells whether a class overrides a method of policies: its superclass is then one, wherever it is declared.

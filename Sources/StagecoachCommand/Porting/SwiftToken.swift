@@ -58,7 +58,6 @@ extension [SwiftToken] {
 /// Cuts a Swift source into tokens, without comments and space.
 ///
 /// It skips text that it cannot read (an unterminated comment, a stray byte), because sources that do not compile need no port.
-/// - Complexity: O(bytes).
 struct SwiftLexer {
     private let bytes: [UInt8]
     private var position = 0

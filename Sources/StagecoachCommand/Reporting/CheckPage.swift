@@ -40,7 +40,6 @@ final class CheckPage {
         return ReportTable.text(rows)
     }
 
-    /// The page.
     @inline(never)
     func page() -> String { written(LossWording.warning(outline.report.leftBehind)) }
 

@@ -32,8 +32,6 @@ enum ReportFile {
         return String(decoding: bytes.prefix(count), as: UTF8.self).contains(mark)
     }
 
-    /// Writes the report.
-    ///
     /// - Parameters:
     ///   - permissions: the permissions of the file, less those of the process's umask.
     ///   - mark: the mark in the first bytes of a file that may be replaced.

@@ -9,7 +9,6 @@ struct ReportPage {
 
     init(_ account: RunAccount) { self.account = account }
 
-    /// The whole page.
     var text: String {
         @inline(never) get { written }
     }

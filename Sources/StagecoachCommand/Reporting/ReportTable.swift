@@ -29,7 +29,6 @@ enum ReportTable {
         return text(rows)
     }
 
-    /// Returns lines of values.
     static func text(_ rows: [[String]]) -> String {
         rows.map { $0.map(field).joined(separator: ",") + "\r\n" }.joined()
     }
@@ -71,7 +70,6 @@ struct MappingCount: Equatable {
         }
     }
 
-    /// Returns the sum of lines.
     static func sum(_ lines: [MappingCount]) -> MappingCount {
         var whole = MappingCount(name: "in all")
         for field in [\Self.read, \.migrated, \.filtered, \.dropped, \.rejected, \.removed, \.made, \.madeByPolicy] {

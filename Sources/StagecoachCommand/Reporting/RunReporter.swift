@@ -32,7 +32,6 @@ final class RunReporter {
     /// Limited by the source's permissions, as a report contains values of the source, in messages and of rejected objects.
     private var permissions: FilePermissions { FilePermissions(ofSource: request.source) }
 
-    /// True if no report was requested.
     var isEmpty: Bool { request.reports.isEmpty }
 
     /// Refuses impossible files before the work. Makes nothing.

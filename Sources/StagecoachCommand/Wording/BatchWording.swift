@@ -1,6 +1,5 @@
 /// The words for a batch.
 enum BatchWording {
-    /// Returns the line of a store.
     static func line(_ result: BatchResult) -> String {
         let way = "\(result.source) → \(result.destination)"
         let text =
@@ -46,7 +45,6 @@ enum BatchWording {
             + "Move it away to migrate the store again"
     }
 
-    /// Returns the summary of all stores.
     static func summary(_ summary: BatchSummary, results: [String]) -> String {
         var counts = [("done", summary.done), ("skipped, done before", summary.skipped), ("failed", summary.failed)]
         counts += [("postponed to another run", summary.postponed), ("without a result", summary.missing.count)]

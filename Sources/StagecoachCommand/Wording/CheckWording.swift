@@ -2,7 +2,6 @@ import Stagecoach
 
 /// The words for a check.
 enum CheckWording {
-    /// Returns the result for people.
     static func text(_ outline: CheckOutline) -> String {
         let report = outline.report
         var lines = ["Checked \(report.source), nothing written"]

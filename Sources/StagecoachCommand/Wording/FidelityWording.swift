@@ -2,7 +2,6 @@ import CoreDataStore
 
 /// The words of `inspect --fidelity`.
 enum FidelityWording {
-    /// Returns a comparison for people.
     static func text(_ outline: FidelityOutline) -> String {
         let fidelity = outline.fidelity
         let facts = [

@@ -25,11 +25,10 @@ package enum HelpText {
         }
         lines += entry("  -h, --help", "Show this help.")
         lines += ["", command.examples.count == 1 ? "Example:" : "Examples:"]
-        for example in command.examples { lines += ["  \(example.line)", "      \(example.effect)"] }
+        for example in command.exampleLines { lines += ["  \(example.line)", "      \(example.effect)"] }
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The program's name and version.
     package static var version: String { "stagecoach \(CommandCatalog.version)\n" }
 
     /// Returns an option's name and, from column 28 on, its help, wrapped at 80 columns.

@@ -2,7 +2,6 @@ import Mapping
 
 /// The words of `inspect`.
 enum InspectWording {
-    /// Returns a store for people.
     static func text(_ store: StoreDescription) -> String {
         let identifiers = store.modelVersionIdentifiers
         var facts = [
@@ -48,7 +47,6 @@ enum InspectWording {
         }
     }
 
-    /// Returns a model for people.
     static func text(_ model: ModelDescription) -> String {
         var facts: [[String]] = []
         if let version = model.version { facts.append(["version", version]) }
@@ -87,7 +85,6 @@ enum InspectWording {
         return lines.printableText
     }
 
-    /// Returns a mapping model for people.
     static func text(_ outline: MappingOutline, path: String) -> String {
         func said(_ facts: KeyValuePairs<String, String?>) -> [String] {
             facts.compactMap { name, value in value.map { "  \(name)  \($0)" } }

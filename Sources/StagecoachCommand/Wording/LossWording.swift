@@ -2,10 +2,8 @@ import Stagecoach
 
 /// The words for losses: objects, values and links that no entity mapping reads.
 enum LossWording {
-    /// The greatest number of lines in a text.
     private static let listed = 20
 
-    /// Returns the title of the list.
     static func title(_ left: LeftBehind) -> String {
         left.isEmpty
             ? "Perhaps left behind: read by no expression, and a policy may read it"

@@ -1,33 +1,24 @@
-import Foundation
-
 /// The output of `stagecoach policies check` for people.
 enum PolicyLibraryWording {
     static func text(_ check: PolicyLibraryCheck) -> String {
-        var text = "\(check.library)\n"
-        func line(_ name: String, _ value: String) {
-            text += "  " + name.padding(toLength: 11, withPad: " ", startingAt: 0) + value + "\n"
-        }
-        line("built by", compiler(check))
-        line("exports", check.registers ? PolicyLibrary.symbol : "no \(PolicyLibrary.symbol)")
+        var facts = [
+            ["built by", compiler(check)],
+            ["exports", check.registers ? PolicyLibrary.symbol : "no \(PolicyLibrary.symbol)"],
+        ]
         if let needed = check.needed {
-            line(
-                "needs",
-                "\(needed.count) libraries, "
-                    + (check.missing.isEmpty ? "all found" : "not found: \(check.missing.joined(separator: ", "))"))
+            let found = check.missing.isEmpty ? "all found" : "not found: \(check.missing.joined(separator: ", "))"
+            facts.append(["needs", "\(needed.count) libraries, \(found)"])
         } else {
-            line("needs", "not known: the loader does not answer")
+            facts.append(["needs", "not known: the loader does not answer"])
         }
-        guard let policies = check.policies else {
-            line("registers", "not known: the library cannot be loaded")
-            return text
+        let count = check.policies.map { $0.count == 1 ? "1 policy" : "\($0.count) policies" }
+        facts.append(["registers", count ?? "not known: the library cannot be loaded"])
+        var lines = [check.library] + facts.lines()
+        for policy in check.policies ?? [] {
+            let names = policy.names.isEmpty ? "" : " (\(policy.names.joined(separator: ", ")))"
+            lines += ["    \(policy.className)\(names)"] + policy.functions.map { "      \($0)" }
         }
-        line("registers", policies.count == 1 ? "1 policy" : "\(policies.count) policies")
-        for policy in policies {
-            text += "    \(policy.className)"
-            if !policy.names.isEmpty { text += " (\(policy.names.joined(separator: ", ")))" }
-            text += "\n" + policy.functions.map { "      \($0)\n" }.joined()
-        }
-        return text
+        return lines.joined(separator: "\n") + "\n"
     }
 
     private static func compiler(_ check: PolicyLibraryCheck) -> String {

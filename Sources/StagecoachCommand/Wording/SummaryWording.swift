@@ -2,7 +2,6 @@ import Stagecoach
 
 /// The words for a finished migration.
 enum SummaryWording {
-    /// Returns the summary for people.
     static func text(_ result: MigrationResult) -> String {
         let report = result.report
         let verb =
@@ -59,7 +58,6 @@ enum SummaryWording {
         return byEntity.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// Returns the number of destination objects.
     static func total(_ counts: MigrationCounts) -> Int { objects(counts).reduce(0) { $0 + $1.count } }
 
     private static func entities(_ counts: MigrationCounts) -> [String] {

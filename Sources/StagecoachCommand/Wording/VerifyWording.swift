@@ -11,16 +11,15 @@ enum VerifyWording {
             if mapping.filtered > 0 { counts.append("\(mapping.filtered) filtered") }
             if mapping.rejected > 0 { counts.append("\(mapping.rejected) rejected") }
             for property in mapping.properties where property.differing > 0 {
-                counts.append(
-                    "\(property.name) differs in \(property.differing) (\(property.expectedChecksum), found \(property.foundChecksum))"
-                )
+                let checksums = "\(property.expectedChecksum), found \(property.foundChecksum)"
+                counts.append("\(property.name) differs in \(property.differing) (\(checksums))")
             }
             lines.append("  \(mapping.name)  \(ends)  \(counts.joined(separator: ", "))")
         }
         for relationship in report.relationships where relationship.isRecomputed {
-            let inverse = relationship.inverse.map { " ↔ \($0)" } ?? ""
+            let sides = "\(relationship.entity).\(relationship.name)" + (relationship.inverse.map { " ↔ \($0)" } ?? "")
             lines.append(
-                "  \(relationship.entity).\(relationship.name)\(inverse)  \(relationship.foundLinks) of \(relationship.expectedLinks) links"
+                "  \(sides)  \(relationship.foundLinks) of \(relationship.expectedLinks) links"
                     + (relationship.differing > 0 ? ", \(relationship.differing) differ" : ""))
         }
         lines += report.differences.map(line).titled("Differences:", indent: 2)
@@ -47,14 +46,13 @@ enum VerifyWording {
         let entities = report.compared.entities
         guard entities.contains(where: { $0.recomputed < $0.objects }) else { return [] }
         let rows = entities.map { line in
-            var counts: [String] = []
-            if line.recomputed > 0 { counts.append("\(Figures.count(line.recomputed)) recomputed") }
-            if line.rerun > 0 { counts.append("\(Figures.count(line.rerun)) compared with a second run") }
-            if line.checked > 0 { counts.append("\(Figures.count(line.checked)) checked against the model's rules") }
-            if line.passedOver > 0 { counts.append("\(Figures.count(line.passedOver)) passed over") }
-            return [
-                line.entity, counts.joined(separator: ", "), line.mappings.joined(separator: ", "), line.reason ?? "",
+            let counts = [
+                (line.recomputed, "recomputed"), (line.rerun, "compared with a second run"),
+                (line.checked, "checked against the model's rules"), (line.passedOver, "passed over"),
             ]
+            let words = counts.filter { $0.0 > 0 }.map { "\(Figures.count($0.0)) \($0.1)" }
+            return [line.entity, words.joined(separator: ", "), line.mappings.joined(separator: ", ")]
+                + [line.reason ?? ""]
         }
         let header = ["entity", "objects", "entity mappings", "why"]
         return ([header] + rows).lines().titled("Compared")
@@ -89,9 +87,8 @@ enum VerifyWording {
             parts.append("\(Figures.count(compared.passedOver)) that stood in the destination before were passed over")
         }
         if compared.takenForRejected > 0 {
-            parts.append(
-                "\(Figures.count(compared.takenForRejected)) that are missing were taken for rejected, as no reject file names them"
-            )
+            let count = Figures.count(compared.takenForRejected)
+            parts.append("\(count) that are missing were taken for rejected, as no reject file names them")
         }
         let wholes = Set(report.mappings.map(\.name) + ["all objects"])
         let properties = Set(report.notRecomputed.map(\.subject)).subtracting(wholes).filter { subject in
@@ -120,7 +117,6 @@ enum VerifyWording {
         }
     }
 
-    /// Returns the verdict in one sentence.
     static func verdict(_ report: VerificationReport) -> String {
         let kinds = VerificationReport.Kind.allCases.compactMap { kind in
             report.countByKind[kind.rawValue].map { "\(kind.label) \($0)" }
