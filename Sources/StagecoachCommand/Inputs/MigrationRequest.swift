@@ -116,12 +116,12 @@ struct MigrationRequest {
 
     private func refuseSamePaths() throws(UsageError) {
         if !destination.isEmpty { try refuseSameStores() }
-        let results =
-            reports.map { ("--report", $0) }
-            + [
-                ("--reject-file", options.rejectFile), ("--id-map", options.idMap), ("DESTINATION", destination),
-                ("SOURCE", source),
-            ].compactMap { name, path in path.flatMap { $0.isEmpty ? nil : (name, $0) } }
+        let others: [(String, String?)] = [
+            ("--reject-file", options.rejectFile), ("--id-map", options.idMap),
+            ("DESTINATION", destination.isEmpty ? nil : destination), ("SOURCE", source),
+        ]
+        var results = reports.map { ("--report", $0) }
+        for case (let name, let path?) in others { results.append((name, path)) }
         for (index, (name, path)) in results.enumerated() where name.hasPrefix("-") {
             for (other, otherPath) in results.dropFirst(index + 1) where PathIdentity.isSame(path, otherPath) {
                 throw .samePath(path, otherPath, what: "\(name) and \(other)")
