@@ -13,17 +13,6 @@ extension EntityDescription {
                 composite.attributes.filter { seen.insert($0).inserted }.map { ($0, composite.path) }
             }
     }
-
-    /// Returns the composite at the end of a key path over to-one relationships, and its entity; nil if there is none.
-    fileprivate func composite(at path: [String]) -> (entity: EntityDescription, composite: CompositeDescription)? {
-        var current = self
-        let path = joiningElements(in: path)
-        for name in path.dropLast() {
-            guard let relationship = current.relationship(named: name), !relationship.isToMany else { return nil }
-            current = relationship.destination
-        }
-        return path.last.flatMap { current.composite(named: $0) }.map { (current, $0) }
-    }
 }
 
 extension ValueExpression {

@@ -45,12 +45,12 @@ public enum ModelLocator {
             return try load(compiled: bundle.file(of: name), versionName: name, info: bundle.info)
         case .compiledVersion?:
             let name = lastComponent(path)
-            let folder = String(path.dropLast(name.count))
+            let folder = withoutTrailingSlashes(String(path.dropLast(name.count)))
             // Only in such a folder the two belong together.
-            let isBundled = withoutTrailingSlashes(folder).hasSuffix(CompiledBundle.suffix)
+            let isBundled = folder.hasSuffix(CompiledBundle.suffix)
             return try load(
-                compiled: path, versionName: String(name.dropLast(CompiledBundle.versionSuffix.count)),
-                info: isBundled ? try CompiledVersionInfo(folder: withoutTrailingSlashes(folder)) : nil)
+                compiled: path, versionName: CompiledBundle.withoutSuffix(name),
+                info: isBundled ? try CompiledVersionInfo(folder: folder) : nil)
         case nil:
             throw MigrationError(
                 "model.unknownKind", .configuration, "The name does not say that this is a model",
@@ -134,9 +134,7 @@ public enum ModelLocator {
             let model = try ManagedObjectModel(definition)
             try info?.apply(to: model, version: versionName)
             return LoadedModel(model: model, path: path, versionName: versionName)
-        } catch {
-            throw error.inside(.init(path: path))
-        }
+        } catch { throw error.inside(.init(path: path)) }
     }
 
     private static func load(versionFolder folder: String) throws(MigrationError) -> LoadedModel {
@@ -157,8 +155,7 @@ public enum ModelLocator {
 
     /// Returns the name of a version from its folder's name; nil if the folder is not that of a version.
     private static func versionName(_ folder: String) -> String? {
-        guard folder.hasSuffix(ModelBundle.versionSuffix) else { return nil }
-        return String(folder.dropLast(ModelBundle.versionSuffix.count))
+        folder.hasSuffix(ModelBundle.versionSuffix) ? ModelBundle.withoutSuffix(folder) : nil
     }
 
     private static func lastComponent(_ path: String) -> String {
@@ -193,8 +190,12 @@ package enum ModelKind: Sendable, Equatable {
             (CompiledBundle.suffix, .compiledBundle), (CompiledBundle.versionSuffix, .compiledVersion),
             (".xml", .contents),
         ]
-        let found = bySuffix.first { name.hasSuffix($0.0) }?.1
-        guard let kind = found ?? (name == ModelBundle.contentsName ? .contents : nil) else { return nil }
-        self = kind
+        if let found = bySuffix.first(where: { name.hasSuffix($0.0) }) {
+            self = found.1
+        } else if name == ModelBundle.contentsName {
+            self = .contents
+        } else {
+            return nil
+        }
     }
 }

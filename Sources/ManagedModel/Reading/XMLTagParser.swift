@@ -46,9 +46,8 @@ package final class XMLTagParser {
 
     private func take(_ event: XMLScanner.Event) {
         switch event {
-        case .open(let name, let attributes, let offset):
-            let tag = XMLTag(name: name, attributes: attributes, offset: offset)
-            lastTag = offset
+        case .open(let tag):
+            lastTag = tag.offset
             depth += 1
             attempt { () throws(MigrationError) in
                 guard depth <= Self.greatestDepth else {
