@@ -64,11 +64,8 @@ struct BinaryPropertyListWriter {
             var indices: [Int] = []
             indices.reserveCapacity(members.count)
             for member in members { indices.append(try flatten(member, depth: depth + 1)) }
-            if case .set = value {
-                objects[index] = .members(indices, isSet: true)
-            } else {
-                objects[index] = .members(indices, isSet: false)
-            }
+            let isSet = if case .set = value { true } else { false }
+            objects[index] = .members(indices, isSet: isSet)
         case .dictionary(let entries):
             let sorted = entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
             var keys: [Int] = []

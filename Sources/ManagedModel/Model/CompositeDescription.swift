@@ -25,12 +25,6 @@ struct CompositeExpansion {
     private(set) var attributes: [AttributeDescription] = []
     private(set) var found: [CompositeDescription] = []
 
-    init(composites: [String: [AttributeDefinition]], entity: Int, entityName: String) {
-        self.composites = composites
-        self.entity = entity
-        self.entityName = entityName
-    }
-
     /// Adds an attribute, or the attributes of a composite attribute.
     mutating func add(_ attribute: AttributeDefinition) {
         guard attribute.type == .composite else {

@@ -45,7 +45,7 @@ public enum ModelLocator {
             return try load(compiled: bundle.file(of: name), versionName: name, info: bundle.info)
         case .compiledVersion?:
             let name = lastComponent(path)
-            let folder = withoutTrailingSlashes(String(path.dropLast(name.count)))
+            let folder = String(path.dropLast(name.count)).withoutTrailingSlashes
             // Only in such a folder the two belong together.
             let isBundled = folder.hasSuffix(CompiledBundle.suffix)
             return try load(
@@ -63,26 +63,24 @@ public enum ModelLocator {
 
     /// Tells whether a path's name is that of a model, or of a version in a folder of versions.
     package static func isModel(name argument: String) -> Bool {
-        let path = withoutTrailingSlashes(argument)
+        let path = argument.withoutTrailingSlashes
         return ModelKind(name: lastComponent(path)) != nil || path.hasSuffix(CompiledBundle.optimizedSuffix)
             || bundle(of: path) != nil
     }
 
     /// The form of a model that a path's name says; nil if it says none.
-    package static func form(ofName path: String) -> ModelKind? {
-        ModelKind(name: lastComponent(withoutTrailingSlashes(path)))
-    }
+    package static func form(ofName path: String) -> ModelKind? { ModelKind(name: lastComponent(path)) }
 
     /// The folder of versions that an argument names, alone, with a version, or by a version in it; nil if it names none.
     package static func bundle(of argument: String) -> String? {
-        let whole = withoutTrailingSlashes(argument)
+        let whole = argument.withoutTrailingSlashes
         for suffix in [ModelBundle.suffix, CompiledBundle.suffix] {
             if whole.hasSuffix(suffix) { return whole }
             if let colon = whole.range(of: suffix + ":", options: .backwards) {
                 return String(whole[..<whole.index(before: colon.upperBound)])
             }
         }
-        let folder = withoutTrailingSlashes(String(whole.dropLast(lastComponent(whole).count)))
+        let folder = String(whole.dropLast(lastComponent(whole).count)).withoutTrailingSlashes
         let isVersion =
             folder.hasSuffix(ModelBundle.suffix) && whole.hasSuffix(ModelBundle.versionSuffix)
             || folder.hasSuffix(CompiledBundle.suffix) && whole.hasSuffix(CompiledBundle.versionSuffix)
@@ -95,7 +93,7 @@ public enum ModelLocator {
     /// - Throws: `model.notFound` (66), `model.noVersion`, `model.versionInfo` (78), `model.permission` (77),
     ///   `model.unreadable` (74).
     public static func versions(in bundle: String) throws(MigrationError) -> [String] {
-        let path = withoutTrailingSlashes(bundle)
+        let path = bundle.withoutTrailingSlashes
         if path.hasSuffix(CompiledBundle.suffix) { return try CompiledBundle(path: path).versions }
         return try ModelBundle(path: path).versions
     }
@@ -104,14 +102,14 @@ public enum ModelLocator {
     ///
     /// - Throws: as ``ModelFile/kind(at:)``.
     private static func split(_ argument: String) throws(MigrationError) -> (path: String, version: String?) {
-        let whole = withoutTrailingSlashes(argument)
+        let whole = argument.withoutTrailingSlashes
         guard try ModelFile.kind(at: whole) == nil else { return (whole, nil) }
         let bytes = Array(argument.utf8)
         for suffix in [ModelBundle.suffix, CompiledBundle.suffix] {
             let mark = Array((suffix + ":").utf8)
             guard let start = bytes.indices.last(where: { bytes[$0...].starts(with: mark) }) else { continue }
             let path = String(decoding: bytes[..<(start + mark.count - 1)], as: UTF8.self)
-            return (path, withoutTrailingSlashes(String(decoding: bytes[(start + mark.count)...], as: UTF8.self)))
+            return (path, String(decoding: bytes[(start + mark.count)...], as: UTF8.self).withoutTrailingSlashes)
         }
         return (whole, nil)
     }
@@ -159,12 +157,15 @@ public enum ModelLocator {
     }
 
     private static func lastComponent(_ path: String) -> String {
-        let whole = withoutTrailingSlashes(path)
+        let whole = path.withoutTrailingSlashes
         return whole.lastIndex(of: "/").map { String(whole[whole.index(after: $0)...]) } ?? whole
     }
+}
 
-    private static func withoutTrailingSlashes(_ path: String) -> String {
-        var path = path
+extension String {
+    /// The path without slashes at its end.
+    package var withoutTrailingSlashes: String {
+        var path = self
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         return path
     }

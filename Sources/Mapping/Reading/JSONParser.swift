@@ -68,12 +68,9 @@ struct JSONParser {
         while let byte = peek {
             switch byte {
             case 0x20, 0x09: advance()
-            case 0x0A:
+            case 0x0A, 0x0D:
                 offset += 1
-                position = TextPosition(line: position.line + 1, column: 1)
-            case 0x0D:
-                offset += 1
-                if peek == 0x0A { offset += 1 }
+                if byte == 0x0D, peek == 0x0A { offset += 1 }
                 position = TextPosition(line: position.line + 1, column: 1)
             default: return
             }
