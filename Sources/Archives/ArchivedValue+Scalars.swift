@@ -110,10 +110,8 @@ extension ArchivedValue {
     /// The 16 bytes of an NSUUID.
     package func uuid() throws(MigrationError) -> [UInt8]? {
         guard let object = instance(of: "NSUUID") else { return nil }
-        guard let bytes = try object.data("NS.uuidbytes"), bytes.count == 16 else {
-            throw object.damaged("a UUID that is not 16 bytes")
-        }
-        return bytes
+        if let bytes = try object.data("NS.uuidbytes"), bytes.count == 16 { return bytes }
+        throw object.damaged("a UUID that is not 16 bytes")
     }
 
     /// The absolute string of an NSURL, after its base URLs are applied (at most 16 URLs in all).

@@ -162,9 +162,7 @@ struct BinaryPropertyListReader {
             throw .archive("archive.format", "An object at \(position) of the property list is cut off")
         }
         remainingContent -= count
-        guard remainingContent >= 0 else {
-            throw .archive("archive.limit", "The property list's objects overlap")
-        }
+        guard remainingContent >= 0 else { throw .archive("archive.limit", "The property list's objects overlap") }
         let start = position
         position += count
         return start

@@ -49,9 +49,7 @@ struct BinaryPropertyListWriter {
     }
 
     private mutating func flatten(_ value: PropertyListValue, depth: Int) throws(MigrationError) -> Int {
-        guard depth <= limits.depth else {
-            throw .archive("archive.limit", "The property list is nested too deeply")
-        }
+        guard depth <= limits.depth else { throw .archive("archive.limit", "The property list is nested too deeply") }
         if let key = PropertyListLeaf(value) {
             let index = leaves.place(of: key, ifNew: objects.count)
             if index == objects.count { _ = try add(.leaf(value)) }

@@ -30,11 +30,9 @@ extension ValueExpression {
 
 extension ExpressionNode {
     fileprivate func element(_ names: [String], _ source: EntityDescription?) -> ExpressionNode {
-        switch self {
-        case .constant(.null): return self
-        case .ternary(let condition, let yes, let no):
+        if self == .constant(.null) { return self }
+        if case .ternary(let condition, let yes, let no) = self {
             return .ternary(condition, yes.element(names, source), no.element(names, source))
-        default: break
         }
         if let path = sourceKeyPath, let (entity, composite) = source?.composite(at: path) {
             let name = ([composite.path] + names).joined(separator: ".")

@@ -33,10 +33,8 @@ extension ModelArchiveReader {
 
     func count(_ object: ArchivedObject, _ key: String, least: Int) throws(MigrationError) -> Int {
         guard let number = try object.integer(key) else { return 0 }
-        guard let count = Int(exactly: number), count >= least else {
-            throw Self.malformed("\(key) of the relationship is \(number)")
-        }
-        return count
+        if let count = Int(exactly: number), count >= least { return count }
+        throw Self.malformed("\(key) of the relationship is \(number)")
     }
 
     mutating func fetchedProperty(

@@ -114,8 +114,8 @@ extension ManagedObjectModel {
     package var entitiesInStoreOrder: [EntityDescription] {
         func sorted(_ entities: [EntityDescription]) -> [EntityDescription] {
             entities.map { (key: $0.definition.name.lowercased(), entity: $0) }.sorted {
-                if $0.key == $1.key { return $0.entity.index < $1.entity.index }
-                return $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars)
+                $0.key == $1.key
+                    ? $0.entity.index < $1.entity.index : ModelResolution.precedes($0.key, $1.key)
             }.map(\.entity)
         }
         var order: [EntityDescription] = []

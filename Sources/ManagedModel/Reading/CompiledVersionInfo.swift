@@ -20,9 +20,7 @@ package struct CompiledVersionInfo: Sendable {
         path = "\(folder)/\(Self.fileName)"
         guard try ModelFile.isFile(path) else { return nil }
         let bytes = try ModelFile.read(path)
-        do throws(MigrationError) {
-            (currentVersion, hashes, checksums) = try Self.read(Array(bytes))
-        } catch {
+        do throws(MigrationError) { (currentVersion, hashes, checksums) = try Self.read(Array(bytes)) } catch {
             throw MigrationError(
                 "model.versionInfo", .configuration, "The bundle's \(Self.fileName) cannot be read",
                 remedy: "Build the app again, or name one of the .mom files", context: .init(path: path), cause: error)

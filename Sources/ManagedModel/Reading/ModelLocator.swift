@@ -119,9 +119,7 @@ public enum ModelLocator {
     ) throws(MigrationError) -> LoadedModel {
         let bytes = Array(try ModelFile.read(path, limit: ModelArchive.greatestByteCount))
         let definition: ModelDefinition
-        do throws(MigrationError) {
-            definition = try ModelArchive.decode(bytes)
-        } catch {
+        do throws(MigrationError) { definition = try ModelArchive.decode(bytes) } catch {
             throw MigrationError(
                 "model.archive", .configuration, "The compiled model cannot be read",
                 remedy: "Name a .mom that Xcode's compiler made",

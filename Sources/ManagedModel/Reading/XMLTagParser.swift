@@ -67,9 +67,7 @@ package final class XMLTagParser {
 
     private func attempt(_ body: () throws(MigrationError) -> Void) {
         guard failure == nil else { return }
-        do {
-            try body()
-        } catch {
+        do { try body() } catch {
             let position = error.context.line == nil ? source.position(at: lastTag) : nil
             failure = error.inside(.init(path: source.path, line: position?.line, column: position?.column))
         }

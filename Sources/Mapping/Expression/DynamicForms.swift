@@ -98,9 +98,7 @@ extension SyntaxNode {
                 name.hasPrefix("@") || current.hasProperty(named: name)
                 || current.definition.fetchedProperties.contains { $0.name == name }
                 || name == "self" || ObjectKeys.contains(name)
-            guard isKnown else {
-                throw .unknownKeyPath("The source entity \(current) has no property \(name)")
-            }
+            guard isKnown else { throw .unknownKeyPath("The source entity \(current) has no property \(name)") }
             return
         }
     }

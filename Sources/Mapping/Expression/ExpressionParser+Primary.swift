@@ -143,9 +143,7 @@ extension ExpressionParser {
             return ExpressionOperand(.constant(word == .truepredicate), isClosed: true)
         default: break
         }
-        guard try take(.openParenthesis) else {
-            return ExpressionOperand(.keyPath(target: nil, components: [text]))
-        }
+        guard try take(.openParenthesis) else { return ExpressionOperand(.keyPath(target: nil, components: [text])) }
         switch word {
         case .function: return try functionCall()
         case .ternary: return try ternary()
@@ -201,9 +199,7 @@ extension ExpressionParser {
     private mutating func functionCall() throws(ExpressionSyntaxError) -> ExpressionOperand {
         let target = try operand(.or)
         try expect(.comma)
-        guard case .string(let selector) = token, !selector.isEmpty else {
-            throw unexpected("a selector as a string")
-        }
+        guard case .string(let selector) = token, !selector.isEmpty else { throw unexpected("a selector as a string") }
         try advance()
         var arguments: [ExpressionNode] = []
         var deepest = 0

@@ -153,9 +153,7 @@ extension ProgramCompiler {
             throw .unsupported("the pattern of \(sign.rawValue) has to be a string")
         }
         let type = try compile(left, into: d)
-        guard type == .text || type == .uri || type == .null else {
-            throw Self.unfit(type, for: sign)
-        }
+        guard type == .text || type == .uri || type == .null else { throw Self.unfit(type, for: sign) }
         emit(.match, d, comparison(sign, options, pattern: try TextPattern(text, sign, TextFolding(options))))
     }
 

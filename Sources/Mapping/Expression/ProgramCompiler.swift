@@ -251,9 +251,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         guard let wanted = ExpressionType(destination), destination != .objectID, destination != .transformable else {
             throw .unsupported("an attribute of type \(destination.label) cannot be computed, only copied")
         }
-        guard wanted.takes(type) else {
-            throw .misfit(type, destination)
-        }
+        guard wanted.takes(type) else { throw .misfit(type, destination) }
         switch destination {
         case .integer16, .integer32, .integer64, .boolean:
             convert(0, from: type, to: .integer)

@@ -126,11 +126,7 @@ extension PredicateNode {
 extension Array {
     /// Returns the replacements of all elements; nil if one has none.
     fileprivate func replaced(_ replacement: (Element) -> Element?) -> [Element]? {
-        var replaced: [Element] = []
-        for element in self {
-            guard let element = replacement(element) else { return nil }
-            replaced.append(element)
-        }
-        return replaced
+        let replaced = compactMap(replacement)
+        return replaced.count == count ? replaced : nil
     }
 }

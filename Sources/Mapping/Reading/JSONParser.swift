@@ -78,9 +78,7 @@ struct JSONParser {
     }
 
     private mutating func value(depth: Int) throws(MigrationError) -> JSONNode {
-        guard depth <= Self.maximumDepth else {
-            throw failure("Values are nested deeper than \(Self.maximumDepth)")
-        }
+        guard depth <= Self.maximumDepth else { throw failure("Values are nested deeper than \(Self.maximumDepth)") }
         let start = position
         let value: JSONValue
         switch peek {
@@ -276,9 +274,7 @@ struct JSONParser {
         guard peek == UInt8(ascii: "u") else { throw failure("The escape is half of a surrogate pair", at: place) }
         advance()
         let second = try codeUnit(place)
-        guard UTF16.isTrailSurrogate(second) else {
-            throw failure("The escape is half of a surrogate pair", at: place)
-        }
+        guard UTF16.isTrailSurrogate(second) else { throw failure("The escape is half of a surrogate pair", at: place) }
         return UTF16.decode(UTF16.EncodedScalar([first, second]))
     }
 

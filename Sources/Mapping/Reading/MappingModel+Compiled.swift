@@ -104,9 +104,7 @@ private struct CompiledMappingReader {
         mapping.sourceEntityName = try name(object, "NSSourceEntityName")
         mapping.destinationEntityName = try name(object, "NSDestinationEntityName")
         mapping.name = try name(object, "NSMappingName") ?? mapping.defaultName
-        do throws(MigrationError) {
-            try fill(mapping, from: object)
-        } catch {
+        do throws(MigrationError) { try fill(mapping, from: object) } catch {
             throw error.inside(.init(entityMapping: mapping.name))
         }
         return mapping

@@ -146,10 +146,8 @@ private struct XcodeObjectReader {
 
     private func number(_ object: XcodeObject) throws(MigrationError) -> Int {
         guard let text = text("mappingnumber", of: object) else { return 0 }
-        guard let number = Int(text) else {
-            throw failure("mapping.number", "The mapping number \(text) is no number", object)
-        }
-        return number
+        if let number = Int(text) { return number }
+        throw failure("mapping.number", "The mapping number \(text) is no number", object)
     }
 
     /// Returns a text; nil if it is absent or empty.

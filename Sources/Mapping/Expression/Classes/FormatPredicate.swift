@@ -99,9 +99,7 @@ open class FormatPredicate: NSObject, @unchecked Sendable {
 extension PredicateNode {
     /// Makes the tree of a format. If the format cannot be parsed, the tree throws the error when it is used.
     init(keeping format: String, _ arguments: [Any?]) {
-        do throws(MigrationError) {
-            self = try ExpressionParser.predicate(format, arguments: arguments)
-        } catch {
+        do throws(MigrationError) { self = try ExpressionParser.predicate(format, arguments: arguments) } catch {
             self = .expression(.opaque(OpaqueConstant(.failure(error, text: ExpressionLexer.excerpt(format)))))
         }
     }
