@@ -23,17 +23,14 @@ package struct ArchivedGraph: Sendable, Equatable {
 
     /// Copies the part of an archive that begins at a value.
     ///
-    /// - Parameters:
-    ///   - mostNodes: the most nodes. Without a limit, shared parts of a hostile archive would multiply.
-    ///   - outside: returns the name of an object that is not part of the graph; nil for its parts.
+    /// - Parameter outside: returns the name of an object that is not part of the graph; nil for its parts.
     /// - Throws: `archive.limit`, `archive.reference`, `archive.type`.
     /// - Complexity: O(nodes).
     package init(
-        _ value: ArchivedValue, mostNodes: Int = 20_000,
-        outside: (ArchivedObject) throws(MigrationError) -> String?
+        _ value: ArchivedValue, outside: @escaping (ArchivedObject) throws(MigrationError) -> String?
     ) throws(MigrationError) {
-        var copy = GraphCopy(mostNodes: mostNodes)
-        try copy.add(value, outside)
+        var copy = GraphCopy(outside: outside)
+        try copy.add(value)
         nodes = copy.nodes
     }
 
@@ -81,18 +78,19 @@ package struct ArchivedGraph: Sendable, Equatable {
 
 /// Walks an archive breadth first, so that equal graphs have equal nodes.
 private struct GraphCopy {
-    let mostNodes: Int
-    var nodes: [ArchivedGraph.Node] = []
+    /// The most nodes. Without a limit, shared parts of a hostile archive would multiply.
+    private static let mostNodes = 20_000
+
+    let outside: (ArchivedObject) throws(MigrationError) -> String?
+    private(set) var nodes: [ArchivedGraph.Node] = []
     /// Position of each object by its number in the archive.
     private var places: [Int: Int] = [:]
     private var waiting: [(place: Int, object: ArchivedObject)] = []
 
-    init(mostNodes: Int) { self.mostNodes = mostNodes }
+    init(outside: @escaping (ArchivedObject) throws(MigrationError) -> String?) { self.outside = outside }
 
-    mutating func add(
-        _ value: ArchivedValue, _ outside: (ArchivedObject) throws(MigrationError) -> String?
-    ) throws(MigrationError) {
-        _ = try place(of: value, outside)
+    mutating func add(_ value: ArchivedValue) throws(MigrationError) {
+        _ = try place(of: value)
         var next = 0
         while next < waiting.count {
             let (place, object) = waiting[next]
@@ -100,18 +98,16 @@ private struct GraphCopy {
             var fields: [String: PropertyListValue] = [:]
             for key in object.keys {
                 guard let field = object.field(key) else { continue }
-                fields[key] = try copied(field, of: object, outside, depth: 0)
+                fields[key] = try copied(field, of: object, depth: 0)
             }
             nodes[place] = .object(classNames: object.classNames, fields: fields)
         }
     }
 
-    private mutating func place(
-        of value: ArchivedValue, _ outside: (ArchivedObject) throws(MigrationError) -> String?
-    ) throws(MigrationError) -> Int {
+    private mutating func place(of value: ArchivedValue) throws(MigrationError) -> Int {
         if case .object(let object) = value, let place = places[object.uid] { return place }
-        guard nodes.count < mostNodes else {
-            throw .archive("archive.limit", "A part of the archive has more than \(mostNodes) values")
+        guard nodes.count < Self.mostNodes else {
+            throw .archive("archive.limit", "A part of the archive has more than \(Self.mostNodes) values")
         }
         switch value {
         case .null: nodes.append(.null)
@@ -129,16 +125,12 @@ private struct GraphCopy {
     }
 
     private mutating func copied(
-        _ field: PropertyListValue, of object: ArchivedObject,
-        _ outside: (ArchivedObject) throws(MigrationError) -> String?, depth: Int
+        _ field: PropertyListValue, of object: ArchivedObject, depth: Int
     ) throws(MigrationError) -> PropertyListValue {
         guard depth < 16 else { throw .archive("archive.limit", "A field of the archive is nested too deeply") }
-        switch field {
-        case .uid: return .uid(UInt64(try place(of: object.archive.value(of: field), outside)))
-        default:
-            return try field.mapMembers { member throws(MigrationError) in
-                try copied(member, of: object, outside, depth: depth + 1)
-            }
+        if case .uid = field { return .uid(UInt64(try place(of: object.archive.value(of: field)))) }
+        return try field.mapMembers { member throws(MigrationError) in
+            try copied(member, of: object, depth: depth + 1)
         }
     }
 }
@@ -152,13 +144,12 @@ extension KeyedArchiveBuilder {
     package mutating func graph(
         _ graph: ArchivedGraph, outside: (String) -> Reference?
     ) -> Reference {
-        var places: [Reference] = []
-        for node in graph.nodes {
+        let places: [Reference] = graph.nodes.map { node in
             switch node {
-            case .null: places.append(.null)
-            case .plain(let value): places.append(plain(value))
-            case .outside(let name): places.append(outside(name) ?? .null)
-            case .object: places.append(reserve())
+            case .null: .null
+            case .plain(let value): plain(value)
+            case .outside(let name): outside(name) ?? .null
+            case .object: reserve()
             }
         }
         for (place, node) in zip(places, graph.nodes) {

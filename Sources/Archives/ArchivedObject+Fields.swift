@@ -46,11 +46,9 @@ extension ArchivedObject {
     ) throws(MigrationError) -> Value? {
         let value = try value(key)
         if case .null = value { return nil }
-        guard let result = try read(value) else {
-            throw .archive(
-                "archive.type", "\(key) of object \(uid) (\(className)) is a \(value.kindName), not a \(type)")
-        }
-        return result
+        if let result = try read(value) { return result }
+        throw .archive(
+            "archive.type", "\(key) of object \(uid) (\(className)) is a \(value.kindName), not a \(type)")
     }
 }
 

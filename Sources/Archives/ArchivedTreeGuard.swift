@@ -2,7 +2,9 @@ import Diagnostics
 
 /// Bounds a walk over archived objects that should form a tree, such as expressions. A cycle exceeds the limit of depth;
 /// subtrees that are shared too often exceed the limit of visits.
-package struct ArchivedTreeGuard {
+///
+/// It is a class, so that all walks over an archive share one.
+package final class ArchivedTreeGuard {
     private let maximumDepth: Int
     private let maximumVisits: Int
     private var depth = 0
@@ -17,19 +19,17 @@ package struct ArchivedTreeGuard {
     /// would multiply too.
     ///
     /// - Throws: `archive.limit`.
-    package mutating func charge(bytes: Int) throws(MigrationError) {
+    package func charge(bytes: Int) throws(MigrationError) {
         visits += bytes / 64
         guard visits <= maximumVisits else {
             throw .archive("archive.limit", "The archive's texts are too long or shared too often")
         }
     }
 
-    /// Visits an object, one level deeper.
+    /// Enters an object, one level deeper. Every call needs a call of ``leave()``.
     ///
-    /// - Throws: `archive.cycle` beyond the depth, `archive.limit` beyond the visits, and what the closure throws.
-    package mutating func visit<Result>(
-        _ object: ArchivedObject, _ body: (inout ArchivedTreeGuard) throws(MigrationError) -> Result
-    ) throws(MigrationError) -> Result {
+    /// - Throws: `archive.cycle` beyond the depth, `archive.limit` beyond the visits.
+    package func enter(_ object: ArchivedObject) throws(MigrationError) {
         depth += 1
         visits += 1
         guard depth <= maximumDepth else {
@@ -38,7 +38,7 @@ package struct ArchivedTreeGuard {
         guard visits <= maximumVisits else {
             throw .archive("archive.limit", "Object \(object.uid) of the archive expands to too many objects")
         }
-        defer { depth -= 1 }
-        return try body(&self)
     }
+
+    package func leave() { depth -= 1 }
 }

@@ -20,20 +20,19 @@ extension ArchivedValue {
 
     /// A plain string, NSString or NSMutableString.
     package func string() throws(MigrationError) -> String? {
-        switch self {
-        case .plain(.string(let text)): return text
-        case .null, .plain: return nil
-        case .object(let object):
-            guard object.isKind(of: "NSString") else { return nil }
-            if case .plain(.string(let text)) = try object.value("NS.string") { return text }
-            if case .plain(.data(let bytes)) = try object.value("NS.bytes"),
-                let text = String(validating: bytes, as: UTF8.self)
-            {
-                return text
-            }
-            throw object.damaged("a string without text")
+        if case .plain(.string(let text)) = self { return text }
+        guard let object = instance(of: "NSString") else { return nil }
+        if case .plain(.string(let text)) = try object.value("NS.string") { return text }
+        if case .plain(.data(let bytes)) = try object.value("NS.bytes"),
+            let text = String(validating: bytes, as: UTF8.self)
+        {
+            return text
         }
+        throw object.damaged("a string without text")
     }
+
+    /// The object, if its class or an ancestor has a name.
+    private func instance(of name: String) -> ArchivedObject? { object.flatMap { $0.isKind(of: name) ? $0 : nil } }
 
     /// A boolean, or a number as a boolean: true if it is not zero.
     package func boolean() throws(MigrationError) -> Bool? {
@@ -92,42 +91,32 @@ extension ArchivedValue {
 
     /// Plain data, NSData or NSMutableData.
     package func data() throws(MigrationError) -> [UInt8]? {
-        switch self {
-        case .plain(.data(let bytes)): return bytes
-        case .null, .plain: return nil
-        case .object(let object):
-            guard object.isKind(of: "NSData") else { return nil }
-            for key in ["NS.data", "NS.bytes"] {
-                if case .plain(.data(let bytes)) = try object.value(key) { return bytes }
-            }
-            throw object.damaged("data without bytes")
+        if case .plain(.data(let bytes)) = self { return bytes }
+        guard let object = instance(of: "NSData") else { return nil }
+        for key in ["NS.data", "NS.bytes"] {
+            if case .plain(.data(let bytes)) = try object.value(key) { return bytes }
         }
+        throw object.damaged("data without bytes")
     }
 
     /// A date in seconds since 2001-01-01 00:00:00 UTC.
     package func date() throws(MigrationError) -> Double? {
-        switch self {
-        case .plain(.date(let seconds)): return seconds
-        case .null, .plain: return nil
-        case .object(let object):
-            guard object.isKind(of: "NSDate") else { return nil }
-            guard let seconds = try object.real("NS.time") else { throw object.damaged("a date without time") }
-            return seconds
-        }
+        if case .plain(.date(let seconds)) = self { return seconds }
+        guard let object = instance(of: "NSDate") else { return nil }
+        if let seconds = try object.real("NS.time") { return seconds }
+        throw object.damaged("a date without time")
     }
 
     /// The 16 bytes of an NSUUID.
     package func uuid() throws(MigrationError) -> [UInt8]? {
-        guard case .object(let object) = self, object.isKind(of: "NSUUID") else { return nil }
-        guard let bytes = try object.data("NS.uuidbytes"), bytes.count == 16 else {
-            throw object.damaged("a UUID that is not 16 bytes")
-        }
-        return bytes
+        guard let object = instance(of: "NSUUID") else { return nil }
+        if let bytes = try object.data("NS.uuidbytes"), bytes.count == 16 { return bytes }
+        throw object.damaged("a UUID that is not 16 bytes")
     }
 
     /// The absolute string of an NSURL, after its base URLs are applied (at most 16 URLs in all).
     package func url() throws(MigrationError) -> String? {
-        guard case .object(let object) = self, object.isKind(of: "NSURL") else { return nil }
+        guard let object = instance(of: "NSURL") else { return nil }
         var relatives: [String] = []
         var current: ArchivedObject? = object
         while let url = current {

@@ -125,21 +125,15 @@ struct BinaryPropertyListReader {
         case 0x1 where low <= 4:
             return Decoded(value: try integer(at: position, size: 1 << low))
         case 0x2 where low == 2:
-            let start = try claim(4, at: &position)
-            let bits = UInt32(truncatingIfNeeded: Self.unsigned(bytes, at: start, size: 4))
+            let bits = UInt32(truncatingIfNeeded: try number(4, at: &position))
             return Decoded(value: .real(Double(Float(bitPattern: bits))))
         case 0x2 where low == 3:
-            return Decoded(value: .real(try double(at: position)))
+            return Decoded(value: .real(Double(bitPattern: try number(8, at: &position))))
         case 0x3 where low == 3:
-            return Decoded(value: .date(try double(at: position)))
-        case 0x4:
-            let count = try length(low, at: &position)
-            let start = try claim(count, at: &position)
-            return Decoded(value: .data(Array(bytes[start..<start + count])))
+            return Decoded(value: .date(Double(bitPattern: try number(8, at: &position))))
+        case 0x4: return Decoded(value: .data(Array(try content(low, at: &position))))
         case 0x5:
-            let count = try length(low, at: &position)
-            let start = try claim(count, at: &position)
-            let slice = bytes[start..<start + count]
+            let slice = try content(low, at: &position)
             guard slice.allSatisfy({ $0 < 0x80 }) else {
                 throw .archive("archive.format", "An ASCII string at \(offset) holds other characters")
             }
@@ -147,15 +141,11 @@ struct BinaryPropertyListReader {
         case 0x6:
             return Decoded(value: .string(try utf16(low, at: &position)))
         case 0x7:
-            let count = try length(low, at: &position)
-            let start = try claim(count, at: &position)
-            guard let text = String(validating: bytes[start..<start + count], as: UTF8.self) else {
+            guard let text = String(validating: try content(low, at: &position), as: UTF8.self) else {
                 throw .archive("archive.format", "A UTF-8 string at \(offset) is damaged")
             }
             return Decoded(value: .string(text))
-        case 0x8 where low < 8:
-            let start = try claim(low + 1, at: &position)
-            return Decoded(value: .uid(Self.unsigned(bytes, at: start, size: low + 1)))
+        case 0x8 where low < 8: return Decoded(value: .uid(try number(low + 1, at: &position)))
         case 0xA, 0xB, 0xC:
             let isSet = marker >> 4 == 0xC
             return try collection(low, at: &position, isSet: isSet, depth: depth)
@@ -172,12 +162,22 @@ struct BinaryPropertyListReader {
             throw .archive("archive.format", "An object at \(position) of the property list is cut off")
         }
         remainingContent -= count
-        guard remainingContent >= 0 else {
-            throw .archive("archive.limit", "The property list's objects overlap")
-        }
+        guard remainingContent >= 0 else { throw .archive("archive.limit", "The property list's objects overlap") }
         let start = position
         position += count
         return start
+    }
+
+    /// Claims a big-endian number of 1 to 8 bytes.
+    private mutating func number(_ size: Int, at position: inout Int) throws(MigrationError) -> UInt64 {
+        Self.unsigned(bytes, at: try claim(size, at: &position), size: size)
+    }
+
+    /// Claims the bytes of data or of a text.
+    private mutating func content(_ low: Int, at position: inout Int) throws(MigrationError) -> ArraySlice<UInt8> {
+        let count = try length(low, at: &position)
+        let start = try claim(count, at: &position)
+        return bytes[start..<start + count]
     }
 
     /// The count of an object: the low half of its marker, or the integer object that follows if that half is 15.
@@ -187,9 +187,7 @@ struct BinaryPropertyListReader {
         guard marker >> 4 == 0x1, marker & 0x0F <= 3 else {
             throw .archive("archive.format", "A count at \(position) of the property list is not an integer")
         }
-        let size = 1 << Int(marker & 0x0F)
-        let start = try claim(size, at: &position)
-        let count = Self.unsigned(bytes, at: start, size: size)
+        let count = try number(1 << Int(marker & 0x0F), at: &position)
         guard count <= UInt64(bytes.count) else {
             throw .archive("archive.format", "A count at \(position) of the property list exceeds the data")
         }
@@ -205,12 +203,6 @@ struct BinaryPropertyListReader {
         let low = Self.unsigned(bytes, at: start + 8, size: 8)
         let signExtension = Int64(bitPattern: low) < 0 ? UInt64.max : 0
         return high == signExtension ? .integer(Int64(bitPattern: low)) : .largeInteger(high: high, low: low)
-    }
-
-    private mutating func double(at offset: Int) throws(MigrationError) -> Double {
-        var position = offset
-        let start = try claim(8, at: &position)
-        return Double(bitPattern: Self.unsigned(bytes, at: start, size: 8))
     }
 
     /// Reads a UTF-16 string. A lone surrogate becomes U+FFFD.

@@ -49,9 +49,7 @@ struct BinaryPropertyListWriter {
     }
 
     private mutating func flatten(_ value: PropertyListValue, depth: Int) throws(MigrationError) -> Int {
-        guard depth <= limits.depth else {
-            throw .archive("archive.limit", "The property list is nested too deeply")
-        }
+        guard depth <= limits.depth else { throw .archive("archive.limit", "The property list is nested too deeply") }
         if let key = PropertyListLeaf(value) {
             let index = leaves.place(of: key, ifNew: objects.count)
             if index == objects.count { _ = try add(.leaf(value)) }
@@ -64,11 +62,8 @@ struct BinaryPropertyListWriter {
             var indices: [Int] = []
             indices.reserveCapacity(members.count)
             for member in members { indices.append(try flatten(member, depth: depth + 1)) }
-            if case .set = value {
-                objects[index] = .members(indices, isSet: true)
-            } else {
-                objects[index] = .members(indices, isSet: false)
-            }
+            let isSet = if case .set = value { true } else { false }
+            objects[index] = .members(indices, isSet: isSet)
         case .dictionary(let entries):
             let sorted = entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
             var keys: [Int] = []

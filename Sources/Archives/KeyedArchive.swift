@@ -57,9 +57,7 @@ package final class KeyedArchive: Sendable {
     ///
     /// - Throws: `archive.reference` if the object does not exist, `archive.type` for an object without a class.
     package func value(of field: PropertyListValue) throws(MigrationError) -> ArchivedValue {
-        guard case .uid(let uid) = field else {
-            return field == .null ? .null : .plain(field)
-        }
+        guard case .uid(let uid) = field else { return field == .null ? .null : .plain(field) }
         guard uid < UInt64(objects.count) else {
             throw .archive("archive.reference", "The archive refers to object \(uid), which does not exist")
         }
@@ -115,17 +113,6 @@ package struct ArchivedObject: Sendable {
     package let className: String
     fileprivate let classDescription: [String: PropertyListValue]
     fileprivate let fields: [String: PropertyListValue]
-
-    fileprivate init(
-        archive: KeyedArchive, uid: Int, className: String, classDescription: [String: PropertyListValue],
-        fields: [String: PropertyListValue]
-    ) {
-        self.archive = archive
-        self.uid = uid
-        self.className = className
-        self.classDescription = classDescription
-        self.fields = fields
-    }
 
     /// The class and its ancestors by name, nearest first.
     package var classNames: [String] {

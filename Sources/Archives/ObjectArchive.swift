@@ -106,13 +106,13 @@ private struct ObjectReader {
     ) throws(MigrationError) -> Made {
         switch object.className {
         case "NSArray", "NSMutableArray":
-            let (members, whole) = try members(value, depth)
+            let (members, whole) = try objects(value.elements() ?? [], depth)
             return whole.with(object.isMutable ? NSMutableArray(array: members) : NSArray(array: members))
         case "NSSet", "NSMutableSet":
-            let (members, whole) = try members(value, depth, hashed: true)
+            let (members, whole) = try objects(value.elements() ?? [], depth, hashed: true)
             return whole.with(object.isMutable ? NSMutableSet(array: members) : NSSet(array: members))
         case "NSOrderedSet", "NSMutableOrderedSet":
-            let (members, whole) = try members(value, depth, hashed: true)
+            let (members, whole) = try objects(value.elements() ?? [], depth, hashed: true)
             return whole.with(object.isMutable ? NSMutableOrderedSet(array: members) : NSOrderedSet(array: members))
         case "NSDictionary", "NSMutableDictionary": return try dictionary(object, value, depth)
         case "NSNull": return Made(value: null)
@@ -140,14 +140,8 @@ private struct ObjectReader {
     }
 
     /// Returns the members of a collection, and the size and levels of the whole.
-    private mutating func members(
-        _ value: ArchivedValue, _ depth: Int, hashed: Bool = false
-    ) throws(MigrationError) -> (members: [Any], whole: Made) {
-        try objects(value.elements() ?? [], depth, hashed: hashed)
-    }
-
     private mutating func objects(
-        _ values: [ArchivedValue], _ depth: Int, hashed: Bool
+        _ values: [ArchivedValue], _ depth: Int, hashed: Bool = false
     ) throws(MigrationError) -> (members: [Any], whole: Made) {
         var members: [Any] = []
         members.reserveCapacity(values.count)
@@ -177,7 +171,7 @@ private struct ObjectReader {
     ) throws(MigrationError) -> Made {
         let entries = try value.entries() ?? []
         let (keys, ofKeys) = try objects(entries.map(\.key), depth, hashed: true)
-        let (values, ofValues) = try objects(entries.map(\.value), depth, hashed: false)
+        let (values, ofValues) = try objects(entries.map(\.value), depth)
         var dictionary: [AnyHashable: Any] = [:]
         for (key, value) in zip(keys, values) {
             guard let key = key as? AnyHashable else {
@@ -218,7 +212,7 @@ private struct ObjectWriter {
         case let data as Data: return builder.data(Array(data))
         case let uuid as UUID: return builder.uuid(withUnsafeBytes(of: uuid.uuid) { Array($0) })
         case let url as URL: return builder.url(url.absoluteString)
-        case let members as [Any]: return try array(members, isMutable: false, depth)
+        case let members as [Any]: return builder.array(try add(all: members, depth))
         case let entries as [AnyHashable: Any]: return try dictionary(entries.map { ($0.base, $1) }, false, depth)
         case let members as Set<AnyHashable>: return try set(members.map(\.base), ["NSSet"], depth)
         case let optional as any ArchivedOptional:
@@ -232,7 +226,7 @@ private struct ObjectWriter {
     private mutating func add(object: AnyObject, _ depth: Int) throws(MigrationError) -> Reference {
         switch object {
         case let array as NSArray:
-            return try self.array(Array(array), isMutable: array is NSMutableArray, depth)
+            return builder.array(try add(all: Array(array), depth), isMutable: array is NSMutableArray)
         case let dictionary as NSDictionary:
             return try self.dictionary(dictionary.map { ($0, $1) }, dictionary is NSMutableDictionary, depth)
         case let set as NSSet:
@@ -283,14 +277,7 @@ private struct ObjectWriter {
     }
 
     private mutating func add(all members: [Any], _ depth: Int) throws(MigrationError) -> [Reference] {
-        var references: [Reference] = []
-        references.reserveCapacity(members.count)
-        for member in members { references.append(try add(member, depth: depth + 1)) }
-        return references
-    }
-
-    private mutating func array(_ members: [Any], isMutable: Bool, _ depth: Int) throws(MigrationError) -> Reference {
-        builder.array(try add(all: members, depth), isMutable: isMutable)
+        try members.map { member throws(MigrationError) in try add(member, depth: depth + 1) }
     }
 
     private mutating func set(_ members: [Any], _ names: [String], _ depth: Int) throws(MigrationError) -> Reference {
@@ -313,21 +300,15 @@ private struct ObjectWriter {
         _ entries: [(key: Any, value: Any)], _ depth: Int
     ) throws(MigrationError) -> [(key: Any, value: Any)] {
         guard entries.count > 1 else { return entries }
-        var marked: [(mark: [UInt8], entry: (key: Any, value: Any))] = []
-        marked.reserveCapacity(entries.count)
-        for entry in entries {
-            if let text = entry.key as? String {
-                marked.append(([0] + Array(text.utf8), entry))
-            } else {
-                var writer = ObjectWriter()
-                writer.count = count
-                let root = try writer.add(entry.key, depth: depth + 1)
-                count = writer.count
-                marked.append(([1] + (try writer.builder.encode(root: root)), entry))
-            }
+        let marked = try entries.map { entry throws(MigrationError) in
+            if let text = entry.key as? String { return (mark: [0] + Array(text.utf8), entry: entry) }
+            var writer = ObjectWriter()
+            writer.count = count
+            let root = try writer.add(entry.key, depth: depth + 1)
+            count = writer.count
+            return (mark: [1] + (try writer.builder.encode(root: root)), entry: entry)
         }
-        marked.sort { $0.mark.lexicographicallyPrecedes($1.mark) }
-        return marked.map(\.entry)
+        return marked.sorted { $0.mark.lexicographicallyPrecedes($1.mark) }.map(\.entry)
     }
 }
 

@@ -13,17 +13,6 @@ extension EntityDescription {
                 composite.attributes.filter { seen.insert($0).inserted }.map { ($0, composite.path) }
             }
     }
-
-    /// Returns the composite at the end of a key path over to-one relationships, and its entity; nil if there is none.
-    fileprivate func composite(at path: [String]) -> (entity: EntityDescription, composite: CompositeDescription)? {
-        var current = self
-        let path = joiningElements(in: path)
-        for name in path.dropLast() {
-            guard let relationship = current.relationship(named: name), !relationship.isToMany else { return nil }
-            current = relationship.destination
-        }
-        return path.last.flatMap { current.composite(named: $0) }.map { (current, $0) }
-    }
 }
 
 extension ValueExpression {
@@ -41,11 +30,9 @@ extension ValueExpression {
 
 extension ExpressionNode {
     fileprivate func element(_ names: [String], _ source: EntityDescription?) -> ExpressionNode {
-        switch self {
-        case .constant(.null): return self
-        case .ternary(let condition, let yes, let no):
+        if self == .constant(.null) { return self }
+        if case .ternary(let condition, let yes, let no) = self {
             return .ternary(condition, yes.element(names, source), no.element(names, source))
-        default: break
         }
         if let path = sourceKeyPath, let (entity, composite) = source?.composite(at: path) {
             let name = ([composite.path] + names).joined(separator: ".")

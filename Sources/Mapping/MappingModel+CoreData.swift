@@ -26,11 +26,9 @@ extension MappingModel {
         guard let sourceModel, let destinationModel else { return nil }
         let folders = (bundles ?? [Bundle.main]).map { $0.resourcePath ?? $0.bundlePath }
         for path in folders.flatMap(MappingModel.files(in:)) {
-            guard
-                let read = try? MappingModel.read(
-                    path: path, sourceModel: sourceModel, destinationModel: destinationModel),
-                read.fits(sourceModel, destinationModel)
-            else { continue }
+            let read = try? MappingModel.read(
+                path: path, sourceModel: sourceModel, destinationModel: destinationModel)
+            guard let read, read.fits(sourceModel, destinationModel) else { continue }
             self.init()
             take(read)
             return

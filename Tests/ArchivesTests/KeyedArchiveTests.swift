@@ -86,33 +86,25 @@ struct KeyedArchiveTests {
 
     @Test("A walk over a cycle or over shared subtrees ends in an error")
     func treeGuard() throws {
-        func walk(_ object: ArchivedObject, _ tree: inout ArchivedTreeGuard) throws(MigrationError) -> Int {
-            try tree.visit(object) { tree throws(MigrationError) in
-                var count = 1
-                for key in object.keys {
-                    if let child = try object.object(key) { count += try walk(child, &tree) }
-                }
-                return count
+        func walk(_ object: ArchivedObject, _ tree: ArchivedTreeGuard) throws(MigrationError) -> Int {
+            try tree.enter(object)
+            defer { tree.leave() }
+            var count = 1
+            for key in object.keys {
+                if let child = try object.object(key) { count += try walk(child, tree) }
             }
+            return count
         }
         var cyclic = KeyedArchiveBuilder()
         let node = cyclic.reserve()
         cyclic.fill(node, .init("N"), ["next": node.field])
         let cycle = try KeyedArchive(decoding: cyclic.encode(root: node)).root()
-        #expect(
-            failure {
-                var tree = ArchivedTreeGuard()
-                _ = try walk(cycle, &tree)
-            }?.code == "archive.cycle")
+        #expect(failure { _ = try walk(cycle, ArchivedTreeGuard()) }?.code == "archive.cycle")
         var shared = KeyedArchiveBuilder()
         var top = shared.object(.init("N"), [:])
         for _ in 0..<40 { top = shared.object(.init("N"), ["a": top.field, "b": top.field]) }
         let bomb = try KeyedArchive(decoding: shared.encode(root: top)).root()
-        #expect(
-            failure {
-                var tree = ArchivedTreeGuard()
-                _ = try walk(bomb, &tree)
-            }?.code == "archive.limit")
+        #expect(failure { _ = try walk(bomb, ArchivedTreeGuard()) }?.code == "archive.limit")
     }
 
     @Test("Equal strings, numbers and classes are stored once; a true is no one")

@@ -143,12 +143,12 @@ struct CacheRealModelTests {
         let mappings = try #require(try root.elements("NSEntityMappings"))
         #expect(mappings.count == 5)
         var texts: Set<String> = []
-        var tree = ArchivedTreeGuard()
+        let reader = ArchivedExpressionText(tree: ArchivedTreeGuard())
         for mapping in mappings.compactMap(\.object) {
             #expect(try mapping.data("NSDestinationEntityVersionHash")?.count == 32)
             for property in try mapping.elements("NSAttributeMappings") ?? [] {
                 guard let expression = try property.object?.object("NSValueExpression") else { continue }
-                texts.insert(try #require(try ArchivedExpressionText.expression(expression, &tree)))
+                texts.insert(try #require(try reader.expression(expression)))
             }
         }
         #expect(texts.contains("$source.numberPlate"))

@@ -14,7 +14,7 @@ struct XMLScannerTests {
         do {
             try scanner.scan { event in
                 switch event {
-                case .open(let name, let attributes, _): found.open(name, attributes)
+                case .open(let tag): found.open(tag.name, tag.attributes)
                 case .close: found.close()
                 case .text(let text): found.text += text
                 }

@@ -9,8 +9,7 @@ import Testing
 @Suite("Archived expressions and predicates")
 struct ArchivedExpressionTests {
     private func decode(_ bytes: [UInt8]) throws -> ExpressionNode? {
-        var tree = ArchivedExpression.treeGuard
-        return try ArchivedExpression.decode(bytes, &tree)?.node
+        try ArchivedExpressionReader().decode(bytes)?.node
     }
 
     private func failure(_ build: (inout ExpressionArchive) throws -> KeyedArchiveBuilder.Reference) throws
@@ -184,7 +183,7 @@ struct ArchivedExpressionTests {
         #expect(cycle.code == "archive.cycle")
         let deep = try failure { archive in
             var node = try archive.add(ExpressionNode.constant(.integer(1)))
-            for _ in 0..<ArchivedExpression.maximumDepth {
+            for _ in 0..<ArchivedExpressionReader.maximumDepth {
                 node = archive.object("NSAggregateExpression", ["NSCollection": archive.builder.array([node])])
             }
             return node

@@ -26,24 +26,21 @@ struct ArchivingLanguageTests {
         ])
     func predicates(text: String) throws {
         let graph = try #require(ArchivingLanguage().predicate(text))
-        var tree = ArchivedExpression.treeGuard
-        let node = try ArchivedPredicate.node(try read(graph), &tree)
+        let node = try ArchivedExpressionReader().predicate(try read(graph))
         #expect(SourcePredicate(node: node).format == (try SourcePredicate(format: text)).format)
     }
 
     @Test("NONE is archived as NOT ANY")
     func none() throws {
         let graph = try #require(ArchivingLanguage().predicate("NONE tags.name == \"x\""))
-        var tree = ArchivedExpression.treeGuard
-        let node = try ArchivedPredicate.node(try read(graph), &tree)
+        let node = try ArchivedExpressionReader().predicate(try read(graph))
         #expect(SourcePredicate(node: node) == (try SourcePredicate(format: "NOT (ANY tags.name == \"x\")")))
     }
 
     @Test("Expressions too; texts that are none, and forms without an archive, give nothing")
     func expressions() throws {
         let graph = try #require(ArchivingLanguage().expression("canonical(name)"))
-        var tree = ArchivedExpression.treeGuard
-        let node = try ArchivedExpression.node(try read(graph), &tree)
+        let node = try ArchivedExpressionReader().node(try read(graph))
         #expect(ValueExpression(node: node).format == (try ValueExpression(parsing: "canonical(name)")).format)
         #expect(ArchivingLanguage().expression("1 +") == nil)
         #expect(ArchivingLanguage().predicate("SELF >") == nil)

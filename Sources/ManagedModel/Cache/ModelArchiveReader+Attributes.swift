@@ -1,16 +1,13 @@
 import Archives
 import Diagnostics
-
-import struct Foundation.Data
-import struct Foundation.Decimal
-import struct Foundation.UUID
-import typealias Foundation.uuid_t
+import Foundation
 
 extension ModelArchiveReader {
     /// The bits of NSFlagsKey (wire's images; cdp1's Person.id).
     enum AttributeFlags {
         static let allowsExternalBinaryDataStorage: Int64 = 4
         static let preservesValueInHistoryOnDeletion: Int64 = 16
+        static let known = allowsExternalBinaryDataStorage | preservesValueInHistoryOnDeletion
     }
 
     /// Reads an attribute of an entity or of a composite.
@@ -30,9 +27,7 @@ extension ModelArchiveReader {
         let flags = try object.integer("NSFlagsKey") ?? 0
         attribute.allowsExternalBinaryDataStorage = flags & AttributeFlags.allowsExternalBinaryDataStorage != 0
         attribute.preservesValueInHistoryOnDeletion = flags & AttributeFlags.preservesValueInHistoryOnDeletion != 0
-        attribute.archived.flags =
-            flags
-            & ~(AttributeFlags.allowsExternalBinaryDataStorage | AttributeFlags.preservesValueInHistoryOnDeletion)
+        attribute.archived.flags = flags & ~AttributeFlags.known
         try readCommonFields(object, into: &attribute, beside: KnownFields.attribute)
         let defaultValue = try object.value("NSDefaultValue")
         attribute.defaultValue = try Self.value(defaultValue, of: type, "default value")
@@ -44,7 +39,7 @@ extension ModelArchiveReader {
         if object.isKind(of: "NSDerivedAttributeDescription") {
             attribute.derivationExpression = ""
             if let expression = try object.object("NSDerivationExpression") {
-                attribute.derivationExpression = try ArchivedExpressionText.expression(expression, &tree) ?? ""
+                attribute.derivationExpression = try texts.expression(expression) ?? ""
                 attribute.archived.form = ArchivedForm(
                     try graph(.object(expression)), of: attribute.derivationExpression)
             }
@@ -65,17 +60,15 @@ extension ModelArchiveReader {
         guard let members = try elements(object, "NSCompositeElements") else {
             throw Self.malformed("The composite attribute \(name) has no elements")
         }
-        var elements: [AttributeDefinition] = []
-        for member in members {
+        let elements = try members.map { member throws(MigrationError) in
             guard let element = member.object, element.isKind(of: "NSAttributeDescription") else {
                 throw Self.malformed("An element of the composite attribute \(name) is a \(member.kindName)")
             }
             guard let elementName = try element.string("NSPropertyName") else {
                 throw Self.malformed("An element of the composite attribute \(name) has no name")
             }
-            do {
-                elements.append(
-                    try attribute(element, named: elementName, entity: "\(entity)_\(name)", depth: depth + 1))
+            do throws(MigrationError) {
+                return try attribute(element, named: elementName, entity: "\(entity)_\(name)", depth: depth + 1)
             } catch { throw error.inside(.init(property: "\(name).\(elementName)")) }
         }
         return keep(composite: elements, of: name, entity: entity)
@@ -116,10 +109,8 @@ extension ModelArchiveReader {
             result = text.map { .uri($0) }
         case .undefined, .transformable, .objectID, .composite: return try natural(value)
         }
-        guard let result else {
-            throw malformed("The \(what) of a \(type.label) attribute is a \(value.kindName)")
-        }
-        return result
+        if let result { return result }
+        throw malformed("The \(what) of a \(type.label) attribute is a \(value.kindName)")
     }
 
     private static func decimal(_ value: ArchivedValue) throws(MigrationError) -> Decimal? {

@@ -5,12 +5,8 @@ extension ModelArchiveReader {
     mutating func relationship(
         _ object: ArchivedObject, named name: String
     ) throws(MigrationError) -> RelationshipDefinition {
-        let destination: String?
-        if let written = try object.string("_NSDestinationEntityName") {
-            destination = written
-        } else {
-            destination = try entityName(try object.object("NSDestinationEntity"))
-        }
+        var destination = try object.string("_NSDestinationEntityName")
+        if destination == nil { destination = try entityName(try object.object("NSDestinationEntity")) }
         guard let destination else { throw Self.malformed("The relationship has no destination entity") }
         var relationship = RelationshipDefinition(name: name, destinationEntityName: destination)
         relationship.inverseName = try object.string("_NSInverseRelationshipName")
@@ -37,10 +33,8 @@ extension ModelArchiveReader {
 
     func count(_ object: ArchivedObject, _ key: String, least: Int) throws(MigrationError) -> Int {
         guard let number = try object.integer(key) else { return 0 }
-        guard let count = Int(exactly: number), count >= least else {
-            throw Self.malformed("\(key) of the relationship is \(number)")
-        }
-        return count
+        if let count = Int(exactly: number), count >= least { return count }
+        throw Self.malformed("\(key) of the relationship is \(number)")
     }
 
     mutating func fetchedProperty(
@@ -71,7 +65,7 @@ extension ModelArchiveReader {
         guard let entity else { throw Self.malformed("The fetch request \(name) has no entity") }
         var request = FetchRequestDefinition(name: name, entityName: entity)
         if let predicate = try object.object("NSPredicate") {
-            request.predicate = try ArchivedExpressionText.predicate(predicate, &tree)
+            request.predicate = try texts.predicate(predicate)
             request.archived.form = ArchivedForm(try graph(.object(predicate)), of: request.predicate)
         }
         request.fetchLimit = try count(object, "NSFetchLimit", least: 0)
@@ -95,15 +89,12 @@ extension ModelArchiveReader {
         var index = FetchIndexDefinition(name: name)
         if let predicate = try object.object("NSPartialIndexPredicate") {
             // Without its predicate it would be an index of all objects.
-            index.partialIndexPredicate =
-                try ArchivedExpressionText.predicate(predicate, &tree) ?? "(a predicate that cannot be read)"
+            index.partialIndexPredicate = try texts.predicate(predicate) ?? "(a predicate that cannot be read)"
             index.archived.form = ArchivedForm(try graph(.object(predicate)), of: index.partialIndexPredicate)
         }
         for element in try elements(object, "NSIndexElements") ?? [] {
-            guard let element = element.object else {
-                throw Self.malformed("An element of the fetch index \(name) is a \(element.kindName)")
-            }
-            index.elements.append(try fetchIndexElement(element, of: name))
+            let what = "An element of the fetch index \(name)"
+            index.elements.append(try fetchIndexElement(try part(element, what, is: "is"), of: name))
         }
         return index
     }
@@ -118,7 +109,7 @@ extension ModelArchiveReader {
         if let description = descriptions.first(where: { $0.isKind(of: "NSExpressionDescription") }),
             let expression = try description.object("NSExpression")
         {
-            element.expression = try ArchivedExpressionText.expression(expression, &tree)
+            element.expression = try texts.expression(expression)
             element.archived.form = ArchivedForm(try graph(.object(description)), of: element.expression)
         } else {
             element.propertyName = try propertyName(property, in: "The fetch index \(index)")

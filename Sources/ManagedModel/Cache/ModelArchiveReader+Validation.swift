@@ -23,13 +23,11 @@ extension ModelArchiveReader {
         let warnings = try elements(object, "NSValidationWarnings") ?? []
         var rules = ValidationRules()
         for (index, predicate) in predicates.enumerated() {
-            guard let predicate = predicate.object else {
-                throw Self.malformed("A validation predicate is archived as a \(predicate.kindName)")
-            }
+            let predicate = try part(predicate, "A validation predicate")
             let warning = warnings.indices.contains(index) ? try warnings[index].string() : nil
             if let warning { attribute.validationWarnings.append(warning) }
             if let found = try bounds(predicate, of: attribute.type), rules.add(found) { continue }
-            let text = try ArchivedExpressionText.predicate(predicate, &tree)
+            let text = try texts.predicate(predicate)
             attribute.validationPredicates.append(
                 ValidationPredicate(format: text, form: ArchivedForm(try graph(.object(predicate)), of: text)))
         }
@@ -42,38 +40,31 @@ extension ModelArchiveReader {
 
     /// Returns the bounds that a predicate expresses: `SELF >= n`, `SELF <= n`, the same of `length`, `SELF MATCHES "…"`, and
     /// several of them joined by AND (cyface V3; SampleModel2_V1). Returns nil if any part of it is something else.
-    private mutating func bounds(
+    private func bounds(
         _ predicate: ArchivedObject, of type: AttributeType
     ) throws(MigrationError) -> ValidationRules? {
-        var copy = self
-        let found = try tree.visit(predicate) { tree throws(MigrationError) -> ValidationRules? in
-            copy.tree = tree
-            defer { tree = copy.tree }
-            if predicate.isKind(of: "NSCompoundPredicate") {
-                guard try predicate.integer("NSCompoundPredicateType") == 1 else { return nil }
-                var all = ValidationRules()
-                let parts = try predicate.elements("NSSubpredicates") ?? []
-                for part in parts {
-                    guard let part = part.object, let found = try copy.bounds(part, of: type), all.add(found) else {
-                        return nil
-                    }
-                }
-                return parts.isEmpty ? nil : all
+        try texts.tree.enter(predicate)
+        defer { texts.tree.leave() }
+        if predicate.isKind(of: "NSCompoundPredicate") {
+            guard try predicate.integer("NSCompoundPredicateType") == 1 else { return nil }
+            var all = ValidationRules()
+            let parts = try predicate.elements("NSSubpredicates") ?? []
+            for part in parts {
+                guard let part = part.object, let found = try bounds(part, of: type), all.add(found) else { return nil }
             }
-            guard predicate.isKind(of: "NSComparisonPredicate") else { return nil }
-            return try Self.bound(comparison: predicate, of: type, &copy.tree)
+            return parts.isEmpty ? nil : all
         }
-        return found
+        return predicate.isKind(of: "NSComparisonPredicate") ? try bound(comparison: predicate, of: type) : nil
     }
 
-    private static func bound(
-        comparison predicate: ArchivedObject, of type: AttributeType, _ tree: inout ArchivedTreeGuard
+    private func bound(
+        comparison predicate: ArchivedObject, of type: AttributeType
     ) throws(MigrationError) -> ValidationRules? {
         guard let left = try predicate.object("NSLeftExpression"),
             let right = try predicate.object("NSRightExpression"),
             let operation = try predicate.object("NSPredicateOperator"),
             let code = try operation.integer("NSOperatorType")
-        else { throw malformed("A validation predicate lacks an operand or its operator") }
+        else { throw Self.malformed("A validation predicate lacks an operand or its operator") }
         guard right.isKind(of: "NSConstantValueExpression"), try operation.integer("NSModifier") ?? 0 == 0,
             try operation.integer("NSOptions") ?? 0 == 0, try operation.integer("NSFlags") ?? 0 == 0
         else { return nil }
@@ -81,12 +72,12 @@ extension ModelArchiveReader {
         var bound = ValidationRules()
         if left.isKind(of: "NSSelfExpression") {
             switch ArchivedOperator(rawValue: code) {
-            case .greaterThanOrEqual: bound.minimum = try? value(constant, of: type, "minimum")
-            case .lessThanOrEqual: bound.maximum = try? value(constant, of: type, "maximum")
+            case .greaterThanOrEqual: bound.minimum = try? Self.value(constant, of: type, "minimum")
+            case .lessThanOrEqual: bound.maximum = try? Self.value(constant, of: type, "maximum")
             case .matches: bound.regularExpression = try constant.string()
             default: return nil
             }
-        } else if try ArchivedExpressionText.expression(left, &tree) == "length" {
+        } else if try texts.expression(left) == "length" {
             let length = try constant.integer().flatMap { Int(exactly: $0) }
             switch ArchivedOperator(rawValue: code) {
             case .greaterThanOrEqual: bound.minimumLength = length

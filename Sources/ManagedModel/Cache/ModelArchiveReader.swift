@@ -6,8 +6,8 @@ struct ModelArchiveReader {
     let archive: KeyedArchive
     /// The number of collection members that may still be read: entities that share one large dictionary must not multiply it.
     private var remainingMembers = 2_000_000
-    /// Bounds the visits of expressions and predicates over the whole model, for the same reason.
-    var tree = ArchivedTreeGuard(maximumVisits: 1_000_000)
+    /// Renders expressions and predicates. Its visits are bounded over the whole model, for the same reason.
+    let texts = ArchivedExpressionText(tree: ArchivedTreeGuard(maximumVisits: 1_000_000))
     /// The names of the properties of each entity read, by its number in the archive.
     private var propertyNames: [Int: Set<String>] = [:]
     var composites: [String: [AttributeDefinition]] = [:]
@@ -25,10 +25,9 @@ struct ModelArchiveReader {
         var definition = ModelDefinition()
         for entry in entries {
             let name = try self.name(entry.key, "entity")
-            let entity = try within(.init(entity: name)) { reader throws(MigrationError) in
-                try reader.entity(name, entry.value)
+            do throws(MigrationError) { definition.entities.append(try entity(name, entry.value)) } catch {
+                throw error.inside(.init(entity: name))
             }
-            definition.entities.append(entity)
         }
         definition.entities.sort { ModelResolution.precedes($0.name, $1.name) }
         definition.versionIdentifiers = try (elements(root, "NSVersionIdentifiers") ?? [])
@@ -41,9 +40,7 @@ struct ModelArchiveReader {
         }
         for entry in try self.entries(root, "NSFetchRequestTemplates") ?? [] {
             let name = try self.name(entry.key, "fetch request")
-            guard let request = entry.value.object else {
-                throw Self.malformed("The fetch request \(name) is a \(entry.value.kindName)")
-            }
+            let request = try part(entry.value, "The fetch request \(name)", is: "is")
             definition.fetchRequests.append(try fetchRequest(request, name: name, entityName: nil))
         }
         definition.fetchRequests.sort { ModelResolution.precedes($0.name, $1.name) }
@@ -76,8 +73,8 @@ struct ModelArchiveReader {
         }
         // Inherited properties are copied into subentities, or are proxies there (wire 1-24 to 2-5).
         for (propertyName, property) in try properties(of: object) where !inherited.contains(propertyName) {
-            try within(.init(entity: name, property: propertyName)) { reader throws(MigrationError) in
-                try reader.add(property, named: propertyName, to: &entity)
+            do throws(MigrationError) { try add(property, named: propertyName, to: &entity) } catch {
+                throw error.inside(.init(entity: name, property: propertyName))
             }
         }
         entity.attributes.sort { ModelResolution.precedes($0.name, $1.name) }
@@ -101,15 +98,10 @@ struct ModelArchiveReader {
     private mutating func properties(
         of entity: ArchivedObject
     ) throws(MigrationError) -> [(name: String, value: ArchivedObject)] {
-        var properties: [(name: String, value: ArchivedObject)] = []
-        for entry in try entries(entity, "NSProperties") ?? [] {
+        try (entries(entity, "NSProperties") ?? []).map { entry throws(MigrationError) in
             let name = try self.name(entry.key, "property")
-            guard let object = entry.value.object else {
-                throw Self.malformed("The property \(name) is archived as a \(entry.value.kindName)")
-            }
-            properties.append((name, object))
+            return (name, try part(entry.value, "The property \(name)"))
         }
-        return properties
     }
 
     private mutating func add(
@@ -143,12 +135,12 @@ struct ModelArchiveReader {
 
     static func malformed(_ message: String) -> MigrationError { .archive("archive.model", message) }
 
-    /// Runs a part of the reading and adds the context to its errors.
-    private mutating func within<Result>(
-        _ context: MigrationError.Context,
-        _ body: (inout ModelArchiveReader) throws(MigrationError) -> Result
-    ) throws(MigrationError) -> Result {
-        do { return try body(&self) } catch { throw error.inside(context) }
+    /// Returns a part of the model that has to be an object.
+    func part(
+        _ value: ArchivedValue, _ what: String, is verb: String = "is archived as"
+    ) throws(MigrationError) -> ArchivedObject {
+        if let object = value.object { return object }
+        throw Self.malformed("\(what) \(verb) a \(value.kindName)")
     }
 
     private mutating func charge(_ count: Int) throws(MigrationError) {
@@ -217,13 +209,11 @@ struct ModelArchiveReader {
     private mutating func nameLists(
         _ object: ArchivedObject, _ key: String
     ) throws(MigrationError) -> [[String]] {
-        var lists: [[String]] = []
-        for list in try elements(object, key) ?? [] {
-            var names: [String] = []
-            for member in try members(list, "list in \(key)") { names.append(try propertyName(member, in: key)) }
-            lists.append(names)
+        try (elements(object, key) ?? []).map { list throws(MigrationError) in
+            try members(list, "list in \(key)").map { member throws(MigrationError) in
+                try propertyName(member, in: key)
+            }
         }
-        return lists
     }
 
     /// Returns the name of a property that is given by name, as an object, or by a proxy.

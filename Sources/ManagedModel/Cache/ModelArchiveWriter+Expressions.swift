@@ -18,9 +18,9 @@ extension ModelArchiveWriter {
         var warnings: [Reference] = []
         for (isOnLength, operation, constant, warning) in Self.bounds(of: attribute) {
             guard let constant else { continue }
-            let constantReference = try value(constant)
+            let reference = try value(constant)
             predicates.append(
-                comparison(operation, isOnLength ? keyPath("length") : selfExpression(), constantReference))
+                comparison(operation, isOnLength ? builder.keyPath("length") : builder.selfExpression(), reference))
             warnings.append(builder.integer(warning))
         }
         for rule in attribute.validationPredicates {
@@ -59,70 +59,27 @@ extension ModelArchiveWriter {
     ) -> Reference {
         let code = comparison.rawValue
         var fields: Fields = ["NSModifier": .integer(0), "NSOperatorType": .integer(code)]
-        let operation: Reference
+        var className = ClassName("NSComparisonPredicateOperator", "NSPredicateOperator")
         if comparison == .matches {
             fields["NSFlags"] = .integer(0)
-            operation = builder.object(
-                ClassName("NSMatchingPredicateOperator", "NSStringPredicateOperator", "NSPredicateOperator"), fields)
+            className = ClassName("NSMatchingPredicateOperator", "NSStringPredicateOperator", "NSPredicateOperator")
         } else {
             (fields["NSVariant"], fields["NSOptions"]) = (.integer(code), .integer(0))
-            operation = builder.object(ClassName("NSComparisonPredicateOperator", "NSPredicateOperator"), fields)
         }
-        let right = builder.object(
-            ClassName("NSConstantValueExpression", "NSExpression"),
-            ["NSExpressionType": .integer(0), "NSConstantValue": constant.field])
-        return builder.object(
-            ClassName("NSComparisonPredicate", "NSPredicate"),
-            [
-                "NSLeftExpression": left.field, "NSRightExpression": right.field,
-                "NSPredicateOperator": operation.field,
-            ])
-    }
-
-    mutating func selfExpression() -> Reference {
-        builder.object(ClassName("NSSelfExpression", "NSExpression"), ["NSExpressionType": .integer(1)])
-    }
-
-    private mutating func keyPath(_ path: String) -> Reference {
-        let selector = path.contains(".") ? "valueForKeyPath:" : "valueForKey:"
-        let specifier = builder.object(
-            ClassName("NSKeyPathSpecifierExpression", "NSExpression"),
-            ["NSExpressionType": .integer(10), "NSKeyPath": builder.string(path).field])
-        let arguments = builder.array([specifier], isMutable: true)
-        return builder.object(
-            ClassName("NSKeyPathExpression", "NSFunctionExpression", "NSExpression"),
-            [
-                "NSExpressionType": .integer(3), "NSOperand": selfExpression().field,
-                "NSSelectorName": builder.string(selector).field, "NSArguments": arguments.field,
-            ])
-    }
-
-    private mutating func function(_ selector: String, _ arguments: [Reference]) -> Reference {
-        let operand = builder.object(
-            ClassName("NSConstantValueExpression", "NSExpression"),
-            [
-                "NSExpressionType": .integer(0),
-                "NSConstantValueClassName": builder.string("_NSPredicateUtilities").field,
-            ])
-        return builder.object(
-            ClassName("NSFunctionExpression", "NSExpression"),
-            [
-                "NSExpressionType": .integer(4), "NSOperand": operand.field,
-                "NSSelectorName": builder.string(selector).field,
-                "NSArguments": builder.array(arguments).field,
-            ])
+        let operation = builder.object(className, fields)
+        return builder.comparison(left, operation, builder.constant(constant))
     }
 
     /// Writes a derivation expression: `now()`, a key path, an aggregate of one, or a function of one key path.
     ///
     /// - Throws: `archive.derivation` for any other text.
     mutating func derivation(_ text: String) throws(MigrationError) -> Reference {
-        if text == "now()" { return function("now", []) }
+        if text == "now()" { return builder.function("now", []) }
         if let parts = DerivationFunction.call(text) {
             if let aggregate = DerivationFunction.aggregates[parts.selector] {
                 return try derivation("\(parts.keyPath).\(aggregate)")
             }
-            return function(parts.selector, [keyPath(parts.keyPath)])
+            return builder.function(parts.selector, [builder.keyPath(parts.keyPath)])
         }
         guard DerivationFunction.isKeyPath(text) else {
             throw MigrationError(
@@ -130,9 +87,9 @@ extension ModelArchiveWriter {
                 context: .init(expression: text))
         }
         for (selector, aggregate) in DerivationFunction.aggregates where text.hasSuffix("." + aggregate) {
-            return function(selector, [keyPath(String(text.dropLast(aggregate.count + 1)))])
+            return builder.function(selector, [builder.keyPath(String(text.dropLast(aggregate.count + 1)))])
         }
-        return keyPath(text)
+        return builder.keyPath(text)
     }
 }
 

@@ -98,16 +98,17 @@ extension ModelArchiveWriter {
             fields["NSValidationPredicates"] = validation.predicates.field
             fields["NSValidationWarnings"] = validation.warnings.field
         }
-        if attribute.derivationExpression != nil { fields["NSFilteringPredicate"] = Reference.null.field }
+        if isDerived { fields["NSFilteringPredicate"] = Reference.null.field }
         add(attribute.archived.fields, to: &fields)
         var className = ClassName("NSAttributeDescription", "NSPropertyDescription")
         if let expression = attribute.derivationExpression {
+            let reference: Reference
             if let form = attribute.archived.form, form.text == expression {
-                fields["NSDerivationExpression"] = graph(form.graph).field
+                reference = graph(form.graph)
             } else {
-                fields["NSDerivationExpression"] =
-                    expression.isEmpty ? Reference.null.field : try derivation(expression).field
+                reference = expression.isEmpty ? .null : try derivation(expression)
             }
+            fields["NSDerivationExpression"] = reference.field
             className = ClassName("NSDerivedAttributeDescription", "NSAttributeDescription", "NSPropertyDescription")
         } else if attribute.type == .composite {
             fields["NSCompositeElements"] = try compositeElements(attribute, entity: entity, depth: depth).field
@@ -126,11 +127,10 @@ extension ModelArchiveWriter {
                 "archive.composite", .configuration,
                 "The attribute's composite is missing from the model, or nested too deeply")
         }
-        var references: [Reference] = []
-        for element in elements {
+        let references = try elements.map { element throws(MigrationError) in
             let reference = builder.reserve()
             try write(element, at: reference, entity: entity, depth: depth + 1)
-            references.append(reference)
+            return reference
         }
         return builder.array(references, isMutable: true)
     }

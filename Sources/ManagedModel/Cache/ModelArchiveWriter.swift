@@ -5,7 +5,7 @@ import Diagnostics
 /// It holds the whole archive until it is encoded.
 struct ModelArchiveWriter {
     typealias Reference = KeyedArchiveBuilder.Reference
-    typealias Fields = [String: PropertyListValue]
+    typealias Fields = KeyedArchiveBuilder.Fields
     typealias ClassName = KeyedArchiveBuilder.ClassName
 
     /// The value that NSKnownKeysDictionary1 puts into empty slots.
@@ -50,13 +50,10 @@ struct ModelArchiveWriter {
             "NSVersionIdentifiers": strings(model.definition.versionIdentifiers.sorted(), isSet: true).field,
             "NSFetchRequestTemplates": Reference.null.field,
         ]
-        if !model.definition.fetchRequests.isEmpty {
-            var entries: [(key: Reference, value: Reference)] = []
-            for request in model.definition.fetchRequests {
-                entries.append((builder.string(request.name), try fetchRequest(request)))
-            }
-            fields["NSFetchRequestTemplates"] = builder.dictionary(entries, isMutable: true).field
+        let requests = try model.definition.fetchRequests.map { request throws(MigrationError) in
+            (key: builder.string(request.name), value: try fetchRequest(request))
         }
+        if !requests.isEmpty { fields["NSFetchRequestTemplates"] = builder.dictionary(requests, isMutable: true).field }
         if !model.configurations.isEmpty { fields["NSConfigurations"] = configurations().field }
         builder.fill(modelReference, ClassName("NSManagedObjectModel"), fields)
         return try builder.encode(root: modelReference)
@@ -79,27 +76,21 @@ struct ModelArchiveWriter {
 
     private mutating func entityDictionary() -> Reference {
         let names = model.entities.map { builder.string($0.definition.name) }
-        let keys = builder.array(names)
         let mapping = builder.object(
             ClassName("NSKnownKeysMappingStrategy1", "NSKnownKeysMappingStrategy"),
-            ["version": .integer(1), "length": .integer(Int64(names.count)), "keys": keys.field])
-        let token = builder.string(Self.emptyToken)
-        let values = builder.array(entities)
+            ["version": .integer(1), "length": .integer(Int64(names.count)), "keys": builder.array(names).field])
         return builder.object(
             ClassName("NSKnownKeysDictionary1", "NSKnownKeysDictionary", "NSMutableDictionary", "NSDictionary"),
             [
-                "version": .integer(1), "searchMapping": mapping.field, "emptyToken": token.field,
-                "values": values.field,
+                "version": .integer(1), "searchMapping": mapping.field,
+                "emptyToken": builder.string(Self.emptyToken).field, "values": builder.array(entities).field,
             ])
     }
 
     private mutating func configurations() -> Reference {
-        var entries: [(key: Reference, value: Reference)] = []
-        for name in model.configurations {
-            let members = (model.definition.configurations[name] ?? []).compactMap { model.entity(named: $0) }
-                .map { entities[$0.index] }
-            let key = builder.string(name)
-            entries.append((key, builder.set(members)))
+        let entries = model.configurations.map { name in
+            let members = (model.definition.configurations[name] ?? []).compactMap(model.entity(named:))
+            return (key: builder.string(name), value: builder.set(members.map { entities[$0.index] }))
         }
         return builder.dictionary(entries, isMutable: true)
     }
@@ -112,19 +103,16 @@ struct ModelArchiveWriter {
     mutating func userInfo(_ info: [String: String], _ archived: ArchivedParts) -> Reference {
         let keys = Set(info.keys).union(archived.userInfo.keys).sorted(by: ModelResolution.precedes)
         guard !keys.isEmpty else { return emptyUserInfo }
-        var entries: [(key: Reference, value: Reference)] = []
-        for key in keys {
+        let entries = keys.map { key in
             let value: Reference
             if let text = info[key] {
                 // The text of a number may have been given another value.
                 let number = archived.numbers[key].flatMap { ModelArchiveReader.userInfoText($0) == text ? $0 : nil }
                 value = number.map { builder.plain($0) } ?? builder.string(text)
-            } else if let other = archived.userInfo[key] {
-                value = graph(other)
             } else {
-                continue
+                value = archived.userInfo[key].map { graph($0) } ?? .null
             }
-            entries.append((builder.string(key), value))
+            return (key: builder.string(key), value: value)
         }
         return builder.dictionary(entries)
     }
@@ -160,7 +148,7 @@ struct ModelArchiveWriter {
     mutating func expression(_ text: String) -> Reference? {
         if let archived = archiver?.expression(text) { return graph(archived) }
         // These forms are known without the language.
-        return text.uppercased() == "SELF" ? selfExpression() : try? derivation(text)
+        return text.uppercased() == "SELF" ? builder.selfExpression() : try? derivation(text)
     }
 
     // MARK: Entities
@@ -181,10 +169,8 @@ struct ModelArchiveWriter {
             (key: builder.string($0.definition.name), value: entities[$0.index])
         }
         fields["NSSubentities"] = builder.dictionary(subentities, isMutable: true).field
-        let names = properties[entity.index].keys.sorted(by: ModelResolution.precedes)
-        let entries = names.map {
-            (key: builder.string($0), value: properties[entity.index][$0] ?? .null)
-        }
+        let entries = properties[entity.index].sorted { ModelResolution.precedes($0.key, $1.key) }
+            .map { (key: builder.string($0.key), value: $0.value) }
         fields["NSProperties"] = builder.dictionary(entries, isMutable: true).field
         if definition.isAbstract { fields["NSIsAbstract"] = .boolean(true) }
         if !definition.uniquenessConstraints.isEmpty {
@@ -198,8 +184,7 @@ struct ModelArchiveWriter {
     }
 
     private mutating func lists(_ lists: [[String]]) -> Reference {
-        let references = lists.map { strings($0) }
-        return builder.array(references, isMutable: true)
+        builder.array(lists.map { strings($0) }, isMutable: true)
     }
 
     /// Writes a fetch index; nil if its predicate or expression cannot be archived: without it the index would cover other

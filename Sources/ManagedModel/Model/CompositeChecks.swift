@@ -34,20 +34,18 @@ enum CompositeChecks {
         mutating func size(
             of attribute: AttributeDefinition, in owner: String, open: [String]
         ) throws(MigrationError) -> Int {
-            let context = MigrationError.Context(entity: owner, property: attribute.name)
             guard let name = attribute.compositeName, let elements = composites[name] else {
-                throw MigrationError(
-                    "model.unknownComposite", .configuration,
-                    "The composite \(attribute.compositeName ?? "") does not exist",
-                    remedy: "Declare it in the model, or give the attribute another type", context: context)
+                throw .model(
+                    "model.unknownComposite", "The composite \(attribute.compositeName ?? "") does not exist",
+                    remedy: "Declare it in the model, or give the attribute another type", owner, attribute.name)
             }
             guard !open.contains(name), open.count < greatestDepth else {
-                throw MigrationError(
-                    "model.compositeCycle", .configuration,
+                throw .model(
+                    "model.compositeCycle",
                     open.contains(name)
                         ? "The composite \(name) holds itself: \((open + [name]).joined(separator: " > "))"
                         : "The composite \(name) is nested more than \(greatestDepth) levels deep",
-                    remedy: "Remove one of the attributes on the way", context: context)
+                    remedy: "Remove one of the attributes on the way", owner, attribute.name)
             }
             if let size = sizes[name] { return size }
             let size = try size(of: elements, owner: name, open: open + [name])
@@ -62,26 +60,24 @@ enum CompositeChecks {
             var count = 0
             for element in elements {
                 try ModelChecks.checkName(element.name, entity: owner, property: element.name)
-                let context = MigrationError.Context(entity: owner, property: element.name)
                 guard names.insert(element.name).inserted else {
-                    throw MigrationError(
-                        "model.duplicateProperty", .configuration,
+                    throw .model(
+                        "model.duplicateProperty",
                         "The composite \(owner) declares two elements of the name \(element.name)",
-                        remedy: "Rename or remove one of them", context: context)
+                        remedy: "Rename or remove one of them", owner, element.name)
                 }
                 if let problem = problem(of: element) {
-                    throw MigrationError(
-                        "model.compositeElement", .configuration,
-                        "The element \(element.name) of the composite \(owner) \(problem)",
-                        remedy: "Give it a type that has a column, or remove it", context: context)
+                    throw .model(
+                        "model.compositeElement", "The element \(element.name) of the composite \(owner) \(problem)",
+                        remedy: "Give it a type that has a column, or remove it", owner, element.name)
                 }
                 count += element.type == .composite ? try size(of: element, in: owner, open: open) : 1
                 guard count <= ModelChecks.greatestPropertyCount else {
-                    throw MigrationError(
-                        "model.tooManyProperties", .configuration,
+                    throw .model(
+                        "model.tooManyProperties",
                         "The composite \(owner) has more than \(ModelChecks.greatestPropertyCount) elements, those of "
                             + "composites in it included",
-                        remedy: "Remove some of the composites in it", context: context)
+                        remedy: "Remove some of the composites in it", owner, element.name)
                 }
             }
             return count

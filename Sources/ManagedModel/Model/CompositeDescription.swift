@@ -25,12 +25,6 @@ struct CompositeExpansion {
     private(set) var attributes: [AttributeDescription] = []
     private(set) var found: [CompositeDescription] = []
 
-    init(composites: [String: [AttributeDefinition]], entity: Int, entityName: String) {
-        self.composites = composites
-        self.entity = entity
-        self.entityName = entityName
-    }
-
     /// Adds an attribute, or the attributes of a composite attribute.
     mutating func add(_ attribute: AttributeDefinition) {
         guard attribute.type == .composite else {
@@ -89,15 +83,11 @@ extension AttributeDescription {
 
     /// The elements of a composite attribute in declared order; empty for other attributes.
     public var elements: [AttributeDescription] {
-        elementDefinitions.map {
+        (definition.compositeName.flatMap { composites[$0] } ?? []).map {
             AttributeDescription(
                 definition: $0, declaringEntityIndex: declaringEntityIndex, entityName: entityName,
                 composites: composites)
         }
-    }
-
-    private var elementDefinitions: [AttributeDefinition] {
-        definition.compositeName.flatMap { composites[$0] } ?? []
     }
 }
 
@@ -143,13 +133,18 @@ extension EntityDescription {
     /// Returns the key paths of the attributes of a composite at the end of a key path over to-one relationships; nil if the
     /// path ends elsewhere.
     package func elementPaths(ofCompositeAt path: [String]) -> [[String]]? {
+        composite(at: path)?.composite.attributes.map { joiningElements(in: path).dropLast() + [$0] }
+    }
+
+    /// Returns the composite at the end of a key path over to-one relationships, and its entity; nil if there is none.
+    package func composite(at path: [String]) -> (entity: EntityDescription, composite: CompositeDescription)? {
         var current = self
         let path = joiningElements(in: path)
         for name in path.dropLast() {
             guard let relationship = current.relationship(named: name), !relationship.isToMany else { return nil }
             current = relationship.destination
         }
-        return path.last.flatMap(current.composite(named:))?.attributes.map { path.dropLast() + [$0] }
+        return path.last.flatMap(current.composite(named:)).map { (current, $0) }
     }
 
     /// The own and inherited attributes in declared order; after each composite attribute come its own attributes.

@@ -30,6 +30,7 @@ public struct EntityDescription: Sendable, Hashable {
     }
 
     private var resolved: ResolvedEntity { managedObjectModel.resolved[index] }
+
     private func entity(_ index: Int) -> EntityDescription {
         EntityDescription(managedObjectModel: managedObjectModel, index: index, isOfRun: isOfRun)
     }

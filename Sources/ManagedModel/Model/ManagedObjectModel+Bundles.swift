@@ -6,9 +6,7 @@ extension ManagedObjectModel {
     /// - Parameter bundles: the bundles; nil for the program's own.
     public static func mergedModel(from bundles: [Bundle]?) -> ManagedObjectModel? {
         let models = paths(in: bundles).compactMap { try? ModelLocator.load($0).model }
-        guard models.count != 1 else { return models[0] }
-        guard !models.isEmpty else { return nil }
-        return try? ManagedObjectModel(merging: models)
+        return models.count > 1 ? try? ManagedObjectModel(merging: models) : models.first
     }
 
     /// Finds the model version in some bundles that wrote a store; nil if none did.
@@ -83,11 +81,8 @@ extension ModelDefinition {
 extension ManagedObjectModel {
     /// Reads the model of a file or folder, as ``ModelLocator`` finds it; nil if it cannot be read.
     public convenience init?(contentsOf url: URL) {
-        do {
-            try self.init(ModelLocator.load(url.path).model.definition)
-        } catch {
-            return nil
-        }
+        guard let definition = try? ModelLocator.load(url.path).model.definition else { return nil }
+        try? self.init(definition)
     }
 
     /// Tells whether this version wrote a store with some metadata.

@@ -43,16 +43,13 @@ extension ManagedObjectModel {
         func leaves(_ relationship: RelationshipDefinition) -> Bool {
             !kept.contains(relationship.destinationEntityName)
         }
-        for index in entity.relationships.indices where !leaves(entity.relationships[index]) {
-            let relationship = entity.relationships[index]
-            guard let name = relationship.inverseName,
-                let inverse = self.entity(named: relationship.destinationEntityName)?.relationship(named: name),
-                leaves(inverse.definition)
-            else { continue }
-            entity.relationships[index].inverseName = nil
+        for (index, relationship) in entity.relationships.enumerated() where !leaves(relationship) {
+            let inverse = relationship.inverseName.flatMap {
+                self.entity(named: relationship.destinationEntityName)?.relationship(named: $0)
+            }
+            if let inverse, leaves(inverse.definition) { entity.relationships[index].inverseName = nil }
         }
         let gone = Set(entity.relationships.filter(leaves).map(\.name))
-        guard !gone.isEmpty else { return entity }
         entity.relationships.removeAll(where: leaves)
         entity.uniquenessConstraints.removeAll { !gone.isDisjoint(with: $0) }
         entity.compoundIndexes.removeAll { !gone.isDisjoint(with: $0) }
@@ -68,21 +65,14 @@ extension ManagedObjectModel {
     package func fitting(storeHashes hashes: [String: [UInt8]]) -> ManagedObjectModel? {
         if ModelDifference.describe(store: hashes, model: self).isEmpty { return self }
         guard origin == nil else { return nil }
-        for name in configurations {
-            guard let part = restricted(toConfiguration: name), part !== self,
-                ModelDifference.describe(store: hashes, model: part).isEmpty
-            else { continue }
-            return part
+        return configurations.lazy.compactMap(restricted(toConfiguration:)).first { part in
+            part !== self && ModelDifference.describe(store: hashes, model: part).isEmpty
         }
-        return nil
     }
 
     /// Returns the model for migrating a store of another version's configuration: the configuration with the same name if this
     /// model has it, else all of this model. For the store of a whole model it returns this model.
     package func counterpart(of other: ManagedObjectModel) -> ManagedObjectModel {
-        for name in other.restrictedConfigurations {
-            if let part = restricted(toConfiguration: name) { return part }
-        }
-        return self
+        other.restrictedConfigurations.lazy.compactMap(restricted(toConfiguration:)).first ?? self
     }
 }

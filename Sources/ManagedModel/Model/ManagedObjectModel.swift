@@ -28,9 +28,7 @@ public final class ManagedObjectModel: Sendable {
     /// - Complexity: O(n log n) in properties, inherited ones included.
     public init(_ definition: ModelDefinition) throws(MigrationError) {
         self.definition = definition
-        let (resolved, index) = try ModelResolution.resolve(definition)
-        self.resolved = resolved
-        indexByName = index
+        (resolved, indexByName) = try ModelResolution.resolve(definition)
         origin = nil
     }
 
@@ -39,21 +37,19 @@ public final class ManagedObjectModel: Sendable {
         _ definition: ModelDefinition, origin: ConfigurationOrigin, hashes: [String: EntityVersionHash]
     ) throws(MigrationError) {
         self.definition = definition
-        let (resolved, index) = try ModelResolution.resolve(definition)
-        self.resolved = resolved
-        indexByName = index
+        (resolved, indexByName) = try ModelResolution.resolve(definition)
         self.origin = origin
         versionHashes.withLock { $0 = hashes }
     }
 
     /// All entities, by name in code point order.
     public var entities: [EntityDescription] {
-        resolved.indices.map { EntityDescription(managedObjectModel: self, index: $0) }
+        resolved.indices.map(entity(at:))
     }
 
     /// All entities by name.
     public var entitiesByName: [String: EntityDescription] {
-        indexByName.mapValues { EntityDescription(managedObjectModel: self, index: $0) }
+        indexByName.mapValues(entity(at:))
     }
 
     /// The labels of the version. They are not used for matching.
@@ -68,13 +64,12 @@ public final class ManagedObjectModel: Sendable {
     public func entities(forConfigurationName name: String?) -> [EntityDescription]? {
         guard let name, name != "PF_DEFAULT_CONFIGURATION_NAME" else { return entities }
         guard let members = definition.configurations[name] else { return nil }
-        let indices = Set(members.compactMap { indexByName[$0] })
-        return indices.sorted().map { EntityDescription(managedObjectModel: self, index: $0) }
+        return Set(members.compactMap { indexByName[$0] }).sorted().map(entity(at:))
     }
 
     /// Returns the entity with a name; nil if there is none.
     public func entity(named name: String) -> EntityDescription? {
-        indexByName[name].map { EntityDescription(managedObjectModel: self, index: $0) }
+        indexByName[name].map(entity(at:))
     }
 
     /// Returns the entity at an index of ``entities``.
@@ -119,8 +114,8 @@ extension ManagedObjectModel {
     package var entitiesInStoreOrder: [EntityDescription] {
         func sorted(_ entities: [EntityDescription]) -> [EntityDescription] {
             entities.map { (key: $0.definition.name.lowercased(), entity: $0) }.sorted {
-                if $0.key == $1.key { return $0.entity.index < $1.entity.index }
-                return $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars)
+                $0.key == $1.key
+                    ? $0.entity.index < $1.entity.index : ModelResolution.precedes($0.key, $1.key)
             }.map(\.entity)
         }
         var order: [EntityDescription] = []

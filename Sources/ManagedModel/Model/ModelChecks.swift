@@ -1,5 +1,15 @@
 import Diagnostics
 
+extension MigrationError {
+    /// Makes the error for a model that contradicts itself: category `configuration`, with the entity and the property.
+    static func model(
+        _ code: Code, _ message: String, remedy: String, _ entity: String, _ property: String? = nil
+    ) -> MigrationError {
+        MigrationError(
+            code, .configuration, message, remedy: remedy, context: .init(entity: entity, property: property))
+    }
+}
+
 /// The rules of a model that need no resolved entities: names and counts.
 ///
 /// They apply to models of every origin, so that later code may rely on them: names of the schema go into SQL, and walks over
@@ -20,9 +30,9 @@ enum ModelChecks {
             }
         }
         guard isValid, !name.isEmpty else {
-            throw MigrationError(
-                "model.invalidName", .configuration, "The name \"\(name)\" is not made of letters, digits and _",
-                remedy: "Rename it in the model", context: .init(entity: entity, property: property))
+            throw .model(
+                "model.invalidName", "The name \"\(name)\" is not made of letters, digits and _",
+                remedy: "Rename it in the model", entity, property)
         }
     }
 
@@ -49,9 +59,9 @@ enum ModelChecks {
                 nil
             }
         if let problem {
-            throw MigrationError(
-                "model.relationshipCount", .configuration, "The relationship \(problem)",
-                remedy: "Correct the counts in the model", context: .init(entity: entity, property: relationship.name))
+            throw .model(
+                "model.relationshipCount", "The relationship \(problem)", remedy: "Correct the counts in the model",
+                entity, relationship.name)
         }
         return relationship
     }
@@ -64,10 +74,10 @@ enum ModelChecks {
     ) throws(MigrationError) {
         for (name, members) in definition.configurations.sorted(by: { $0.key < $1.key }) {
             for member in members where entities[member] == nil {
-                throw MigrationError(
-                    "model.unknownConfigurationEntity", .configuration,
+                throw .model(
+                    "model.unknownConfigurationEntity",
                     "The configuration \(name) names the entity \(member), which does not exist",
-                    remedy: "Remove it from the configuration", context: .init(entity: member))
+                    remedy: "Remove it from the configuration", member)
             }
         }
     }

@@ -9,16 +9,14 @@ enum ModelResolution {
     static func resolve(
         _ definition: ModelDefinition
     ) throws(MigrationError) -> ([ResolvedEntity], [String: Int]) {
-        let sorted = definition.entities.sorted {
-            $0.name.unicodeScalars.lexicographicallyPrecedes($1.name.unicodeScalars)
-        }
+        let sorted = definition.entities.sorted { precedes($0.name, $1.name) }
         var index: [String: Int] = [:]
         for (position, entity) in sorted.enumerated() {
             try ModelChecks.checkName(entity.name, entity: entity.name)
             guard index.updateValue(position, forKey: entity.name) == nil else {
-                throw MigrationError(
-                    "model.duplicateEntity", .configuration, "The model declares two entities of the same name",
-                    remedy: "Rename or remove one of them", context: .init(entity: entity.name))
+                throw .model(
+                    "model.duplicateEntity", "The model declares two entities of the same name",
+                    remedy: "Rename or remove one of them", entity.name)
             }
         }
         let supers = try sorted.map { entity throws(MigrationError) in try superentity(of: entity, index) }
@@ -76,38 +74,35 @@ enum ModelResolution {
     ) throws(MigrationError) -> Int? {
         guard let name = entity.superentityName else { return nil }
         if let parent = index[name] { return parent }
-        throw MigrationError(
-            "model.unknownSuperentity", .configuration, "The parent entity \(name) does not exist",
-            remedy: "Declare it, or choose another parent", context: .init(entity: entity.name))
+        throw .model(
+            "model.unknownSuperentity", "The parent entity \(name) does not exist",
+            remedy: "Declare it, or choose another parent", entity.name)
     }
 
     private static func lineages(
         _ entities: [EntityDefinition], _ supers: [Int?]
     ) throws(MigrationError) -> [[Int]] {
-        var lineages: [[Int]] = []
-        for position in entities.indices {
+        try entities.indices.map { position throws(MigrationError) in
             var lineage = [position]
             var current = supers[position]
             while let ancestor = current {
                 guard lineage.count <= entities.count, ancestor != position else {
-                    throw MigrationError(
-                        "model.inheritanceCycle", .configuration,
+                    throw .model(
+                        "model.inheritanceCycle",
                         ancestor == position
                             ? "The entity is its own ancestor" : "An ancestor of the entity is its own ancestor",
-                        remedy: "Correct the parent entity", context: .init(entity: entities[position].name))
+                        remedy: "Correct the parent entity", entities[position].name)
                 }
                 guard lineage.count <= ModelChecks.greatestDepth else {
-                    throw MigrationError(
-                        "model.inheritanceDepth", .configuration,
-                        "The entity has more than \(ModelChecks.greatestDepth) ancestors",
-                        remedy: "Flatten the hierarchy", context: .init(entity: entities[position].name))
+                    throw .model(
+                        "model.inheritanceDepth", "The entity has more than \(ModelChecks.greatestDepth) ancestors",
+                        remedy: "Flatten the hierarchy", entities[position].name)
                 }
                 lineage.append(ancestor)
                 current = supers[ancestor]
             }
-            lineages.append(lineage)
+            return lineage
         }
-        return lineages
     }
 
     /// Refuses a model whose properties, with inherited ones counted in each entity, would not fit into memory.
@@ -125,10 +120,10 @@ enum ModelResolution {
             // These are counts of arrays in memory, at most 200 of them, so there is no overflow.
             total += lineage.reduce(0) { $0 + own[$1] }
             guard total <= ModelChecks.greatestPropertyCount else {
-                throw MigrationError(
-                    "model.tooManyProperties", .configuration,
+                throw .model(
+                    "model.tooManyProperties",
                     "The model has more than \(ModelChecks.greatestPropertyCount) properties, inherited ones included",
-                    remedy: "Split the model", context: .init(entity: entities[position].name))
+                    remedy: "Split the model", entities[position].name)
             }
         }
     }
@@ -142,15 +137,15 @@ enum ModelResolution {
         func claim(_ name: String) throws(MigrationError) {
             if isOwn { try ModelChecks.checkName(name, entity: entity.name, property: name) }
             guard own.insert(name).inserted else {
-                throw MigrationError(
-                    "model.duplicateProperty", .configuration, "The entity declares two properties of the same name",
-                    remedy: "Rename or remove one of them", context: .init(entity: entity.name, property: name))
+                throw .model(
+                    "model.duplicateProperty", "The entity declares two properties of the same name",
+                    remedy: "Rename or remove one of them", entity.name, name)
             }
             // A second column of the same property would belong to none.
             guard attributes[name] == nil, relationships[name] == nil else {
-                throw MigrationError(
-                    "model.redeclaredProperty", .configuration, "The entity declares a property that it inherits",
-                    remedy: "Remove it from the subentity", context: .init(entity: entity.name, property: name))
+                throw .model(
+                    "model.redeclaredProperty", "The entity declares a property that it inherits",
+                    remedy: "Remove it from the subentity", entity.name, name)
             }
         }
         for attribute in entity.attributes {
@@ -160,11 +155,10 @@ enum ModelResolution {
         for relationship in entity.relationships {
             try claim(relationship.name)
             guard let destination = index[relationship.destinationEntityName] else {
-                throw MigrationError(
-                    "model.unknownDestination", .configuration,
+                throw .model(
+                    "model.unknownDestination",
                     "The relationship's destination entity \(relationship.destinationEntityName) does not exist",
-                    remedy: "Declare it, or choose another destination",
-                    context: .init(entity: entity.name, property: relationship.name))
+                    remedy: "Declare it, or choose another destination", entity.name, relationship.name)
             }
             relationships[relationship.name] = ResolvedRelationship(
                 definition: try ModelChecks.normalized(relationship, entity: entity.name), declaringEntity: position,
@@ -176,14 +170,14 @@ enum ModelResolution {
     private static func checkInverses(_ entities: [ResolvedEntity]) throws(MigrationError) {
         for (position, entity) in entities.enumerated() {
             for relationship in entity.relationships where relationship.declaringEntity == position {
-                guard let inverse = relationship.definition.inverseName else { continue }
-                guard entities[relationship.destinationEntity].relationshipIndex[inverse] != nil else {
-                    throw MigrationError(
-                        "model.unknownInverse", .configuration,
-                        "The inverse \(inverse) does not exist in \(relationship.definition.destinationEntityName)",
-                        remedy: "Declare it there, or choose another inverse",
-                        context: .init(entity: entity.definition.name, property: relationship.definition.name))
-                }
+                guard let inverse = relationship.definition.inverseName,
+                    entities[relationship.destinationEntity].relationshipIndex[inverse] == nil
+                else { continue }
+                throw .model(
+                    "model.unknownInverse",
+                    "The inverse \(inverse) does not exist in \(relationship.definition.destinationEntityName)",
+                    remedy: "Declare it there, or choose another inverse", entity.definition.name,
+                    relationship.definition.name)
             }
         }
     }
@@ -194,11 +188,10 @@ enum ModelResolution {
             where entity.attributeIndex[name] == nil && entity.composites[name] == nil
                 && entity.relationshipIndex[name] == nil
             {
-                throw MigrationError(
-                    "model.unknownConstraintProperty", .configuration,
+                throw .model(
+                    "model.unknownConstraintProperty",
                     "A uniqueness constraint names the property \(name), which does not exist",
-                    remedy: "Correct the constraint",
-                    context: .init(entity: entity.definition.name, property: name))
+                    remedy: "Correct the constraint", entity.definition.name, name)
             }
         }
     }

@@ -65,11 +65,6 @@ public struct RelationshipDescription: Sendable, Equatable {
     package let managedObjectModel: ManagedObjectModel
     let resolved: ResolvedRelationship
 
-    init(managedObjectModel: ManagedObjectModel, resolved: ResolvedRelationship) {
-        self.managedObjectModel = managedObjectModel
-        self.resolved = resolved
-    }
-
     public static func == (left: RelationshipDescription, right: RelationshipDescription) -> Bool {
         left.managedObjectModel === right.managedObjectModel
             && left.resolved.declaringEntity == right.resolved.declaringEntity && left.name == right.name
@@ -103,9 +98,7 @@ public struct RelationshipDescription: Sendable, Equatable {
         EntityDescription(managedObjectModel: managedObjectModel, index: resolved.declaringEntity)
     }
     /// The destination entity.
-    public var destinationEntity: EntityDescription? {
-        EntityDescription(managedObjectModel: managedObjectModel, index: resolved.destinationEntity)
-    }
+    public var destinationEntity: EntityDescription? { destination }
     /// The destination entity, which always exists.
     package var destination: EntityDescription {
         EntityDescription(managedObjectModel: managedObjectModel, index: resolved.destinationEntity)

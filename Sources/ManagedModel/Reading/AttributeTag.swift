@@ -15,8 +15,7 @@ enum AttributeTag {
     /// - Throws: `model.missingAttribute`, `model.unknownType`, `model.untyped`, `model.invalidFlag`,
     ///   `model.invalidDefault`, `model.invalidBound`, `model.invalidNumber`.
     static func read(_ tag: XMLTag, owner: String) throws(MigrationError) -> AttributeDefinition {
-        let name = try TagValues(tag, entity: owner).required("name")
-        let values = TagValues(tag, entity: owner, property: name)
+        let (name, values) = try TagValues.named(tag, in: owner)
         let isTransient = try values.flag("transient")
         var attribute = AttributeDefinition(name: name, type: try type(values, isTransient: isTransient))
         attribute.isOptional = try values.flag("optional")
@@ -45,12 +44,10 @@ enum AttributeTag {
             }
             return .undefined
         }
-        guard let type = types[word] else {
-            throw values.failure(
-                "model.unknownType", "The attribute type \(word) is not known",
-                remedy: "Known are \(AttributeType.allCases.map(\.label).joined(separator: ", "))")
-        }
-        return type
+        if let type = types[word] { return type }
+        throw values.failure(
+            "model.unknownType", "The attribute type \(word) is not known",
+            remedy: "Known are \(AttributeType.allCases.map(\.label).joined(separator: ", "))")
     }
 
     // MARK: Defaults
@@ -70,13 +67,11 @@ enum AttributeTag {
         switch type {
         case .uri: return .uri(text)
         case .boolean:
-            guard let flag = ModelValueText.flag(text) else {
-                throw invalidDefault(values, text, "is neither YES nor NO")
-            }
-            return .boolean(flag)
+            if let flag = ModelValueText.flag(text) { return .boolean(flag) }
+            throw invalidDefault(values, text, "is neither YES nor NO")
         case .integer16, .integer32, .integer64, .double, .float, .decimal:
-            guard let number = number(text, type) else { throw invalidDefault(values, text, "is no \(type.label)") }
-            return number
+            if let number = number(text, type) { return number }
+            throw invalidDefault(values, text, "is no \(type.label)")
         default:
             // Xcode drops the default of a UUID when it compiles (13 of 13 in Beam). The other types have no field for a
             // default, so the text is left over from another type.
@@ -144,15 +139,11 @@ enum AttributeTag {
         _ values: TagValues, _ name: String, _ type: AttributeType
     ) throws(MigrationError) -> AttributeValue? {
         guard let text = values.nonEmpty(name) else { return nil }
-        let bound: AttributeValue? =
-            switch type {
-            case .decimal: ModelValueText.decimal(text).map { .decimal($0) }
-            case .double, .float: ModelValueText.double(text).map { .double($0) }
-            default:
-                ModelValueText.integer(text).map { .integer($0) } ?? ModelValueText.double(text).map { .double($0) }
-            }
-        guard let bound else { throw invalidBound(values, name, text, "is no number") }
-        return bound
+        let isWhole = ![.decimal, .double, .float].contains(type)
+        if let bound = number(text, isWhole ? .integer64 : type) ?? (isWhole ? number(text, .double) : nil) {
+            return bound
+        }
+        throw invalidBound(values, name, text, "is no number")
     }
 
     private static func invalidBound(

@@ -52,5 +52,4 @@ package struct CompiledBundle: VersionedBundle {
             "The compiled bundle has several versions and names none as the current one",
             remedy: "Write \(path):VERSION; it has \(list)", context: .init(path: path))
     }
-
 }

@@ -20,9 +20,7 @@ package struct CompiledVersionInfo: Sendable {
         path = "\(folder)/\(Self.fileName)"
         guard try ModelFile.isFile(path) else { return nil }
         let bytes = try ModelFile.read(path)
-        do throws(MigrationError) {
-            (currentVersion, hashes, checksums) = try Self.read(Array(bytes))
-        } catch {
+        do throws(MigrationError) { (currentVersion, hashes, checksums) = try Self.read(Array(bytes)) } catch {
             throw MigrationError(
                 "model.versionInfo", .configuration, "The bundle's \(Self.fileName) cannot be read",
                 remedy: "Build the app again, or name one of the .mom files", context: .init(path: path), cause: error)
@@ -37,33 +35,29 @@ package struct CompiledVersionInfo: Sendable {
         guard case .dictionary(let root) = try BinaryPropertyList.decode(bytes, limits: limits) else {
             throw malformed("is no dictionary")
         }
-        var current: String?
-        switch root["NSManagedObjectModel_CurrentVersionName"] {
-        case nil: break
-        case .string(let name): current = name.isEmpty ? nil : name
-        case let other?: throw malformed("names the current version by a \(other.kindName)")
+        let current = root["NSManagedObjectModel_CurrentVersionName"] ?? .string("")
+        guard case .string(let name) = current else {
+            throw malformed("names the current version by a \(current.kindName)")
+        }
+        let stated = root["NSManagedObjectModel_VersionHashes"] ?? .dictionary([:])
+        guard case .dictionary(let versions) = stated else {
+            throw malformed("holds a \(stated.kindName) where hashes are expected")
         }
         var hashes: [String: [String: [UInt8]]] = [:]
-        switch root["NSManagedObjectModel_VersionHashes"] {
-        case nil: break
-        case .dictionary(let versions):
-            for (version, entities) in versions {
-                guard case .dictionary(let entities) = entities else { throw malformed("has a version without hashes") }
-                for (entity, hash) in entities {
-                    guard case .data(let hash) = hash, hash.count == VersionHash.byteCount else {
-                        throw malformed(
-                            "has a hash of \(version)'s \(entity) that is not \(VersionHash.byteCount) bytes")
-                    }
-                    hashes[version, default: [:]][entity] = hash
+        for (version, entities) in versions {
+            guard case .dictionary(let entities) = entities else { throw malformed("has a version without hashes") }
+            for (entity, hash) in entities {
+                guard case .data(let hash) = hash, hash.count == VersionHash.byteCount else {
+                    throw malformed("has a hash of \(version)'s \(entity) that is not \(VersionHash.byteCount) bytes")
                 }
+                hashes[version, default: [:]][entity] = hash
             }
-        case let other?: throw malformed("holds a \(other.kindName) where hashes are expected")
         }
         var checksums: [String: String] = [:]
         if case .dictionary(let versions)? = root["NSManagedObjectModel_VersionChecksums"] {
             for case (let version, .string(let checksum)) in versions { checksums[version] = checksum }
         }
-        return (current, hashes, checksums)
+        return (name.isEmpty ? nil : name, hashes, checksums)
     }
 
     /// Compares a version's model with the compiler's hashes, and sets the hashes of the model that cannot be computed: those

@@ -44,19 +44,11 @@ package struct ModelBundle: VersionedBundle {
                 "The bundle has several versions and no \(Self.currentVersionName) that names the current one",
                 remedy: "Write \(path):VERSION; it has \(list)", context: .init(path: path))
         }
-        guard let name = try CurrentVersionFile.read(try ModelFile.read(file), path: file) else {
-            throw currentVersionError(file, "The file names no version")
-        }
-        let bare = Self.withoutSuffix(name)
-        guard versions.contains(bare) else {
-            throw currentVersionError(file, "The current version \"\(bare)\" is not in the bundle")
-        }
-        return bare
-    }
-
-    private func currentVersionError(_ file: String, _ message: String) -> MigrationError {
-        MigrationError(
-            "model.currentVersion", .configuration, message,
+        let name = try CurrentVersionFile.read(try ModelFile.read(file), path: file).map(Self.withoutSuffix)
+        if let name, versions.contains(name) { return name }
+        throw MigrationError(
+            "model.currentVersion", .configuration,
+            name.map { "The current version \"\($0)\" is not in the bundle" } ?? "The file names no version",
             remedy: "Write \(path):VERSION, or choose the version in Xcode; the bundle has \(list)",
             context: .init(path: file))
     }

@@ -5,8 +5,7 @@ import Foundation
 enum ModelFile {
     /// The kinds of file that may contain a model.
     enum Kind {
-        case file(byteCount: Int)
-        case folder
+        case file, folder
     }
 
     /// Returns the kind of the file at a path, following symbolic links; nil if nothing exists there, and for devices, pipes
@@ -22,7 +21,7 @@ enum ModelFile {
             throw unreadable(path, error)
         }
         switch status.st_mode & S_IFMT {
-        case S_IFREG: return .file(byteCount: Int(status.st_size))
+        case S_IFREG: return .file
         case S_IFDIR: return .folder
         default: return nil
         }
@@ -31,16 +30,12 @@ enum ModelFile {
     /// Tells whether a path is a regular file.
     ///
     /// - Throws: as ``kind(at:)``.
-    static func isFile(_ path: String) throws(MigrationError) -> Bool {
-        if case .file? = try kind(at: path) { true } else { false }
-    }
+    static func isFile(_ path: String) throws(MigrationError) -> Bool { try kind(at: path) == .file }
 
     /// Tells whether a path is a folder.
     ///
     /// - Throws: as ``kind(at:)``.
-    static func isFolder(_ path: String) throws(MigrationError) -> Bool {
-        if case .folder? = try kind(at: path) { true } else { false }
-    }
+    static func isFolder(_ path: String) throws(MigrationError) -> Bool { try kind(at: path) == .folder }
 
     /// Returns the bytes of a file, at most one more than `limit`, so that the caller can detect a file that is too large.
     ///

@@ -45,12 +45,12 @@ public enum ModelLocator {
             return try load(compiled: bundle.file(of: name), versionName: name, info: bundle.info)
         case .compiledVersion?:
             let name = lastComponent(path)
-            let folder = String(path.dropLast(name.count))
+            let folder = String(path.dropLast(name.count)).withoutTrailingSlashes
             // Only in such a folder the two belong together.
-            let isBundled = withoutTrailingSlashes(folder).hasSuffix(CompiledBundle.suffix)
+            let isBundled = folder.hasSuffix(CompiledBundle.suffix)
             return try load(
-                compiled: path, versionName: String(name.dropLast(CompiledBundle.versionSuffix.count)),
-                info: isBundled ? try CompiledVersionInfo(folder: withoutTrailingSlashes(folder)) : nil)
+                compiled: path, versionName: CompiledBundle.withoutSuffix(name),
+                info: isBundled ? try CompiledVersionInfo(folder: folder) : nil)
         case nil:
             throw MigrationError(
                 "model.unknownKind", .configuration, "The name does not say that this is a model",
@@ -63,26 +63,24 @@ public enum ModelLocator {
 
     /// Tells whether a path's name is that of a model, or of a version in a folder of versions.
     package static func isModel(name argument: String) -> Bool {
-        let path = withoutTrailingSlashes(argument)
+        let path = argument.withoutTrailingSlashes
         return ModelKind(name: lastComponent(path)) != nil || path.hasSuffix(CompiledBundle.optimizedSuffix)
             || bundle(of: path) != nil
     }
 
     /// The form of a model that a path's name says; nil if it says none.
-    package static func form(ofName path: String) -> ModelKind? {
-        ModelKind(name: lastComponent(withoutTrailingSlashes(path)))
-    }
+    package static func form(ofName path: String) -> ModelKind? { ModelKind(name: lastComponent(path)) }
 
     /// The folder of versions that an argument names, alone, with a version, or by a version in it; nil if it names none.
     package static func bundle(of argument: String) -> String? {
-        let whole = withoutTrailingSlashes(argument)
+        let whole = argument.withoutTrailingSlashes
         for suffix in [ModelBundle.suffix, CompiledBundle.suffix] {
             if whole.hasSuffix(suffix) { return whole }
             if let colon = whole.range(of: suffix + ":", options: .backwards) {
                 return String(whole[..<whole.index(before: colon.upperBound)])
             }
         }
-        let folder = withoutTrailingSlashes(String(whole.dropLast(lastComponent(whole).count)))
+        let folder = String(whole.dropLast(lastComponent(whole).count)).withoutTrailingSlashes
         let isVersion =
             folder.hasSuffix(ModelBundle.suffix) && whole.hasSuffix(ModelBundle.versionSuffix)
             || folder.hasSuffix(CompiledBundle.suffix) && whole.hasSuffix(CompiledBundle.versionSuffix)
@@ -95,7 +93,7 @@ public enum ModelLocator {
     /// - Throws: `model.notFound` (66), `model.noVersion`, `model.versionInfo` (78), `model.permission` (77),
     ///   `model.unreadable` (74).
     public static func versions(in bundle: String) throws(MigrationError) -> [String] {
-        let path = withoutTrailingSlashes(bundle)
+        let path = bundle.withoutTrailingSlashes
         if path.hasSuffix(CompiledBundle.suffix) { return try CompiledBundle(path: path).versions }
         return try ModelBundle(path: path).versions
     }
@@ -104,14 +102,14 @@ public enum ModelLocator {
     ///
     /// - Throws: as ``ModelFile/kind(at:)``.
     private static func split(_ argument: String) throws(MigrationError) -> (path: String, version: String?) {
-        let whole = withoutTrailingSlashes(argument)
+        let whole = argument.withoutTrailingSlashes
         guard try ModelFile.kind(at: whole) == nil else { return (whole, nil) }
         let bytes = Array(argument.utf8)
         for suffix in [ModelBundle.suffix, CompiledBundle.suffix] {
             let mark = Array((suffix + ":").utf8)
             guard let start = bytes.indices.last(where: { bytes[$0...].starts(with: mark) }) else { continue }
             let path = String(decoding: bytes[..<(start + mark.count - 1)], as: UTF8.self)
-            return (path, withoutTrailingSlashes(String(decoding: bytes[(start + mark.count)...], as: UTF8.self)))
+            return (path, String(decoding: bytes[(start + mark.count)...], as: UTF8.self).withoutTrailingSlashes)
         }
         return (whole, nil)
     }
@@ -121,9 +119,7 @@ public enum ModelLocator {
     ) throws(MigrationError) -> LoadedModel {
         let bytes = Array(try ModelFile.read(path, limit: ModelArchive.greatestByteCount))
         let definition: ModelDefinition
-        do throws(MigrationError) {
-            definition = try ModelArchive.decode(bytes)
-        } catch {
+        do throws(MigrationError) { definition = try ModelArchive.decode(bytes) } catch {
             throw MigrationError(
                 "model.archive", .configuration, "The compiled model cannot be read",
                 remedy: "Name a .mom that Xcode's compiler made",
@@ -134,9 +130,7 @@ public enum ModelLocator {
             let model = try ManagedObjectModel(definition)
             try info?.apply(to: model, version: versionName)
             return LoadedModel(model: model, path: path, versionName: versionName)
-        } catch {
-            throw error.inside(.init(path: path))
-        }
+        } catch { throw error.inside(.init(path: path)) }
     }
 
     private static func load(versionFolder folder: String) throws(MigrationError) -> LoadedModel {
@@ -157,17 +151,19 @@ public enum ModelLocator {
 
     /// Returns the name of a version from its folder's name; nil if the folder is not that of a version.
     private static func versionName(_ folder: String) -> String? {
-        guard folder.hasSuffix(ModelBundle.versionSuffix) else { return nil }
-        return String(folder.dropLast(ModelBundle.versionSuffix.count))
+        folder.hasSuffix(ModelBundle.versionSuffix) ? ModelBundle.withoutSuffix(folder) : nil
     }
 
     private static func lastComponent(_ path: String) -> String {
-        let whole = withoutTrailingSlashes(path)
+        let whole = path.withoutTrailingSlashes
         return whole.lastIndex(of: "/").map { String(whole[whole.index(after: $0)...]) } ?? whole
     }
+}
 
-    private static func withoutTrailingSlashes(_ path: String) -> String {
-        var path = path
+extension String {
+    /// The path without slashes at its end.
+    package var withoutTrailingSlashes: String {
+        var path = self
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         return path
     }
@@ -193,8 +189,12 @@ package enum ModelKind: Sendable, Equatable {
             (CompiledBundle.suffix, .compiledBundle), (CompiledBundle.versionSuffix, .compiledVersion),
             (".xml", .contents),
         ]
-        let found = bySuffix.first { name.hasSuffix($0.0) }?.1
-        guard let kind = found ?? (name == ModelBundle.contentsName ? .contents : nil) else { return nil }
-        self = kind
+        if let found = bySuffix.first(where: { name.hasSuffix($0.0) }) {
+            self = found.1
+        } else if name == ModelBundle.contentsName {
+            self = .contents
+        } else {
+            return nil
+        }
     }
 }

@@ -23,7 +23,6 @@ enum ModelValueText {
     static func double(_ text: String) -> Double? {
         if let flag = word(text) { return Double(flag) }
         let trimmed = trimmed(text)
-        // Swift's own parser also accepts "nan", "inf" and hexadecimal forms.
         guard isDecimalNumber(trimmed), let number = Double(trimmed), number.isFinite else { return nil }
         return number
     }
@@ -46,37 +45,11 @@ enum ModelValueText {
         return text.trimmingCharacters(in: .whitespaces)
     }
 
-    private static func word(_ text: String) -> Int64? {
-        switch text {
-        case "YES": 1
-        case "NO": 0
-        default: nil
-        }
-    }
+    private static func word(_ text: String) -> Int64? { ["YES": 1, "NO": 0][text] }
 
     /// Tells whether a text has the form `[+-] digits [. digits] [e [+-] digits]`, with a digit before or after the point.
     private static func isDecimalNumber(_ text: String) -> Bool {
-        var rest = Substring(text)
-        func dropSign() {
-            if let first = rest.first, first == "-" || first == "+" { rest.removeFirst() }
-        }
-        func dropDigits() -> Int {
-            let digits = rest.prefix { $0.isASCII && $0.isNumber }.count
-            rest = rest.dropFirst(digits)
-            return digits
-        }
-        dropSign()
-        var digits = dropDigits()
-        if rest.first == "." {
-            rest.removeFirst()
-            digits += dropDigits()
-        }
-        guard digits > 0 else { return false }
-        if rest.first == "e" || rest.first == "E" {
-            rest.removeFirst()
-            dropSign()
-            guard dropDigits() > 0 else { return false }
-        }
-        return rest.isEmpty
+        // Swift's own parser also accepts "nan", "inf" and hexadecimal forms.
+        text.utf8.allSatisfy("0123456789+-.eE".utf8.contains) && Double(text) != nil
     }
 }

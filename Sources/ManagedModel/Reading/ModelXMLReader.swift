@@ -27,9 +27,7 @@ package enum ModelXMLReader {
     package static func readModel(_ data: Data, path: String) throws(MigrationError) -> ManagedObjectModel {
         let source = try XMLSource(data, path: path)
         let handler = try handler(of: source)
-        do {
-            return try ManagedObjectModel(handler.definition)
-        } catch {
+        do { return try ManagedObjectModel(handler.definition) } catch {
             let offset = error.context.entity.flatMap { entity in
                 handler.offsets[.init(entity: entity, property: error.context.property)]
                     ?? handler.offsets[.init(entity: entity)]

@@ -11,8 +11,7 @@ enum PropertyTags {
     /// - Throws: `model.missingAttribute`, `model.invalidFlag`, `model.invalidNumber`, `model.invalidChoice`,
     ///   `model.relationshipCount`.
     static func relationship(_ tag: XMLTag, entity: String) throws(MigrationError) -> RelationshipDefinition {
-        let name = try TagValues(tag, entity: entity).required("name")
-        let values = TagValues(tag, entity: entity, property: name)
+        let (name, values) = try TagValues.named(tag, in: entity)
         var relationship = RelationshipDefinition(
             name: name, destinationEntityName: try values.required("destinationEntity"))
         relationship.inverseName = values.nonEmpty("inverseName")
@@ -33,9 +32,8 @@ enum PropertyTags {
     ///
     /// - Throws: `model.missingAttribute`, `model.invalidFlag`.
     static func fetchedProperty(_ tag: XMLTag, entity: String) throws(MigrationError) -> FetchedPropertyDefinition {
-        let name = try TagValues(tag, entity: entity).required("name")
+        let (name, values) = try TagValues.named(tag, in: entity)
         var property = FetchedPropertyDefinition(name: name)
-        let values = TagValues(tag, entity: entity, property: name)
         property.isOptional = try values.flag("optional")
         values.readNames(into: &property)
         return property

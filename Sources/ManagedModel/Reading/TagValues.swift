@@ -13,6 +13,14 @@ struct TagValues {
         self.property = property
     }
 
+    /// Makes the values of a tag that has to name a property of an entity.
+    ///
+    /// - Throws: `model.missingAttribute`.
+    static func named(_ tag: XMLTag, in entity: String) throws(MigrationError) -> (name: String, values: TagValues) {
+        let name = try TagValues(tag, entity: entity).required("name")
+        return (name, TagValues(tag, entity: entity, property: name))
+    }
+
     /// Makes an error that names the entity and the property.
     func failure(_ code: MigrationError.Code, _ message: String, remedy: String) -> MigrationError {
         MigrationError(
@@ -31,18 +39,15 @@ struct TagValues {
 
     /// Returns the text of an attribute; nil if it is absent or empty, as Xcode leaves cleared fields.
     func nonEmpty(_ name: String) -> String? {
-        guard let text = tag.attributes[name], !text.isEmpty else { return nil }
-        return text
+        tag.attributes[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// - Throws: `model.missingAttribute` if the attribute is absent or empty.
     func required(_ name: String) throws(MigrationError) -> String {
-        guard let text = nonEmpty(name) else {
-            throw failure(
-                "model.missingAttribute", "A <\(tag.name)> has no \(name)",
-                remedy: "Add \(name)=\"…\", or open and save the model in Xcode")
-        }
-        return text
+        if let text = nonEmpty(name) { return text }
+        throw failure(
+            "model.missingAttribute", "A <\(tag.name)> has no \(name)",
+            remedy: "Add \(name)=\"…\", or open and save the model in Xcode")
     }
 
     /// Reads YES or NO; false if absent.
@@ -55,31 +60,30 @@ struct TagValues {
     /// - Throws: `model.invalidFlag` for another word.
     func optionalFlag(_ name: String) throws(MigrationError) -> Bool? {
         guard let text = nonEmpty(name) else { return nil }
-        guard let flag = ModelValueText.flag(text) else {
-            throw failure(
-                "model.invalidFlag", "\(name)=\"\(text)\" is neither YES nor NO", remedy: "Write YES or NO")
-        }
-        return flag
+        if let flag = ModelValueText.flag(text) { return flag }
+        throw failure("model.invalidFlag", "\(name)=\"\(text)\" is neither YES nor NO", remedy: "Write YES or NO")
     }
 
     /// Reads a whole number; nil if absent.
     ///
     /// - Throws: `model.invalidNumber`.
     func integer(_ name: String) throws(MigrationError) -> Int? {
-        guard let text = nonEmpty(name) else { return nil }
-        guard let number = ModelValueText.integer(text), let value = Int(exactly: number) else {
-            throw invalidNumber(name, text)
-        }
-        return value
+        try number(name) { ModelValueText.integer($0).flatMap { Int(exactly: $0) } }
     }
 
     /// Reads a number of seconds; nil if absent.
     ///
     /// - Throws: `model.invalidNumber`.
     func seconds(_ name: String) throws(MigrationError) -> Double? {
+        try number(name, ModelValueText.double)
+    }
+
+    private func number<Value>(_ name: String, _ parse: (String) -> Value?) throws(MigrationError) -> Value? {
         guard let text = nonEmpty(name) else { return nil }
-        guard let value = ModelValueText.double(text) else { throw invalidNumber(name, text) }
-        return value
+        if let value = parse(text) { return value }
+        throw failure(
+            "model.invalidNumber", "\(name)=\"\(text)\" is no number in range",
+            remedy: "Write a number with a point as decimal sign")
     }
 
     /// Reads one of a set of words; nil if absent.
@@ -91,11 +95,5 @@ struct TagValues {
         throw failure(
             "model.invalidChoice", "\(name)=\"\(text)\" is not known",
             remedy: "Write one of: \(choices.map(\.key).joined(separator: ", "))")
-    }
-
-    private func invalidNumber(_ name: String, _ text: String) -> MigrationError {
-        failure(
-            "model.invalidNumber", "\(name)=\"\(text)\" is no number in range",
-            remedy: "Write a number with a point as decimal sign")
     }
 }

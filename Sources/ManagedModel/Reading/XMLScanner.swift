@@ -5,7 +5,7 @@
 struct XMLScanner {
     /// The parts of a file, in order.
     enum Event {
-        case open(name: String, attributes: [String: String], offset: Int)
+        case open(XMLTag)
         case close
         case text(String)
     }
@@ -68,20 +68,14 @@ struct XMLScanner {
         while true {
             let hadSpace = skipSpace()
             guard let next = byte(at: offset) else { throw Malformation(problem: Self.endsEarly, offset: start) }
-            if next == UInt8(ascii: ">") {
-                offset += 1
+            let isEmpty = starts("/>")
+            if isEmpty || next == UInt8(ascii: ">") {
+                offset += isEmpty ? 2 : 1
                 hasRoot = true
                 // The receiver of the tags refuses much smaller depths.
                 guard open.count < 4096 else { throw failure("it nests too many elements") }
-                open.append(name)
-                take(.open(name: name, attributes: attributes, offset: start))
-                return
-            }
-            if starts("/>") {
-                offset += 2
-                hasRoot = true
-                take(.open(name: name, attributes: attributes, offset: start))
-                take(.close)
+                take(.open(XMLTag(name: name, attributes: attributes, offset: start)))
+                if isEmpty { take(.close) } else { open.append(name) }
                 return
             }
             guard hadSpace else { throw failure(Self.badAttribute) }
@@ -173,13 +167,19 @@ struct XMLScanner {
     private mutating func scanCharacterData(_ take: (Event) -> Void) throws(Malformation) {
         guard !open.isEmpty else { throw failure("it has character data outside its root element") }
         offset += 9
+        let text = try text(before: "]]>")
+        offset += 3
+        take(.text(String(decoding: text, as: UTF8.self)))
+    }
+
+    /// Reads the text before a mark.
+    private mutating func text(before mark: StaticString) throws(Malformation) -> [UInt8] {
         var text: [UInt8] = []
-        while !starts("]]>") {
+        while !starts(mark) {
             guard offset < bytes.count else { throw failure(Self.endsEarly) }
             try copyCharacter(into: &text)
         }
-        offset += 3
-        take(.text(String(decoding: text, as: UTF8.self)))
+        return text
     }
 
     /// Copies a character. Every form of line end becomes one byte.
@@ -208,11 +208,11 @@ struct XMLScanner {
         let name = String(decoding: bytes[(start + 1)..<end], as: UTF8.self)
         offset = end + 1
         switch name {
-        case "amp": text.append(UInt8(ascii: "&"))
-        case "lt": text.append(UInt8(ascii: "<"))
-        case "gt": text.append(UInt8(ascii: ">"))
-        case "quot": text.append(UInt8(ascii: "\""))
-        case "apos": text.append(UInt8(ascii: "'"))
+        case "amp": text += "&".utf8
+        case "lt": text += "<".utf8
+        case "gt": text += ">".utf8
+        case "quot": text += "\"".utf8
+        case "apos": text += "'".utf8
         default:
             guard name.hasPrefix("#") else { throw Malformation(problem: Self.badEntity, offset: start) }
             let digits = name.dropFirst(name.hasPrefix("#x") ? 2 : 1)
@@ -220,7 +220,7 @@ struct XMLScanner {
                 let number = UInt32(digits, radix: name.hasPrefix("#x") ? 16 : 10), let scalar = Unicode.Scalar(number),
                 number >= 0x20 || [0x09, 0x0A, 0x0D].contains(number), number != 0xFFFE, number != 0xFFFF
             else { throw Malformation(problem: Self.badCharacter, offset: start) }
-            text += Array(String(Character(scalar)).utf8)
+            text += String(Character(scalar)).utf8
         }
     }
 
@@ -263,17 +263,16 @@ struct XMLScanner {
         guard starts("?>") || byte(at: offset).map(Self.isSpace) ?? true else {
             throw failure("a processing instruction is not written properly")
         }
-        try skip(past: "?>", from: offset)
+        _ = try text(before: "?>")
+        offset += 2
     }
 
     private mutating func skipComment() throws(Malformation) {
         let start = offset
         offset += 4
-        var text: [UInt8] = []
-        while !starts("--") {
-            guard offset < bytes.count else { throw Malformation(problem: "a comment does not end", offset: start) }
-            text.removeAll(keepingCapacity: true)
-            try copyCharacter(into: &text)
+        do { _ = try text(before: "--") } catch {
+            throw error.problem == Self.endsEarly
+                ? Malformation(problem: "a comment does not end", offset: start) : error
         }
         guard starts("-->") else { throw failure("a comment holds two hyphens") }
         offset += 3
@@ -296,17 +295,6 @@ struct XMLScanner {
             }
         }
         throw Malformation(problem: "its document type is not written properly", offset: start)
-    }
-
-    private mutating func skip(past text: StaticString, from start: Int) throws(Malformation) {
-        offset = start
-        var passed: [UInt8] = []
-        while !starts(text) {
-            guard offset < bytes.count else { throw failure(Self.endsEarly) }
-            passed.removeAll(keepingCapacity: true)
-            try copyCharacter(into: &passed)
-        }
-        offset += text.utf8CodeUnitCount
     }
 
     @discardableResult

@@ -43,20 +43,20 @@ package struct XMLSource {
         guard !head.contains(0), head.first != 0xFE, head.first != 0xFF, !head.starts(with: [0x4C, 0x6F, 0xA7]) else {
             throw encodingError("The file is not in UTF-8", at: 0)
         }
-        guard let invalid = firstInvalidByte() else { return try checkDeclarations(from: offset, allowsDocumentType) }
-        throw encodingError("The file is not in UTF-8", at: invalid)
+        if let invalid = firstInvalidByte() { throw encodingError("The file is not in UTF-8", at: invalid) }
+        try checkDeclarations(from: offset, allowsDocumentType)
     }
 
     private func checkDeclarations(from start: Int, _ allowsDocumentType: Bool) throws(MigrationError) {
         var offset = start
         while offset < bytes.count {
-            if has("<?xml", at: offset) {
+            if has("<?", at: offset) {
                 let end = self.offset(after: "?>", from: offset)
                 // An unfinished declaration is left to the parser, which refuses it.
-                if end < bytes.count { try checkDeclaration(bytes[offset..<end], at: offset) }
+                if has("<?xml", at: offset), end < bytes.count {
+                    try checkDeclaration(bytes[offset..<end], at: offset)
+                }
                 offset = end
-            } else if has("<?", at: offset) {
-                offset = self.offset(after: "?>", from: offset)
             } else if has("<!--", at: offset) {
                 offset = self.offset(after: "-->", from: offset + 4)
             } else if has("<!", at: offset) {
@@ -111,21 +111,15 @@ package struct XMLSource {
 
     /// Tells whether ASCII text is at an offset.
     static func has(_ text: StaticString, at offset: Int, in bytes: [UInt8]) -> Bool {
-        guard offset + text.utf8CodeUnitCount <= bytes.count else { return false }
-        for index in 0..<text.utf8CodeUnitCount where bytes[offset + index] != text.utf8Start[index] { return false }
-        return true
+        text.withUTF8Buffer { bytes.dropFirst(offset).starts(with: $0) }
     }
 
     private func has(_ text: StaticString, at offset: Int) -> Bool { Self.has(text, at: offset, in: bytes) }
 
     /// Returns the offset after the next occurrence of ASCII text, or the end of the file.
     private func offset(after text: StaticString, from start: Int) -> Int {
-        var offset = start
-        while offset < bytes.count {
-            if has(text, at: offset) { return offset + text.utf8CodeUnitCount }
-            offset += 1
-        }
-        return bytes.count
+        let found = (start..<max(start, bytes.count)).first { has(text, at: $0) }
+        return found.map { $0 + text.utf8CodeUnitCount } ?? bytes.count
     }
 
     private func context(at offset: Int) -> MigrationError.Context {

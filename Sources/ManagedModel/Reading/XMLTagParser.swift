@@ -46,9 +46,8 @@ package final class XMLTagParser {
 
     private func take(_ event: XMLScanner.Event) {
         switch event {
-        case .open(let name, let attributes, let offset):
-            let tag = XMLTag(name: name, attributes: attributes, offset: offset)
-            lastTag = offset
+        case .open(let tag):
+            lastTag = tag.offset
             depth += 1
             attempt { () throws(MigrationError) in
                 guard depth <= Self.greatestDepth else {
@@ -68,9 +67,7 @@ package final class XMLTagParser {
 
     private func attempt(_ body: () throws(MigrationError) -> Void) {
         guard failure == nil else { return }
-        do {
-            try body()
-        } catch {
+        do { try body() } catch {
             let position = error.context.line == nil ? source.position(at: lastTag) : nil
             failure = error.inside(.init(path: source.path, line: position?.line, column: position?.column))
         }

@@ -16,23 +16,17 @@ extension VersionHash {
                 return .unknown(
                     reason: "is derived by \(expression), and how Core Data hashes that derivation is not known")
             }
-            var function = SHA256()
-            function.update(text)
-            return .known(function.finalize())
+            return .known(SHA256.hash(Array(text.utf8)))
         }
         if attribute.type == .composite { return hash(ofComposite: attribute, composites) }
         if attribute.type == .objectID {
             return .unknown(reason: "is an object ID, and how Core Data hashes object IDs is not known")
         }
-        var function = SHA256()
-        function.update(
-            base(
-                attribute.name, isOptional: attribute.isOptional, isTransient: attribute.isTransient,
-                modifier: attribute.versionHashModifier))
-        function.update(littleEndian(attribute.type.rawValue))
-        if attribute.allowsExternalBinaryDataStorage { function.update([1]) }
-        if attribute.preservesValueInHistoryOnDeletion { function.update([1]) }
-        return .known(function.finalize())
+        var bytes = base(of: attribute, isOptional: attribute.isOptional, isTransient: attribute.isTransient)
+        bytes += littleEndian(attribute.type.rawValue)
+        if attribute.allowsExternalBinaryDataStorage { bytes.append(1) }
+        if attribute.preservesValueInHistoryOnDeletion { bytes.append(1) }
+        return .known(SHA256.hash(bytes))
     }
 
     private static func hash(
@@ -43,14 +37,14 @@ extension VersionHash {
         else {
             return .unknown(reason: "is composite, of a kind that Core Data hashes in a way that is not known")
         }
-        var function = SHA256()
+        var bytes: [UInt8] = []
         for element in elements.sorted(by: { ModelResolution.precedes($0.name, $1.name) }) {
             switch hash(of: element) {
-            case .known(let bytes): function.update(bytes)
+            case .known(let hash): bytes += hash
             case .unknown(let reason): return .unknown(reason: "has the element \(element.name), which \(reason)")
             }
         }
-        return .known(function.finalize())
+        return .known(SHA256.hash(bytes))
     }
 
     /// Returns the text of a derivation that enters its hash: a count as the function in archives, `count:(pages)`;
@@ -73,30 +67,19 @@ extension VersionHash {
     package static func hash(of relationship: RelationshipDescription) -> EntityVersionHash {
         let definition = relationship.definition
         let isOwnInverse = relationship.inverseRelationship == relationship
-        return .known(hash(of: definition, inverseName: isOwnInverse ? nil : definition.inverseName))
-    }
-
-    private static func hash(of definition: RelationshipDefinition, inverseName: String?) -> [UInt8] {
-        var function = SHA256()
-        function.update(
-            base(
-                definition.name, isOptional: definition.isOptional, isTransient: definition.isTransient,
-                modifier: definition.versionHashModifier))
-        function.update(definition.destinationEntityName)
-        function.update(inverseName ?? "")
-        function.update(littleEndian(UInt32(truncatingIfNeeded: definition.maximumCount)))
-        function.update(littleEndian(UInt32(truncatingIfNeeded: definition.minimumCount)))
-        if definition.isOrdered { function.update([1, 0]) }
-        return function.finalize()
+        var bytes = base(of: definition, isOptional: definition.isOptional, isTransient: definition.isTransient)
+        bytes += definition.destinationEntityName.utf8
+        bytes += (isOwnInverse ? "" : definition.inverseName ?? "").utf8
+        bytes += littleEndian(UInt32(truncatingIfNeeded: definition.maximumCount))
+        bytes += littleEndian(UInt32(truncatingIfNeeded: definition.minimumCount))
+        if definition.isOrdered { bytes += [1, 0] }
+        return .known(SHA256.hash(bytes))
     }
 
     /// Returns H( name ‖ flags ‖ 00 ‖ modifier ); flags: optional 1, transient 2.
-    private static func base(_ name: String, isOptional: Bool, isTransient: Bool, modifier: String?) -> [UInt8] {
-        var function = SHA256()
-        function.update(name)
-        function.update([(isOptional ? 1 : 0) | (isTransient ? 2 : 0), 0])
-        function.update(modifier ?? "")
-        return function.finalize()
+    private static func base(of definition: some NamedDefinition, isOptional: Bool, isTransient: Bool) -> [UInt8] {
+        let flags: [UInt8] = [(isOptional ? 1 : 0) | (isTransient ? 2 : 0), 0]
+        return SHA256.hash(definition.name.utf8 + flags + (definition.versionHashModifier ?? "").utf8)
     }
 
     private static func littleEndian(_ value: UInt32) -> [UInt8] {

@@ -26,17 +26,12 @@ package enum VersionHash {
 
     private static func computeEntityHashes(of model: ManagedObjectModel) -> [String: EntityVersionHash] {
         // An ancestor is hashed once, before its descendants, so that depth needs no recursion.
-        var byIndex = [EntityVersionHash?](repeating: nil, count: model.resolved.count)
-        let byDepth = model.resolved.indices.sorted {
-            model.resolved[$0].lineage.count < model.resolved[$1].lineage.count
-        }
-        for index in byDepth {
-            byIndex[index] = entityHash(
-                model.entity(at: index), superentityHash: model.resolved[index].superentity.flatMap { byIndex[$0] })
-        }
         var byName: [String: EntityVersionHash] = [:]
-        for (index, hash) in byIndex.enumerated() {
-            if let hash { byName[model.resolved[index].definition.name] = hash }
+        for entity in model.resolved.sorted(by: { $0.lineage.count < $1.lineage.count }) {
+            let parent = entity.superentity.map { model.resolved[$0].definition.name }
+            byName[entity.definition.name] = model.entity(named: entity.definition.name).map {
+                entityHash($0, superentityHash: parent.flatMap { byName[$0] })
+            }
         }
         return byName
     }
@@ -64,10 +59,7 @@ package enum VersionHash {
     /// - Parameter hashes: 32 bytes by entity name.
     package static func digest(of hashes: [String: [UInt8]]) -> String {
         var function = SHA512()
-        for (name, hash) in ordered(hashes) {
-            function.update(name.utf8)
-            function.update(hash)
-        }
+        for (name, hash) in ordered(hashes) { function.update(name.utf8 + hash) }
         return Data(function.finalize()).base64EncodedString()
     }
 
@@ -76,13 +68,11 @@ package enum VersionHash {
     ///
     /// - Parameter hashes: 32 bytes by entity name.
     package static func checksum(of hashes: [String: [UInt8]]) -> String {
-        var function = SHA256()
-        for (_, hash) in ordered(hashes) { function.update(hash) }
-        return Data(function.finalize()).base64EncodedString()
+        Data(SHA256.hash(ordered(hashes).flatMap(\.value))).base64EncodedString()
     }
 
-    private static func ordered(_ hashes: [String: [UInt8]]) -> [(name: String, hash: [UInt8])] {
-        hashes.sorted { ModelResolution.precedes($0.key, $1.key) }.map { ($0.key, $0.value) }
+    private static func ordered(_ hashes: [String: [UInt8]]) -> [(key: String, value: [UInt8])] {
+        hashes.sorted { ModelResolution.precedes($0.key, $1.key) }
     }
 
     /// Returns H( name ‖ abstract ‖ parent's hash ‖ properties by name ‖ modifier ‖ own constraints ).
@@ -101,8 +91,7 @@ package enum VersionHash {
         for (name, hash) in propertyHashes(of: entity).sorted(by: { ModelResolution.precedes($0.key, $1.key) }) {
             switch hash {
             case .known(let bytes): function.update(bytes)
-            case .unknown(let reason):
-                return .unknown(reason: "\(definition.name).\(name) \(reason)")
+            case .unknown(let reason): return .unknown(reason: "\(definition.name).\(name) \(reason)")
             }
         }
         function.update(definition.versionHashModifier ?? "")

@@ -42,23 +42,30 @@ extension MappingComposition {
             let original = early?.valueExpression?.node.ownKey.flatMap { source.attribute(named: $0) }
             let old = original.map { Self.rules($0) } ?? []
             let rules = Self.rules(attribute)
-            for rule in rules {
-                if rule == Self.required, early?.fill(of: attribute) != nil { continue }
-                let isKept = copies.contains { copy in
-                    Self.rules(copy.attribute).contains(rule)
-                        && !(rule == Self.required && copy.mapping.fill(of: copy.attribute) != nil)
-                }
-                guard isKept || firstExcuses && old.contains(rule) else {
-                    throw Obstacle("\(middle.definition.name).\(attribute.name) has a rule that the next version lacks")
-                }
+            func checked(_ attribute: AttributeDescription, _ mapping: PropertyMapping?) -> Set<String> {
+                Self.rules(attribute).subtracting(mapping?.fill(of: attribute) == nil ? [] : [Self.required])
             }
-            for copy in copies where excusesAll {
-                let late = Self.rules(copy.attribute).subtracting(rules)
-                guard late.isDisjoint(with: old) else {
-                    throw Obstacle(
-                        "\(middle.definition.name).\(attribute.name) lacks a rule that both its neighbours have")
-                }
-            }
+            let kept = copies.map { checked($0.attribute, $0.mapping) } + (firstExcuses ? [old] : [])
+            try check(
+                checked(attribute, early), keptIn: kept, rules, old, copies.map { Self.rules($0.attribute) },
+                "\(middle.definition.name).\(attribute.name)")
+        }
+    }
+
+    /// Checks that each rule of a property in the middle is kept, and that none of its neighbours' common rules is missing.
+    ///
+    /// - Parameters:
+    ///   - checked: the rules that the first step checks.
+    ///   - late: the rules of the copies in the destination.
+    private func check(
+        _ checked: Set<String>, keptIn kept: [Set<String>], _ rules: Set<String>, _ old: Set<String>,
+        _ late: [Set<String>], _ name: String
+    ) throws(Obstacle) {
+        guard checked.allSatisfy({ rule in kept.contains { $0.contains(rule) } }) else {
+            throw Obstacle("\(name) has a rule that the next version lacks")
+        }
+        guard !excusesAll || late.allSatisfy({ $0.subtracting(rules).isDisjoint(with: old) }) else {
+            throw Obstacle("\(name) lacks a rule that both its neighbours have")
         }
     }
 
@@ -77,18 +84,8 @@ extension MappingComposition {
                 else { return nil as RelationshipDescription? }
                 return destination?.relationship(named: name)
             }
-            for rule in rules {
-                guard copies.contains(where: { Self.rules($0).contains(rule) }) else {
-                    throw Obstacle(
-                        "\(middle.definition.name).\(relationship.name) has a rule that the next version lacks")
-                }
-            }
-            for copy in copies where excusesAll {
-                guard Self.rules(copy).subtracting(rules).isDisjoint(with: old) else {
-                    throw Obstacle(
-                        "\(middle.definition.name).\(relationship.name) lacks a rule that both its neighbours have")
-                }
-            }
+            let late = copies.map { Self.rules($0) }
+            try check(rules, keptIn: late, rules, old, late, "\(middle.definition.name).\(relationship.name)")
         }
     }
 

@@ -3,7 +3,7 @@ import Diagnostics
 /// A value folded over the members of a to-many relationship of one object, as written in an expression:
 /// `$source.trades.@sum.amount`, `SUBQUERY($source.trades, $t, $t.amount > 5).@count`, `ANY $source.trades.amount > 5`.
 package struct CollectionFold: Hashable, Sendable {
-    package enum Operation: Hashable, Sendable {
+    package enum Operation: String, Sendable {
         /// Counts the members, or the values that are not nil.
         case count
         case sum
@@ -13,7 +13,7 @@ package struct CollectionFold: Hashable, Sendable {
         /// Tells whether the condition holds for at least one member.
         case any
         /// Tells whether the condition holds for every member.
-        case every
+        case every = "all"
     }
 
     /// Names from the object to the members: relationships, at least one of them to-many. An object reached in several ways

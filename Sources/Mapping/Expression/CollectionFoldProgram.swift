@@ -58,7 +58,8 @@ package struct CollectionFoldProgram: Sendable {
             }
             guard let node = fold.operand else {
                 guard fold.operation == .count || fold.operation == .any || fold.operation == .every else {
-                    throw .type("objects have no \(fold.operation.label)", remedy: "Name an attribute of the members")
+                    throw .type(
+                        "objects have no \(fold.operation.rawValue)", remedy: "Name an attribute of the members")
                 }
                 (operand, operandType) = (nil, .null)
                 type = fold.operation == .count ? .integer64 : .boolean
@@ -92,8 +93,8 @@ package struct CollectionFoldProgram: Sendable {
         case (.minimum, .float), (.maximum, .float): return .float
         case (.minimum, .date), (.maximum, .date): return .date
         case (.minimum, .text), (.maximum, .text):
-            throw .unsupported("the \(operation.label) of texts cannot be evaluated per row")
-        default: throw .type("values of type \(operand.label) have no \(operation.label)")
+            throw .unsupported("the \(operation.rawValue) of texts cannot be evaluated per row")
+        default: throw .type("values of type \(operand.label) have no \(operation.rawValue)")
         }
     }
 
@@ -178,8 +179,7 @@ package struct CollectionFoldProgram: Sendable {
             return
         }
         switch operation {
-        case .count: batch[row, slot] = .integer(state.count)
-        case .any: batch[row, slot] = .integer(state.count)
+        case .count, .any: batch[row, slot] = .integer(state.count)
         case .every: batch[row, slot] = .integer(1 - state.count)
         case .minimum where state.count == 0, .maximum where state.count == 0: batch[row, slot] = .null
         case .average where type == .decimal:
@@ -205,19 +205,5 @@ package struct CollectionFoldProgram: Sendable {
     private func failure(_ state: FoldState) -> ProgramFault? {
         guard operation == .sum || operation == .average, type == .double, !state.real.isFinite else { return nil }
         return .overflow("the sum of the values")
-    }
-}
-
-extension CollectionFold.Operation {
-    fileprivate var label: String {
-        switch self {
-        case .count: "count"
-        case .sum: "sum"
-        case .average: "average"
-        case .minimum: "minimum"
-        case .maximum: "maximum"
-        case .any: "any"
-        case .every: "all"
-        }
     }
 }

@@ -12,8 +12,7 @@ extension ValueExpression {
 
     /// True if the expression's form allows objects as its value.
     package var mayGiveObjects: Bool {
-        if case .fetch(_, _, let countOnly) = node { return !countOnly }
-        return !isValue
+        if case .fetch(_, _, let countOnly) = node { !countOnly } else { !isValue }
     }
 
     /// The entities whose objects the expression fetches, as far as its requests name them with literal texts.
@@ -99,9 +98,7 @@ extension SyntaxNode {
                 name.hasPrefix("@") || current.hasProperty(named: name)
                 || current.definition.fetchedProperties.contains { $0.name == name }
                 || name == "self" || ObjectKeys.contains(name)
-            guard isKnown else {
-                throw .unknownKeyPath("The source entity \(current) has no property \(name)")
-            }
+            guard isKnown else { throw .unknownKeyPath("The source entity \(current) has no property \(name)") }
             return
         }
     }

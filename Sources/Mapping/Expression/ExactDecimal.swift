@@ -10,15 +10,13 @@ struct ExactDecimal: Sendable {
     init(whole: Int64) { value = Decimal(whole) }
 
     /// Makes the number that a floating-point number prints as: 0.1 is one tenth, not the nearest binary fraction.
-    init?(real: Double) {
-        guard real.isFinite, let value = Decimal(string: real.description, locale: Self.locale), value.isFinite
-        else { return nil }
-        self.value = value
-    }
+    init?(real: Double) { self.init(printed: real) }
 
     /// Makes the number that a Float prints as.
-    init?(float: Float) {
-        guard float.isFinite, let value = Decimal(string: float.description, locale: Self.locale), value.isFinite
+    init?(float: Float) { self.init(printed: float) }
+
+    private init?(printed number: some BinaryFloatingPoint & CustomStringConvertible) {
+        guard number.isFinite, let value = Decimal(string: number.description, locale: Self.locale), value.isFinite
         else { return nil }
         self.value = value
     }
@@ -32,15 +30,12 @@ struct ExactDecimal: Sendable {
 
     /// The value truncated toward zero; nil if it does not fit.
     var whole: Int64? {
-        guard !value.isNaN else { return nil }
-        let text = rounded(value.sign == .minus ? .up : .down).value.description
-        return Int64(text)
+        value.isNaN ? nil : Int64(rounded(value.sign == .minus ? .up : .down).value.description)
     }
 
     /// The value as an integer; nil if it has a fraction or does not fit.
     var exactWhole: Int64? {
-        guard let whole, Decimal(whole) == value else { return nil }
-        return whole
+        whole.flatMap { Decimal($0) == value ? $0 : nil }
     }
 
     var negated: ExactDecimal { ExactDecimal.apply(.subtract, ExactDecimal(whole: 0), self) ?? self }

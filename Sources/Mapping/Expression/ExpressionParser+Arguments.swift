@@ -4,12 +4,10 @@ import Foundation
 extension ExpressionParser {
     /// Takes the next argument.
     private mutating func argument(_ start: Int) throws(ExpressionSyntaxError) -> Any? {
-        guard let argument = arguments.popFirst() else {
-            throw lexer.error(
-                at: start, "the format has a placeholder for which there is no argument",
-                remedy: "A literal percent sign is written %% in front of a name")
-        }
-        return argument
+        if let argument = arguments.popFirst() { return argument }
+        throw lexer.error(
+            at: start, "the format has a placeholder for which there is no argument",
+            remedy: "A literal percent sign is written %% in front of a name")
     }
 
     /// Returns the components that the argument of a `%K` after a dot names.

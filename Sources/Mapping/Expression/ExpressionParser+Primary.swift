@@ -9,8 +9,7 @@ extension ExpressionParser {
                 try advance()
                 let (index, below) = try elementIndex()
                 try expect(.closeBracket)
-                operand = ExpressionOperand(
-                    .element(operand.value, index), depth: try depth(above: operand.depth, below))
+                operand = try self.operand(.element(operand.value, index), above: operand.depth, below)
             } else {
                 return operand
             }
@@ -24,14 +23,13 @@ extension ExpressionParser {
         if case .keyPath(let target, let before) = operand.value {
             operand.content = .value(.keyPath(target: target, components: before + path))
         } else if !path.isEmpty {
-            operand = ExpressionOperand(
-                .keyPath(target: operand.value, components: path), depth: try depth(above: operand.depth))
+            operand = try self.operand(.keyPath(target: operand.value, components: path), above: operand.depth)
         }
         guard let key else { return operand }
         // The variable's value is the key path.
-        return ExpressionOperand(
+        return try self.operand(
             .function(target: operand.value, selector: "valueForKeyPath:", arguments: [.variable(key)]),
-            depth: try depth(above: operand.depth))
+            above: operand.depth)
     }
 
     /// Parses `.a.b` as far as it goes, or up to and including a variable: `.a.$key`.
@@ -60,19 +58,17 @@ extension ExpressionParser {
     }
 
     private mutating func elementIndex() throws(ExpressionSyntaxError) -> (ElementIndex, depth: Int) {
-        let index: ElementIndex?
+        let index: ElementIndex
         switch token {
         case .reserved(.first, _): index = .first
         case .reserved(.last, _): index = .last
         case .reserved(.size, _): index = .size
-        default: index = nil
+        default:
+            let inner = try operand(.set)
+            return (.at(inner.value), inner.depth)
         }
-        if let index {
-            try advance()
-            return (index, 1)
-        }
-        let inner = try operand(.set)
-        return (.at(inner.value), inner.depth)
+        try advance()
+        return (index, 1)
     }
 
     private mutating func head() throws(ExpressionSyntaxError) -> ExpressionOperand {
@@ -95,8 +91,7 @@ extension ExpressionParser {
             guard token == .symbol(.assign) else { return ExpressionOperand(.variable(name)) }
             try advance()
             let value = try operand(.set)
-            return ExpressionOperand(
-                .assignment(name, value.value), depth: try depth(above: value.depth), isClosed: false)
+            return try operand(.assignment(name, value.value), above: value.depth, isClosed: false)
         case .symbol(.openParenthesis):
             try advance()
             var inner = try operand(.or)
@@ -106,7 +101,7 @@ extension ExpressionParser {
         case .symbol(.openBrace):
             try advance()
             let (elements, below) = try list(until: .closeBrace)
-            return ExpressionOperand(.aggregate(elements), depth: try depth(above: below))
+            return try operand(.aggregate(elements), above: below)
         case .reserved(let word, let text): return try reserved(word, text: text)
         case .symbol(.modulus):
             guard let letter = lexer.placeholder() else { throw unexpected("an expression") }
@@ -134,22 +129,21 @@ extension ExpressionParser {
         case .true, .yes: return try constant(.boolean(true))
         case .false, .no: return try constant(.boolean(false))
         case .null, .nil: return try constant(.null)
-        case .self:
-            try advance()
-            return ExpressionOperand(.evaluatedObject)
-        case .anykey:
-            try advance()
-            return ExpressionOperand(.anyKey)
+        default: break
+        }
+        let isName = word.isNameWhereExpressionBegins
+        guard isName || [.self, .anykey, .truepredicate, .falsepredicate].contains(word) else {
+            throw unexpected("an expression")
+        }
+        try advance()
+        switch word {
+        case .self: return ExpressionOperand(.evaluatedObject)
+        case .anykey: return ExpressionOperand(.anyKey)
         case .truepredicate, .falsepredicate:
-            try advance()
             return ExpressionOperand(.constant(word == .truepredicate), isClosed: true)
         default: break
         }
-        guard word.isNameWhereExpressionBegins else { throw unexpected("an expression") }
-        try advance()
-        guard try take(.openParenthesis) else {
-            return ExpressionOperand(.keyPath(target: nil, components: [text]))
-        }
+        guard try take(.openParenthesis) else { return ExpressionOperand(.keyPath(target: nil, components: [text])) }
         switch word {
         case .function: return try functionCall()
         case .ternary: return try ternary()
@@ -191,8 +185,7 @@ extension ExpressionParser {
     private mutating func builtInArguments(_ name: String) throws(ExpressionSyntaxError) -> ExpressionOperand {
         let (arguments, below) = try list(until: .closeParenthesis)
         let selector = Self.selector(name, arguments.count)
-        return ExpressionOperand(
-            .function(target: nil, selector: selector, arguments: arguments), depth: try depth(above: below))
+        return try operand(.function(target: nil, selector: selector, arguments: arguments), above: below)
     }
 
     /// Returns the selector of a built-in function. A function of a list takes its members as arguments, too: `sum:(1, 2)`.
@@ -206,9 +199,7 @@ extension ExpressionParser {
     private mutating func functionCall() throws(ExpressionSyntaxError) -> ExpressionOperand {
         let target = try operand(.or)
         try expect(.comma)
-        guard case .string(let selector) = token, !selector.isEmpty else {
-            throw unexpected("a selector as a string")
-        }
+        guard case .string(let selector) = token, !selector.isEmpty else { throw unexpected("a selector as a string") }
         try advance()
         var arguments: [ExpressionNode] = []
         var deepest = 0
@@ -217,9 +208,8 @@ extension ExpressionParser {
         } else {
             guard try take(.closeParenthesis) else { throw unexpected("',' or ')'") }
         }
-        return ExpressionOperand(
-            .function(target: target.value, selector: selector, arguments: arguments),
-            depth: try depth(above: target.depth, deepest))
+        return try operand(
+            .function(target: target.value, selector: selector, arguments: arguments), above: target.depth, deepest)
     }
 
     private mutating func ternary() throws(ExpressionSyntaxError) -> ExpressionOperand {
@@ -229,9 +219,9 @@ extension ExpressionParser {
         try expect(.comma)
         let otherwise = try operand(.or)
         try expect(.closeParenthesis)
-        return ExpressionOperand(
-            .ternary(condition.predicate, then.value, otherwise.value),
-            depth: try depth(above: condition.depth, then.depth, otherwise.depth))
+        return try operand(
+            .ternary(condition.predicate, then.value, otherwise.value), above: condition.depth, then.depth,
+            otherwise.depth)
     }
 
     private mutating func cast() throws(ExpressionSyntaxError) -> ExpressionOperand {
@@ -243,7 +233,7 @@ extension ExpressionParser {
         if let constant = ExpressionConstant(cast: value.value, to: type) {
             return ExpressionOperand(.constant(constant))
         }
-        return ExpressionOperand(.cast(value.value, type), depth: try depth(above: value.depth))
+        return try operand(.cast(value.value, type), above: value.depth)
     }
 
     private mutating func subquery() throws(ExpressionSyntaxError) -> ExpressionOperand {
@@ -254,9 +244,9 @@ extension ExpressionParser {
         try expect(.comma)
         let condition = try operand(.or)
         try expect(.closeParenthesis)
-        return ExpressionOperand(
-            .subquery(collection.value, variable: variable, condition.predicate),
-            depth: try depth(above: collection.depth, condition.depth))
+        return try operand(
+            .subquery(collection.value, variable: variable, condition.predicate), above: collection.depth,
+            condition.depth)
     }
 
     private mutating func fetch() throws(ExpressionSyntaxError) -> ExpressionOperand {
@@ -272,8 +262,8 @@ extension ExpressionParser {
         }
         try advance()
         try expect(.closeParenthesis)
-        return ExpressionOperand(
-            .fetch(request: request.value, context: context.value, countOnly: countOnly),
-            depth: try depth(above: request.depth, context.depth))
+        return try operand(
+            .fetch(request: request.value, context: context.value, countOnly: countOnly), above: request.depth,
+            context.depth)
     }
 }

@@ -97,6 +97,13 @@ struct ExpressionParser {
         return depth
     }
 
+    /// Returns the operand of a node whose children have the given depths.
+    func operand(
+        _ node: ExpressionNode, above depths: Int..., isClosed: Bool = true
+    ) throws(ExpressionSyntaxError) -> ExpressionOperand {
+        ExpressionOperand(node, depth: try depth(above: depths.max() ?? 0), isClosed: isClosed)
+    }
+
     // MARK: Operators
 
     /// Parses an operand with all operators that bind at least as tightly as the given level.
@@ -115,22 +122,20 @@ struct ExpressionParser {
             case .set(let sign):
                 try advance()
                 let right = try operand(ExpressionPrecedence.set.tighter)
-                left = ExpressionOperand(
-                    .setOperation(sign, left.value, right.value), depth: try depth(above: left.depth, right.depth),
-                    isClosed: false)
+                left = try operand(
+                    .setOperation(sign, left.value, right.value), above: left.depth, right.depth, isClosed: false)
             case .arithmetic(let sign):
                 try advance()
                 let right = try operand(sign.precedence.tighter)
-                left = ExpressionOperand(
-                    .arithmetic(sign, left.value, right.value), depth: try depth(above: left.depth, right.depth),
-                    isClosed: false)
+                left = try operand(
+                    .arithmetic(sign, left.value, right.value), above: left.depth, right.depth, isClosed: false)
             case .bits(let selector, let precedence):
                 // The operator is only notation: the tree and the printer use its function.
                 try advance()
                 let right = try operand(precedence.tighter)
-                left = ExpressionOperand(
+                left = try operand(
                     .function(target: nil, selector: selector, arguments: [left.value, right.value]),
-                    depth: try depth(above: left.depth, right.depth), isClosed: false)
+                    above: left.depth, right.depth, isClosed: false)
             }
         }
         return left
@@ -153,9 +158,9 @@ struct ExpressionParser {
         case .symbol(.bitComplement):
             try advance()
             let inner = try operand(.sign)
-            return ExpressionOperand(
-                .function(target: nil, selector: "onesComplement:", arguments: [inner.value]),
-                depth: try depth(above: inner.depth), isClosed: false)
+            return try operand(
+                .function(target: nil, selector: "onesComplement:", arguments: [inner.value]), above: inner.depth,
+                isClosed: false)
         case .symbol(.minus):
             let start = tokenOffset
             try advance()
@@ -169,7 +174,7 @@ struct ExpressionParser {
                 return ExpressionOperand(.constant(.double(-magnitude)))
             default:
                 let inner = try operand(.sign)
-                return ExpressionOperand(.negation(inner.value), depth: try depth(above: inner.depth), isClosed: false)
+                return try operand(.negation(inner.value), above: inner.depth, isClosed: false)
             }
         default: return try primary()
         }

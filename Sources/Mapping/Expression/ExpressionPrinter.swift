@@ -12,10 +12,14 @@ enum PrintStyle {
 ///
 /// Parsing the text gives the same tree again. The walk is recursive, as deep as the tree.
 struct ExpressionPrinter {
-    private(set) var text = ""
-    let style: PrintStyle
+    private var text = ""
+    private let style: PrintStyle
 
-    init(style: PrintStyle = .canonical) { self.style = style }
+    static func text(style: PrintStyle = .canonical, _ write: (inout ExpressionPrinter) -> Void) -> String {
+        var printer = ExpressionPrinter(style: style)
+        write(&printer)
+        return printer.text
+    }
 
     private func quoted(_ value: String) -> String { ExpressionConstant.quoted(value, style.quote) }
 
@@ -77,14 +81,11 @@ struct ExpressionPrinter {
             text += "$\(name) := "
             write(value, .set)
         case .opaque(let constant): text += constant.format(style)
+        case .predicate(let predicate) where place == .or: write(predicate)
         case .predicate(let predicate):
-            if place == .or {
-                write(predicate)
-            } else {
-                text += "("
-                write(predicate)
-                text += ")"
-            }
+            text += "("
+            write(predicate)
+            text += ")"
         }
         if isLoose { text += ")" }
     }
@@ -213,12 +214,9 @@ struct ExpressionPrinter {
 extension ComparisonOptions {
     /// The options as text, such as `[cd]`; empty if there are none.
     var format: String {
-        guard !isEmpty else { return "" }
-        var letters = ""
-        if contains(.caseInsensitive) { letters += "c" }
-        if contains(.diacriticInsensitive) { letters += "d" }
-        if contains(.normalized) { letters += "n" }
-        if contains(.localeSensitive) { letters += "l" }
-        return "[" + letters + "]"
+        let letters: KeyValuePairs<ComparisonOptions, String> = [
+            .caseInsensitive: "c", .diacriticInsensitive: "d", .normalized: "n", .localeSensitive: "l",
+        ]
+        return isEmpty ? "" : "[" + letters.filter { contains($0.key) }.map(\.value).joined() + "]"
     }
 }

@@ -41,9 +41,7 @@ extension KeyPathResolver {
     package mutating func slot(
         forKeyPath path: [String], level: Int
     ) throws(MigrationError) -> (slot: Int, type: AttributeType) {
-        guard level == 0 else {
-            throw .unsupportedExpression("there is no object around the row's")
-        }
+        guard level == 0 else { throw .unsupportedExpression("there is no object around the row's") }
         return try slot(forKeyPath: path)
     }
 

@@ -67,10 +67,8 @@ enum NumberRules {
         _ sign: ArithmeticOperator, _ a: ExactDecimal, _ b: ExactDecimal
     ) throws(ProgramFault) -> ExactDecimal {
         if sign == .divide || sign == .modulus, b.value == 0, !b.isNaN { throw .divisionByZero }
-        guard let result = ExactDecimal.apply(sign, a, b) else {
-            throw .overflow("\(a.value) \(sign.rawValue) \(b.value)")
-        }
-        return result
+        if let result = ExactDecimal.apply(sign, a, b) { return result }
+        throw .overflow("\(a.value) \(sign.rawValue) \(b.value)")
     }
 
     @inline(__always)

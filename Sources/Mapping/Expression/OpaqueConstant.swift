@@ -24,8 +24,7 @@ package final class OpaqueConstant: @unchecked Sendable, Hashable {
 
     /// The error of a format that could not be parsed; nil for any other content.
     package var failure: MigrationError? {
-        if case .failure(let error, _) = content { return error }
-        return nil
+        if case .failure(let error, _) = content { error } else { nil }
     }
 
     private var object: AnyObject? {
@@ -39,14 +38,9 @@ package final class OpaqueConstant: @unchecked Sendable, Hashable {
         return one === other
     }
 
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(ObjectIdentifier(object ?? self))
-    }
+    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(object ?? self)) }
 
-    /// A readable form, which the parser may be unable to read back.
-    var format: String { format(.canonical) }
-
-    /// The readable form in a style.
+    /// Returns a readable form, which the parser may be unable to read back.
     func format(_ style: PrintStyle) -> String {
         func quoted(_ text: String) -> String { ExpressionConstant.quoted(text, style.quote) }
         switch content {
@@ -92,4 +86,7 @@ extension ExpressionNode {
         guard let value else { return .constant(.null) }
         return ExpressionConstant(value).map(ExpressionNode.constant) ?? .opaque(OpaqueConstant(.value(value)))
     }
+
+    /// Returns the node of an argument: an expression itself, and the constant of any other value.
+    static func argument(_ value: Any) -> ExpressionNode { (value as? ValueExpression)?.node ?? .value(value) }
 }

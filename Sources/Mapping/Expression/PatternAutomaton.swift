@@ -232,9 +232,7 @@ struct PatternAutomaton: Sendable {
 /// Iterates over the characters of UTF-8 bytes; a damaged sequence gives U+FFFD.
 struct UnicodeBytes {
     let bytes: UnsafeRawBufferPointer
-    var offset = 0
-
-    init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    private(set) var offset = 0
 
     @inline(__always)
     mutating func next(lowering: Bool) -> UInt32? {

@@ -47,9 +47,7 @@ package struct PredicateProgram: Sendable {
     /// - Throws: `value.outOfRange`, `value.divisionByZero`, `value.type` (65); the caller adds the object.
     package func evaluate(_ source: borrowing RowBatch, row: Int) throws(MigrationError) -> Bool {
         if let constant { return constant }
-        do throws(ProgramFault) {
-            return try ProgramRun.truth(code, source, row: row)
-        } catch {
+        do throws(ProgramFault) { return try ProgramRun.truth(code, source, row: row) } catch {
             throw error.described(.data, in: context)
         }
     }

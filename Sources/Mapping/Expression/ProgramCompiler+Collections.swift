@@ -130,11 +130,9 @@ extension ProgramCompiler {
                 !path.contains(where: { $0.hasPrefix("@") })
             {
                 // An error of the path itself takes precedence.
-                let type: AttributeType
-                do throws(MigrationError) { type = try resolver.slot(forKeyPath: path, level: level).type } catch {
-                    throw ProgramFault(error)
+                guard try slot(path, level).type != .transformable else {
+                    throw .unsupported("only objects have the members of a transformable")
                 }
-                if type == .transformable { throw .unsupported("only objects have the members of a transformable") }
                 throw .type(
                     "\(modifier.rawValue) compares the members of a to-many, and \(path.joined(separator: ".")) is none"
                 )

@@ -19,6 +19,7 @@ extension ProgramCompiler {
             }
             if !isFilter { emit(.nullIsFalse, d, d) }
         case .comparison(.direct, let left, let comparison, let right, let options):
+            if let (value, isEqual) = node.nilTest { return try nullTest(value, isEqual: isEqual, into: d) }
             try compare(left, comparison, right, options, into: d)
         case .comparison(let modifier, let left, let comparison, let right, let options):
             try quantified(modifier, left, comparison, right, options, into: d)
@@ -62,12 +63,10 @@ extension ProgramCompiler {
         into d: Int
     ) throws(ProgramFault) {
         switch sign {
-        case .equal, .notEqual:
-            if right == .constant(.null) { return try nullTest(left, sign, into: d) }
-            if left == .constant(.null) { return try nullTest(right, sign, into: d) }
-            try compareValues(left, sign, right, options, into: d)
-        case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
-            try compareValues(left, sign, right, options, into: d)
+        case .equal, .notEqual, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
+            let first = try compile(left, into: d)
+            let second = try compile(right, into: d + 1)
+            try compareRegisters((d, first), sign, (d + 1, second), options, into: d)
         case .between:
             guard case .aggregate(let bounds) = right, bounds.count == 2 else {
                 throw .unsupported("BETWEEN takes a list of two values, {low, high}")
@@ -86,32 +85,17 @@ extension ProgramCompiler {
         }
     }
 
-    private mutating func nullTest(
-        _ node: ExpressionNode, _ sign: ComparisonOperator, into d: Int
-    ) throws(ProgramFault) {
+    private mutating func nullTest(_ node: ExpressionNode, isEqual: Bool, into d: Int) throws(ProgramFault) {
         // A composite is nil if all of its elements are.
         if let (path, level) = rowPath(node), let root = node.keyPathParts?.0,
             let elements = resolver.elementPaths(ofCompositeAt: path, level: level)
         {
-            let tests = elements.map {
-                PredicateNode.comparison(
-                    modifier: .direct, .keyPath(target: root, components: $0), sign, .constant(.null), [])
-            }
-            let isEqual = sign == .equal
+            let tests = elements.map { PredicateNode.isNil(.keyPath(target: root, components: $0), isEqual) }
             return try chain(
                 tests, isEqual ? .and : .or, jumping: isEqual ? .jumpIfFalse : .jumpIfTrue, into: d)
         }
         _ = try compile(node, into: d)
-        emit(sign == .equal ? .isNull : .isNotNull, d, d)
-    }
-
-    private mutating func compareValues(
-        _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode, _ options: ComparisonOptions,
-        into d: Int
-    ) throws(ProgramFault) {
-        let first = try compile(left, into: d)
-        let second = try compile(right, into: d + 1)
-        try compareRegisters((d, first), sign, (d + 1, second), options, into: d)
+        emit(isEqual ? .isNull : .isNotNull, d, d)
     }
 
     /// Emits the comparison of two registers whose types are known.
@@ -169,13 +153,8 @@ extension ProgramCompiler {
             throw .unsupported("the pattern of \(sign.rawValue) has to be a string")
         }
         let type = try compile(left, into: d)
-        guard type == .text || type == .uri || type == .null else {
-            throw Self.unfit(type, for: sign)
-        }
-        let folding = TextFolding(options)
-        let pattern =
-            sign == .like ? try TextPattern(glob: text, folding) : try TextPattern(regularExpression: text, folding)
-        emit(.match, d, comparison(sign, options, pattern: pattern))
+        guard type == .text || type == .uri || type == .null else { throw Self.unfit(type, for: sign) }
+        emit(.match, d, comparison(sign, options, pattern: try TextPattern(text, sign, TextFolding(options))))
     }
 
     private mutating func membership(
@@ -202,17 +181,13 @@ extension ProgramCompiler {
             return
         }
         // Any other list becomes a chain of comparisons with the one value. The register above holds the result so far.
-        try emitFalse(d + 1)
+        _ = try compile(.constant(.boolean(false)), into: d + 1)
         for element in elements {
             let other = try compile(element, into: d + 2)
             try compareRegisters((d, type), .equal, (d + 2, other), options, into: d + 2)
             emit(.or, d + 1, d + 1, d + 2)
         }
         emit(.or, d, d + 1, d + 1)
-    }
-
-    private mutating func emitFalse(_ d: Int) throws(ProgramFault) {
-        _ = try compile(.constant(.boolean(false)), into: d)
     }
 
     private mutating func between(

@@ -150,10 +150,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
                 "\(path.joined(separator: ".")) gives the values of several objects",
                 remedy: "Use a collection operator: @sum, @count …")
         }
-        let found: (slot: Int, type: AttributeType)
-        do throws(MigrationError) { found = try resolver.slot(forKeyPath: path, level: level) } catch {
-            throw ProgramFault(error)
-        }
+        let found = try slot(path, level)
         guard let type = ExpressionType(found.type) else {
             throw .unsupported(
                 "\(path.joined(separator: ".")) has the type \(found.type.label), which has no values here")
@@ -174,33 +171,23 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         return type
     }
 
+    mutating func slot(_ path: [String], _ level: Int) throws(ProgramFault) -> (slot: Int, type: AttributeType) {
+        do throws(MigrationError) { return try resolver.slot(forKeyPath: path, level: level) } catch {
+            throw ProgramFault(error)
+        }
+    }
+
     private mutating func constantValue(_ constant: ExpressionConstant, into d: Int) -> ExpressionType {
         switch constant {
-        case .null:
-            emit(.loadNull, d)
-            return .null
-        case .boolean(let value):
-            emitConstant(.truth(value), d)
-            return .boolean
-        case .integer(let value):
-            emitConstant(.integer(value), d)
-            return .integer
-        case .double(let value):
-            emitConstant(.real(value), d)
-            return .real
-        case .decimal(let value):
-            emitDecimal(ExactDecimal(value), d)
-            return .decimal
-        case .string(let value):
-            emitBytes(Array(value.utf8), d)
-            return .text
-        case .date(let seconds):
-            emitConstant(.real(seconds), d)
-            return .date
-        case .data(let value):
-            emitBytes(Array(value), d)
-            return .data
+        case .null: emit(.loadNull, d)
+        case .boolean(let value): emitConstant(.truth(value), d)
+        case .integer(let value): emitConstant(.integer(value), d)
+        case .double(let value), .date(let value): emitConstant(.real(value), d)
+        case .decimal(let value): emitDecimal(ExactDecimal(value), d)
+        case .string(let value): emitBytes(Array(value.utf8), d)
+        case .data(let value): emitBytes(Array(value), d)
         }
+        return EvaluatedValue(constant).scalarType ?? .null
     }
 
     private mutating func ternary(
@@ -264,9 +251,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         guard let wanted = ExpressionType(destination), destination != .objectID, destination != .transformable else {
             throw .unsupported("an attribute of type \(destination.label) cannot be computed, only copied")
         }
-        guard wanted.takes(type) else {
-            throw .misfit(type, destination)
-        }
+        guard wanted.takes(type) else { throw .misfit(type, destination) }
         switch destination {
         case .integer16, .integer32, .integer64, .boolean:
             convert(0, from: type, to: .integer)

@@ -42,7 +42,7 @@ struct RegularExpressionParser {
             offset += length
         }
         // The whole text must match, so anchors at the ends have no effect.
-        if peek == "^" { offset += 1 }
+        _ = take("^")
         let node = try alternatives()
         guard offset == scalars.count else { throw wrong("unexpected ')'") }
         return node
@@ -52,6 +52,13 @@ struct RegularExpressionParser {
 
     private func starts(with text: String) -> Bool { scalars[offset...].starts(with: text.unicodeScalars) }
 
+    /// Skips a character if it is the next one, and tells whether it was.
+    private mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+        guard peek == scalar else { return false }
+        offset += 1
+        return true
+    }
+
     private func wrong(_ message: String) -> Failure { .mistake(message, offset + 1) }
 
     private mutating func alternatives() throws(Failure) -> RegularExpressionNode {
@@ -59,11 +66,8 @@ struct RegularExpressionParser {
         defer { depth -= 1 }
         guard depth <= 100 else { throw .otherForm }
         var all = [try sequence()]
-        while peek == "|" {
-            // An anchor at the end of an alternative is not at the end of the pattern.
-            offset += 1
-            all.append(try sequence())
-        }
+        // An anchor at the end of an alternative is not at the end of the pattern.
+        while take("|") { all.append(try sequence()) }
         return all.count == 1 ? all[0] : .alternatives(all)
     }
 
@@ -91,8 +95,7 @@ struct RegularExpressionParser {
                 offset += 2
             }
             let inner = try alternatives()
-            guard peek == ")" else { throw .mistake("expected ')' for the group that begins", start + 1) }
-            offset += 1
+            guard take(")") else { throw .mistake("expected ')' for the group that begins", start + 1) }
             return inner
         case "[":
             offset += 1
@@ -123,11 +126,7 @@ struct RegularExpressionParser {
         // A count ends at its closing brace, which is skipped here.
         offset += 1
         // A lazy repetition matches the same whole texts as a greedy one.
-        if peek == "?" {
-            offset += 1
-        } else if peek == "+" {
-            throw .otherForm
-        }
+        if !take("?"), peek == "+" { throw .otherForm }
         if let next = peek, next == "*" || next == "+" || next == "?" || next == "{" {
             throw wrong("a quantifier follows a quantifier")
         }
@@ -138,10 +137,7 @@ struct RegularExpressionParser {
         offset += 1
         let low = try count()
         var high: Int? = low
-        if peek == "," {
-            offset += 1
-            high = peek == "}" ? nil : try count()
-        }
+        if take(",") { high = peek == "}" ? nil : try count() }
         guard peek == "}" else { throw wrong("expected '}'") }
         if let high, high < low { throw wrong("the counts are in the wrong order") }
         return (low, high)
@@ -184,10 +180,7 @@ struct RegularExpressionParser {
     private mutating func characterSet() throws(Failure) -> PatternAutomaton.CharacterSet {
         let start = offset
         var set = PatternAutomaton.CharacterSet()
-        if peek == "^" {
-            set.isInverted = true
-            offset += 1
-        }
+        set.isInverted = take("^")
         while let next = peek, next != "]" {
             offset += 1
             guard let low = try member(next, of: &set) else { continue }
@@ -199,9 +192,8 @@ struct RegularExpressionParser {
                 guard let last = try member(end, of: &set) else { throw .otherForm }
                 high = last
                 guard low.value <= high.value else { throw wrong("the range of a class is in the wrong order") }
-            } else if peek == "-" {
+            } else if take("-") {
                 // A hyphen at the end is a literal.
-                offset += 1
                 set.ranges.append((0x2D, 0x2D))
             }
             set.ranges.append((low.value, high.value))

@@ -10,16 +10,7 @@ enum ReservedWord: String, CaseIterable {
     init?(_ bytes: some Collection<UInt8>) {
         // The longest word has 15 letters; longer names are never looked up.
         guard bytes.count <= 15 else { return nil }
-        guard bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
-        let lower = String(unsafeUninitializedCapacity: bytes.count) { room in
-            var count = 0
-            for byte in bytes {
-                room[count] = byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
-                count += 1
-            }
-            return count
-        }
-        self.init(rawValue: lower)
+        self.init(rawValue: String(decoding: bytes.map(TextFolding.lowered), as: UTF8.self))
     }
 
     /// True if the word may be a name at the start of an expression, because no other form begins with it.

@@ -26,21 +26,16 @@ extension SyntaxNode {
         guard !names.isEmpty else { return false }
         var pending = [self]
         while let next = pending.popLast() {
-            switch next {
-            case .predicate(.comparison(_, let value, .equal, .constant(.null), _)),
-                .predicate(.comparison(_, .constant(.null), .equal, let value, _)),
-                .predicate(.comparison(_, let value, .notEqual, .constant(.null), _)),
-                .predicate(.comparison(_, .constant(.null), .notEqual, let value, _)):
+            if case .predicate(let node) = next, let (value, _) = node.nilTest {
                 // The path alone does not inspect the value at its end.
                 if value.keyPathParts == nil { pending.append(.expression(value)) }
-            case .expression(let node):
-                if let (root, path) = node.keyPathParts, !path.isEmpty {
-                    let isOwn = root == .variable("source") || root == .evaluatedObject
-                    if Self.leads(path, from: isOwn ? entity : nil, names) { return true }
-                }
-                pending.append(contentsOf: next.children)
-            case .predicate: pending.append(contentsOf: next.children)
+                continue
             }
+            if case .expression(let node) = next, let (root, path) = node.keyPathParts, !path.isEmpty {
+                let isOwn = root == .variable("source") || root == .evaluatedObject
+                if Self.leads(path, from: isOwn ? entity : nil, names) { return true }
+            }
+            pending.append(contentsOf: next.children)
         }
         return false
     }
@@ -65,12 +60,7 @@ extension ManagedObjectModel {
     ///
     /// - Complexity: O(own properties of all entities).
     package var externalAttributeNames: Set<String> {
-        var names: Set<String> = []
-        for entity in entities {
-            for attribute in entity.ownAttributes where attribute.definition.allowsExternalBinaryDataStorage {
-                names.insert(String(attribute.elementName))
-            }
-        }
-        return names
+        let external = entities.lazy.flatMap(\.ownAttributes).filter(\.definition.allowsExternalBinaryDataStorage)
+        return Set(external.map { String($0.elementName) })
     }
 }

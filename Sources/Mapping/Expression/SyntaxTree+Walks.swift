@@ -104,6 +104,19 @@ extension PredicateNode {
         }
     }
 
+    /// The operand of `operand == nil` or `operand != nil` with a literal nil on either side; nil for other predicates.
+    var nilTest: (operand: ExpressionNode, isEqual: Bool)? {
+        guard case .comparison(_, let left, let sign, let right, _) = self, sign == .equal || sign == .notEqual,
+            left == .constant(.null) || right == .constant(.null)
+        else { return nil }
+        return (right == .constant(.null) ? left : right, sign == .equal)
+    }
+
+    /// Returns the predicate `node == nil`, or `node != nil`.
+    static func isNil(_ node: ExpressionNode, _ isEqual: Bool = true) -> PredicateNode {
+        .comparison(modifier: .direct, node, isEqual ? .equal : .notEqual, .constant(.null), [])
+    }
+
     /// Returns the tree with variables replaced.
     func substituting(_ values: [String: ExpressionNode]) -> PredicateNode {
         replacingChildren({ $0.substituting(values) }, { $0.substituting(values) }) ?? self
@@ -113,11 +126,7 @@ extension PredicateNode {
 extension Array {
     /// Returns the replacements of all elements; nil if one has none.
     fileprivate func replaced(_ replacement: (Element) -> Element?) -> [Element]? {
-        var replaced: [Element] = []
-        for element in self {
-            guard let element = replacement(element) else { return nil }
-            replaced.append(element)
-        }
-        return replaced
+        let replaced = compactMap(replacement)
+        return replaced.count == count ? replaced : nil
     }
 }

@@ -15,6 +15,11 @@ struct TextPattern: Sendable {
     /// True if the automaton is right for every text; otherwise only for ASCII.
     private let isExact: Bool
 
+    /// Compiles the pattern of LIKE or MATCHES.
+    init(_ text: String, _ comparison: ComparisonOperator, _ folding: TextFolding) throws(ProgramFault) {
+        try self = comparison == .like ? .init(glob: text, folding) : .init(regularExpression: text, folding)
+    }
+
     /// Compiles a LIKE pattern: `*` matches any text, `?` one character, and a backslash makes the next character literal.
     init(glob: String, _ folding: TextFolding) throws(ProgramFault) {
         automaton = try PatternAutomaton(glob: glob, folding)

@@ -41,20 +41,18 @@ extension ValueExpression {
 
     /// Makes a call of a built-in function by its selector: `sum:`, `add:to:`, `now` …
     public init(forFunction name: String, arguments: [Any]) {
-        let nodes = arguments.map { ($0 as? ValueExpression)?.node ?? ExpressionNode.value($0) }
-        self.init(node: .function(target: nil, selector: name, arguments: nodes))
+        self.init(node: .function(target: nil, selector: name, arguments: arguments.map(ExpressionNode.argument)))
     }
 
     /// Makes a call of a function on another expression's value, by its selector.
     public init(forFunction target: ValueExpression, selectorName name: String, arguments: [Any]?) {
-        let nodes = (arguments ?? []).map { ($0 as? ValueExpression)?.node ?? ExpressionNode.value($0) }
+        let nodes = (arguments ?? []).map(ExpressionNode.argument)
         self.init(node: .function(target: target.node, selector: name, arguments: nodes))
     }
 
     /// Makes a list, `{a, b}`.
     public init(forAggregate subexpressions: [Any]) {
-        self.init(
-            node: .aggregate(subexpressions.map { ($0 as? ValueExpression)?.node ?? ExpressionNode.value($0) }))
+        self.init(node: .aggregate(subexpressions.map(ExpressionNode.argument)))
     }
 
     /// Makes the union of two collections.
@@ -115,17 +113,15 @@ extension ValueExpression {
 extension ExpressionNode {
     /// Returns the key path of a text like `a.b.@count`. A leading SELF is the evaluated object, a leading `$name` a variable.
     static func keyPath(text: String) -> ExpressionNode {
-        var components = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        var target: ExpressionNode?
-        if let first = components.first {
-            if first == "self" || first == "SELF" {
-                target = .evaluatedObject
-            } else if first.hasPrefix("$"), first.count > 1 {
-                target = .variable(String(first.dropFirst()))
-            }
+        let components = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let target: ExpressionNode
+        if components[0] == "self" || components[0] == "SELF" {
+            target = .evaluatedObject
+        } else if components[0].hasPrefix("$"), components[0].count > 1 {
+            target = .variable(String(components[0].dropFirst()))
+        } else {
+            return .keyPath(target: nil, components: components)
         }
-        if target != nil { components.removeFirst() }
-        if let target, components.isEmpty { return target }
-        return .keyPath(target: target, components: components)
+        return components.count == 1 ? target : .keyPath(target: target, components: Array(components[1...]))
     }
 }

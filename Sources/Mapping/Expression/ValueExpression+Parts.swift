@@ -99,22 +99,20 @@ extension ValueExpression {
 
     /// The arguments of a function or block.
     public var arguments: [ValueExpression]? {
+        let nodes: [ExpressionNode]
         switch node {
-        case .function(_, _, let arguments): return arguments.map(ValueExpression.init(node:))
-        case .arithmetic(_, let left, let right): return [ValueExpression(node: left), ValueExpression(node: right)]
-        case .negation(let inner): return [ValueExpression(node: inner)]
-        case .cast(let inner, let type):
-            return [ValueExpression(node: inner), ValueExpression(node: .constant(.string(type)))]
-        case .element(let collection, .at(let index)):
-            return [ValueExpression(node: collection), ValueExpression(node: index)]
-        case .element(let collection, _): return [ValueExpression(node: collection)]
-        case .keyPath(_, let components):
-            return [ValueExpression(node: .constant(.string(components.joined(separator: "."))))]
+        case .function(_, _, let arguments): nodes = arguments
+        case .arithmetic(_, let left, let right): nodes = [left, right]
+        case .negation(let inner): nodes = [inner]
+        case .cast(let inner, let type): nodes = [inner, .constant(.string(type))]
+        case .element(let collection, .at(let index)): nodes = [collection, index]
+        case .element(let collection, _): nodes = [collection]
+        case .keyPath: nodes = [.constant(.string(keyPath))]
         case .opaque(let constant):
-            if case .expressionBlock(_, let arguments) = constant.content { return arguments }
-            return nil
+            if case .expressionBlock(_, let arguments) = constant.content { return arguments } else { return nil }
         default: return nil
         }
+        return nodes.map(ValueExpression.init(node:))
     }
 
     /// The expressions of a list, or the collection of a subquery.
@@ -137,36 +135,31 @@ extension ValueExpression {
 
     /// The value of a conditional if its predicate holds.
     public var `true`: ValueExpression {
-        if case .ternary(_, let value, _) = node { return ValueExpression(node: value) }
-        return ValueExpression(node: .constant(.null))
+        if case .ternary(_, let value, _) = node { ValueExpression(node: value) } else { Self.null }
     }
 
     /// The value of a conditional if its predicate does not hold.
     public var `false`: ValueExpression {
-        if case .ternary(_, _, let value) = node { return ValueExpression(node: value) }
-        return ValueExpression(node: .constant(.null))
+        if case .ternary(_, _, let value) = node { ValueExpression(node: value) } else { Self.null }
     }
 
     /// The left operand of a set operation.
     public var left: ValueExpression {
-        if case .setOperation(_, let left, _) = node { return ValueExpression(node: left) }
-        return ValueExpression(node: .constant(.null))
+        if case .setOperation(_, let left, _) = node { ValueExpression(node: left) } else { Self.null }
     }
 
     /// The right operand of a set operation.
     public var right: ValueExpression {
-        if case .setOperation(_, _, let right) = node { return ValueExpression(node: right) }
-        return ValueExpression(node: .constant(.null))
+        if case .setOperation(_, _, let right) = node { ValueExpression(node: right) } else { Self.null }
     }
+
+    private static let null = ValueExpression(node: .constant(.null))
 
     /// The error of a format that could not be parsed; nil if it was parsed.
     package var failure: MigrationError? {
-        if case .opaque(let constant) = node { return constant.failure }
-        return nil
+        if case .opaque(let constant) = node { constant.failure } else { nil }
     }
-}
 
-extension ValueExpression {
     /// Returns the expression itself, which is a value.
     public func copy() -> Any { self }
 }

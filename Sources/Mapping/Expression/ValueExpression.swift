@@ -17,11 +17,7 @@ public struct ValueExpression: Sendable, Hashable {
     }
 
     /// The canonical text. Parsing it gives an equal expression.
-    public var format: String {
-        var printer = ExpressionPrinter()
-        printer.write(node)
-        return printer.text
-    }
+    public var format: String { ExpressionPrinter.text { $0.write(node) } }
 }
 
 extension ValueExpression: CustomStringConvertible {
@@ -45,11 +41,7 @@ public struct SourcePredicate: Sendable, Hashable {
     }
 
     /// The canonical text. Parsing it gives an equal predicate.
-    public var format: String {
-        var printer = ExpressionPrinter()
-        printer.write(node)
-        return printer.text
-    }
+    public var format: String { ExpressionPrinter.text { $0.write(node) } }
 }
 
 extension SourcePredicate: CustomStringConvertible {

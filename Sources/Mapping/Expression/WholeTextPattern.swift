@@ -8,9 +8,7 @@ package struct WholeTextPattern: Sendable {
     ///
     /// - Throws: `expression.syntax` (78) for an invalid regular expression, `expression.unsupported` (78) for unknown forms.
     package init(_ text: String) throws(MigrationError) {
-        do throws(ProgramFault) {
-            pattern = try TextPattern(regularExpression: text, TextFolding([]))
-        } catch {
+        do throws(ProgramFault) { pattern = try TextPattern(regularExpression: text, TextFolding([])) } catch {
             throw MigrationError(error.code, .configuration, error.message, remedy: error.remedy)
         }
     }

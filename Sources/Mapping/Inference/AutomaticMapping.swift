@@ -33,8 +33,7 @@ package struct AutomaticMapping {
 
         /// The expression; nil if the property is new or cannot be mapped.
         package var expression: ValueExpression? {
-            if case .mapped(let expression, _) = outcome { return expression }
-            return nil
+            if case .mapped(let expression, _) = outcome { expression } else { nil }
         }
 
         /// The reason why the property cannot be mapped; nil if it can, or is new.

@@ -30,12 +30,7 @@ enum CompositePairing {
             guard case .composite(_, let composite) = property else {
                 return [Pair(new: property, old: counterpart, optional: optional, matched: property.name)]
             }
-            guard let counterpart else {
-                return property.attributes.map {
-                    Pair(new: $0, old: nil, optional: optional, matched: composite.path)
-                }
-            }
-            guard case .composite(_, let before) = counterpart else {
+            guard let counterpart, case .composite(_, let before) = counterpart else {
                 return property.attributes.map {
                     Pair(new: $0, old: counterpart, optional: optional, matched: composite.path)
                 }
@@ -71,12 +66,6 @@ extension CompositePairing.Pair {
         let isNil = optional.old.attributes.map { PredicateNode.isNil(.source($0)) }
         return ValueExpression(
             node: .ternary(isNil.count == 1 ? isNil[0] : .and(isNil), .constant(.null), filled))
-    }
-}
-
-extension PredicateNode {
-    fileprivate static func isNil(_ node: ExpressionNode) -> PredicateNode {
-        .comparison(modifier: .direct, node, .equal, .constant(.null), [])
     }
 }
 

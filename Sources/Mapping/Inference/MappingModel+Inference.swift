@@ -145,7 +145,6 @@ extension EntityDescription {
 extension AutomaticMapping.Property {
     /// True if the property is computed from the source property with the same name.
     fileprivate var staysInPlace: Bool {
-        if case .mapped(_, let origin) = outcome { return origin == name }
-        return false
+        if case .mapped(_, let origin) = outcome { origin == name } else { false }
     }
 }

@@ -28,8 +28,7 @@ enum StoredProperty {
         }
     }
     var isRelationship: Bool {
-        if case .relationship = self { return true }
-        return false
+        if case .relationship = self { true } else { false }
     }
     var declaringEntity: String {
         switch self {

@@ -68,12 +68,9 @@ struct JSONParser {
         while let byte = peek {
             switch byte {
             case 0x20, 0x09: advance()
-            case 0x0A:
+            case 0x0A, 0x0D:
                 offset += 1
-                position = TextPosition(line: position.line + 1, column: 1)
-            case 0x0D:
-                offset += 1
-                if peek == 0x0A { offset += 1 }
+                if byte == 0x0D, peek == 0x0A { offset += 1 }
                 position = TextPosition(line: position.line + 1, column: 1)
             default: return
             }
@@ -81,9 +78,7 @@ struct JSONParser {
     }
 
     private mutating func value(depth: Int) throws(MigrationError) -> JSONNode {
-        guard depth <= Self.maximumDepth else {
-            throw failure("Values are nested deeper than \(Self.maximumDepth)")
-        }
+        guard depth <= Self.maximumDepth else { throw failure("Values are nested deeper than \(Self.maximumDepth)") }
         let start = position
         let value: JSONValue
         switch peek {
@@ -279,9 +274,7 @@ struct JSONParser {
         guard peek == UInt8(ascii: "u") else { throw failure("The escape is half of a surrogate pair", at: place) }
         advance()
         let second = try codeUnit(place)
-        guard UTF16.isTrailSurrogate(second) else {
-            throw failure("The escape is half of a surrogate pair", at: place)
-        }
+        guard UTF16.isTrailSurrogate(second) else { throw failure("The escape is half of a surrogate pair", at: place) }
         return UTF16.decode(UTF16.EncodedScalar([first, second]))
     }
 

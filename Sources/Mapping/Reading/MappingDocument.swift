@@ -140,13 +140,11 @@ extension MappingDocument {
     func hash(_ member: JSONMember?) throws(MigrationError) -> Data? {
         guard let member, let text = try string(member) else { return nil }
         let forms = [Data(hexadecimal: text), Data(base64Encoded: text)]
-        guard let hash = forms.lazy.compactMap({ $0 }).first(where: { $0.count == VersionHash.byteCount }) else {
-            throw failure(
-                "mapping.valueType",
-                "\"\(member.key)\" must be 32 bytes, in 64 hexadecimal digits or in base64", at: member.value.position,
-                remedy: "stagecoach inspect MODEL prints the version hashes of a model's entities")
-        }
-        return hash
+        if let hash = forms.lazy.compactMap({ $0 }).first(where: { $0.count == VersionHash.byteCount }) { return hash }
+        throw failure(
+            "mapping.valueType",
+            "\"\(member.key)\" must be 32 bytes, in 64 hexadecimal digits or in base64", at: member.value.position,
+            remedy: "stagecoach inspect MODEL prints the version hashes of a model's entities")
     }
 
     /// Reads the members of the mapping model itself.

@@ -28,8 +28,7 @@ package struct MappingFile {
     /// - Throws: `mapping.notFound`, `mapping.notAFile` (66), `mapping.permission` (77), `mapping.unreadable` (74),
     ///   `mapping.tooLarge`, `mapping.unknownKind` (78).
     package init(path argument: String) throws(MigrationError) {
-        var path = argument
-        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        var path = argument.withoutTrailingSlashes
         if try Self.status(path).map({ $0.st_mode & S_IFMT == S_IFDIR }) ?? false {
             path += "/" + Self.contentsName
             guard try Self.status(path) != nil else {
@@ -50,8 +49,7 @@ package struct MappingFile {
     ///
     /// - Parameter beginning: the first bytes of the file; nil for a folder.
     package static func isMappingModel(name path: String, beginning: [UInt8]?) -> Bool {
-        var name = path
-        while name.count > 1, name.hasSuffix("/") { name.removeLast() }
+        let name = path.withoutTrailingSlashes
         if name.hasSuffix(".xcmappingmodel") || name.hasSuffix(".cdm") || name.hasSuffix(contentsName) { return true }
         guard let beginning else { return false }
         return name.hasSuffix(".json") || firstCharacter(beginning) == UInt8(ascii: "{") || isXcodeDatabase(beginning)

@@ -51,8 +51,7 @@ private struct CompiledMappingReader {
     private let archive: KeyedArchive
     /// The number of collection members that may still be read, so that shared ones cannot multiply.
     private var remainingMembers = 500_000
-    /// The common bound of the walks over all expressions.
-    private var tree = ArchivedExpression.treeGuard
+    private let expressions = ArchivedExpressionReader()
 
     init(_ bytes: [UInt8]) throws(MigrationError) {
         let limits = BinaryPropertyList.Limits(bytes: 64 << 20, expandedValues: 2 << 20, depth: 64)
@@ -105,9 +104,7 @@ private struct CompiledMappingReader {
         mapping.sourceEntityName = try name(object, "NSSourceEntityName")
         mapping.destinationEntityName = try name(object, "NSDestinationEntityName")
         mapping.name = try name(object, "NSMappingName") ?? mapping.defaultName
-        do throws(MigrationError) {
-            try fill(mapping, from: object)
-        } catch {
+        do throws(MigrationError) { try fill(mapping, from: object) } catch {
             throw error.inside(.init(entityMapping: mapping.name))
         }
         return mapping
@@ -124,8 +121,8 @@ private struct CompiledMappingReader {
         mapping.statesVersionHashes =
             mapping.sourceEntityVersionHash != nil || mapping.destinationEntityVersionHash != nil
         mapping.entityMigrationPolicyClassName = try name(object, "NSEntityMigrationPolicyClassName")
-        mapping.userInfo = try ArchivedUserInfo.dictionary(try object.value("NSUserInfo"), &tree)
-        mapping.sourceExpression = try ArchivedExpression.expression(try object.value("NSSourceExpression"), &tree)
+        mapping.userInfo = try expressions.userInfo(try object.value("NSUserInfo"))
+        mapping.sourceExpression = try expressions.expression(try object.value("NSSourceExpression"))
         mapping.replaceSourceFetchByFilter()
         mapping.convertedFrom = .compiled
         mapping.attributeMappings = try properties(object, "NSAttributeMappings")
@@ -152,9 +149,8 @@ private struct CompiledMappingReader {
             let mapping = PropertyMapping()
             mapping.name = name
             do throws(MigrationError) {
-                mapping.valueExpression = try ArchivedExpression.expression(
-                    try property.value("NSValueExpression"), &tree)
-                mapping.userInfo = try ArchivedUserInfo.dictionary(try property.value("NSUserInfo"), &tree)
+                mapping.valueExpression = try expressions.expression(try property.value("NSValueExpression"))
+                mapping.userInfo = try expressions.userInfo(try property.value("NSUserInfo"))
             } catch {
                 throw error.inside(.init(property: name))
             }

@@ -44,10 +44,7 @@ extension MappingModel {
     /// - Throws: `mapping.modelsNeeded` (78) if an entity mapping omits parts that only the models determine; the errors of
     ///   ``reading(json:path:source:destination:earlier:)`` for the text.
     package static func reading(json: [UInt8], path: String) throws(MigrationError) -> MappingModel {
-        try MappingModelReader(
-            document: MappingDocument(json, path: path), models: nil, earlier: [], leavesUnmappable: false,
-            misfits: .refused
-        ).read()
+        try MappingModelReader(document: MappingDocument(json, path: path)).read()
     }
 }
 
@@ -55,13 +52,13 @@ extension MappingModel {
 /// them.
 private struct MappingModelReader {
     let document: MappingDocument
-    let models: (source: ManagedObjectModel, destination: ManagedObjectModel)?
+    var models: (source: ManagedObjectModel, destination: ManagedObjectModel)?
     /// The names of entity mappings of mapping models that run before.
-    let earlier: Set<String>
+    var earlier: Set<String> = []
     /// True if unlisted properties that cannot be mapped are left without an expression.
-    let leavesUnmappable: Bool
+    var leavesUnmappable = false
     /// The treatment of expressions, listed or not, that do not fit their properties.
-    let misfits: MisfittingExpressions
+    var misfits = MisfittingExpressions.refused
 
     func read() throws(MigrationError) -> MappingModel {
         let head = try document.head()
@@ -341,9 +338,7 @@ private struct MappingModelReader {
 extension EntityMapping {
     /// True if a property was left with a reason and without a known source property.
     fileprivate var lacksSources: Bool {
-        propertyMappings.contains {
-            $0.unmapped != nil && $0.unmapped?.source == nil
-        }
+        propertyMappings.contains { $0.unmapped != nil && $0.unmapped?.source == nil }
     }
 
     /// Sets the source property of properties that were left with a reason, as inference finds it for that reason.

@@ -53,9 +53,8 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
         case .xcode:
             let mapping = try XcodeMapping(file.bytes, path: file.path)
             var outline = MappingOutline(form: .xcode, entityMappings: mapping.entities.map { .init($0.mapping) })
-            (outline.sourceModelPath, outline.destinationModelPath) = (
-                mapping.sourceModelPath, mapping.destinationModelPath
-            )
+            outline.sourceModelPath = mapping.sourceModelPath
+            outline.destinationModelPath = mapping.destinationModelPath
             return outline
         case .compiled:
             let model = try MappingModel.reading(compiled: file.bytes, path: file.path)
@@ -71,8 +70,7 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
     package static func reading(json: [UInt8], path: String) throws(MigrationError) -> MappingOutline {
         let document = try MappingDocument(json, path: path)
         let head = try document.head(isOutline: true)
-        var mappings: [EntityMapping] = []
-        for node in head.entityMappings { mappings.append(try mapping(node, in: document)) }
+        let mappings = try head.entityMappings.map { node throws(MigrationError) in try mapping(node, in: document) }
         var outline = MappingOutline(form: .json, entityMappings: mappings)
         outline.formatVersion = head.formatVersion
         (outline.rulesOfTheSource, outline.from, outline.to) = (head.rules.rawValue, head.from, head.to)

@@ -69,11 +69,8 @@ package enum UserInfoValue: Hashable {
         case .string(let text): self = .string(text)
         case .array(let elements): self = .array(elements.map { UserInfoValue($0) })
         case .object(let members):
-            if members.count == 1, let member = members.first, let special = Self.special(member) {
-                self = special
-            } else {
-                self.init(members: members)
-            }
+            let special = members.count == 1 ? members.first.flatMap(Self.special) : nil
+            self = special ?? UserInfoValue(members: members)
         }
     }
 

@@ -66,8 +66,7 @@ private struct XcodeObjectReader {
     private let members: [String: [Int]]
     /// The property mappings that an entity mapping has taken. Each belongs to only one.
     private var taken: Set<Int> = []
-    /// The common bound of the walks over all archives of the file.
-    private var tree = ArchivedExpression.treeGuard
+    private let expressions = ArchivedExpressionReader()
     private let positions: [Int: TextPosition]
     private let path: String
     let model: XcodeObject?
@@ -147,10 +146,8 @@ private struct XcodeObjectReader {
 
     private func number(_ object: XcodeObject) throws(MigrationError) -> Int {
         guard let text = text("mappingnumber", of: object) else { return 0 }
-        guard let number = Int(text) else {
-            throw failure("mapping.number", "The mapping number \(text) is no number", object)
-        }
-        return number
+        if let number = Int(text) { return number }
+        throw failure("mapping.number", "The mapping number \(text) is no number", object)
     }
 
     /// Returns a text; nil if it is absent or empty.
@@ -248,34 +245,26 @@ private struct XcodeObjectReader {
 
     // MARK: Archives
 
-    private mutating func expression(
+    private func expression(
         _ attribute: String, of object: XcodeObject, _ what: String
     ) throws(MigrationError) -> ValueExpression? {
-        guard let bytes = try bytes(attribute, of: object, what) else { return nil }
-        do throws(MigrationError) {
-            return try ArchivedExpression.decode(bytes, &tree)
-        } catch {
-            throw failure(
-                "mapping.archive", "The \(what)'s archive cannot be read", object,
-                remedy: "Open the mapping model in Xcode and write the expression again", cause: error)
+        try decoded(attribute, of: object, what, kind: "expression") { bytes throws(MigrationError) in
+            try expressions.decode(bytes)
         }
     }
 
-    private mutating func userInfo(_ object: XcodeObject) throws(MigrationError) -> [AnyHashable: Any]? {
-        guard let bytes = try bytes("userinfodata", of: object, "userInfo") else { return nil }
-        do throws(MigrationError) {
-            return try ArchivedUserInfo.decode(bytes, &tree)
-        } catch {
-            throw failure(
-                "mapping.archive", "The userInfo's archive cannot be read", object,
-                remedy: "Open the mapping model in Xcode and write the userInfo again", cause: error)
+    private func userInfo(_ object: XcodeObject) throws(MigrationError) -> [AnyHashable: Any]? {
+        try decoded("userinfodata", of: object, "userInfo", kind: "userInfo") { bytes throws(MigrationError) in
+            try expressions.userInfo(decoding: bytes)
         }
     }
 
-    private func bytes(
-        _ attribute: String, of object: XcodeObject, _ what: String
-    ) throws(MigrationError) -> [UInt8]? {
-        guard let text = object.attributes[attribute] else { return nil }
+    /// Reads an archive in base64; nil if there is none.
+    private func decoded<Value>(
+        _ attribute: String, of object: XcodeObject, _ what: String, kind: String,
+        _ decode: ([UInt8]) throws(MigrationError) -> Value?
+    ) throws(MigrationError) -> Value? {
+        let text = object.attributes[attribute] ?? ""
         let digits = text.utf8.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
         guard !digits.isEmpty else { return nil }
         guard let data = Data(base64Encoded: Data(digits)) else {
@@ -283,6 +272,10 @@ private struct XcodeObjectReader {
                 "mapping.base64", "The \(what) is not whole base64", object,
                 remedy: "Restore the file from version control")
         }
-        return Array(data)
+        do throws(MigrationError) { return try decode(Array(data)) } catch {
+            throw failure(
+                "mapping.archive", "The \(what)'s archive cannot be read", object,
+                remedy: "Open the mapping model in Xcode and write the \(kind) again", cause: error)
+        }
     }
 }

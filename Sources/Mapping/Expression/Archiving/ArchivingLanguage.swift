@@ -18,7 +18,7 @@ package struct ArchivingLanguage: PredicateArchiver {
         _ write: (inout ExpressionArchiveWriter) throws(MigrationError) -> KeyedArchiveBuilder.Reference
     ) -> ArchivedGraph? {
         try? ArchivedGraph.made { builder throws(MigrationError) in
-            var writer = ExpressionArchiveWriter(builder)
+            var writer = ExpressionArchiveWriter(builder: builder)
             defer { builder = writer.builder }
             return try write(&writer)
         }
@@ -26,25 +26,22 @@ package struct ArchivingLanguage: PredicateArchiver {
 }
 
 /// Writes syntax trees as NSExpression and NSPredicate archive themselves: the classes and fields that
-/// ``ArchivedExpression`` and ``ArchivedPredicate`` read.
+/// ``ArchivedExpressionReader`` reads.
 struct ExpressionArchiveWriter {
     typealias Reference = KeyedArchiveBuilder.Reference
     private typealias ClassName = KeyedArchiveBuilder.ClassName
-    private typealias Fields = [String: PropertyListValue]
 
     var builder: KeyedArchiveBuilder
-
-    init(_ builder: KeyedArchiveBuilder) { self.builder = builder }
 
     // MARK: Expressions
 
     /// NSExpressionType.
     private typealias Code = ValueExpression.ExpressionType
 
-    private mutating func expression(_ name: String, _ code: Code, _ fields: Fields = [:]) -> Reference {
-        var fields = fields
-        fields["NSExpressionType"] = .integer(Int64(code.rawValue))
-        return builder.object(ClassName(name, "NSExpression"), fields)
+    private mutating func expression(
+        _ name: String, _ code: Code, _ fields: KeyedArchiveBuilder.Fields = [:]
+    ) -> Reference {
+        builder.expression(name, code.rawValue, fields)
     }
 
     /// - Throws: `archive.expression` for what no archive of ours has a form for: assignments, fetches, opaque constants.
@@ -52,12 +49,13 @@ struct ExpressionArchiveWriter {
         switch node {
         case .constant(let constant): return try write(constant)
         case .variable(let name): return variable(name)
-        case .evaluatedObject: return expression("NSSelfExpression", Code.evaluatedObject)
+        case .evaluatedObject: return builder.selfExpression()
         case .keyPath(let target, let components):
-            return try keyPath(components, of: target.map { node throws(MigrationError) in try write(node) })
+            let target = try target.map { node throws(MigrationError) in try write(node) }
+            return builder.keyPath(components.joined(separator: "."), of: target)
         case .function(nil, let selector, let arguments): return try builtIn(selector, arguments)
         case .function(let target?, let selector, let arguments):
-            return function(try write(target), selector, try list(arguments))
+            return builder.function(selector, of: try write(target), try list(arguments), isMutable: true)
         case .arithmetic(let sign, let left, let right): return try builtIn(sign.selector, [left, right])
         case .negation(let inner): return try builtIn("negate:", [inner])
         case .cast(let value, let type):
@@ -95,9 +93,7 @@ struct ExpressionArchiveWriter {
     }
 
     private mutating func list(_ nodes: [ExpressionNode]) throws(MigrationError) -> [Reference] {
-        var references: [Reference] = []
-        for node in nodes { references.append(try write(node)) }
-        return references
+        try nodes.map { node throws(MigrationError) in try write(node) }
     }
 
     private mutating func variable(_ name: String) -> Reference {
@@ -121,42 +117,13 @@ struct ExpressionArchiveWriter {
             guard let parts = ArchivedDecimal(number) else { throw Self.noForm() }
             value = builder.decimal(parts)
         }
-        return expression("NSConstantValueExpression", Code.constantValue, ["NSConstantValue": value.field])
-    }
-
-    private mutating func keyPath(_ components: [String], of target: Reference?) -> Reference {
-        let path = components.joined(separator: ".")
-        let specifier = builder.object(
-            ClassName("NSKeyPathSpecifierExpression", "NSExpression"),
-            ["NSExpressionType": .integer(10), "NSKeyPath": builder.string(path).field])
-        let operand = target ?? expression("NSSelfExpression", Code.evaluatedObject)
-        // Paths from a variable are archived as calls of valueForKeyPath: (SampleModel2_V1's `$FETCH_SOURCE.alias`).
-        let selector = target != nil || components.count > 1 ? "valueForKeyPath:" : "valueForKey:"
-        return builder.object(
-            ClassName("NSKeyPathExpression", "NSFunctionExpression", "NSExpression"),
-            [
-                "NSExpressionType": .integer(Int64((target == nil ? Code.keyPath : .function).rawValue)),
-                "NSOperand": operand.field, "NSSelectorName": builder.string(selector).field,
-                "NSArguments": builder.array([specifier], isMutable: true).field,
-            ])
+        return builder.constant(value)
     }
 
     private mutating func builtIn(
         _ selector: String, _ arguments: [ExpressionNode]
     ) throws(MigrationError) -> Reference {
-        let operand = expression(
-            "NSConstantValueExpression", Code.constantValue,
-            ["NSConstantValueClassName": builder.string("_NSPredicateUtilities").field])
-        return function(operand, selector, try list(arguments))
-    }
-
-    private mutating func function(_ operand: Reference, _ selector: String, _ arguments: [Reference]) -> Reference {
-        expression(
-            "NSFunctionExpression", Code.function,
-            [
-                "NSOperand": operand.field, "NSSelectorName": builder.string(selector).field,
-                "NSArguments": builder.array(arguments, isMutable: true).field,
-            ])
+        builder.function(selector, try list(arguments), isMutable: true)
     }
 
     // MARK: Predicates
@@ -179,8 +146,7 @@ struct ExpressionArchiveWriter {
     }
 
     private mutating func compound(_ type: Int64, _ parts: [PredicateNode]) throws(MigrationError) -> Reference {
-        var references: [Reference] = []
-        for part in parts { references.append(try write(part)) }
+        let references = try parts.map { part throws(MigrationError) in try write(part) }
         return builder.object(
             ClassName("NSCompoundPredicate", "NSPredicate"),
             ["NSCompoundPredicateType": .integer(type), "NSSubpredicates": builder.array(references).field])
@@ -190,39 +156,32 @@ struct ExpressionArchiveWriter {
         _ modifier: ComparisonModifier, _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode,
         _ options: ComparisonOptions
     ) throws(MigrationError) -> Reference {
-        let code = sign.code
-        var fields: Fields = [
-            "NSOperatorType": .integer(code), "NSModifier": .integer(modifier.code),
-        ]
-        let className: ClassName
+        let code = PropertyListValue.integer(sign.code)
+        let flags = PropertyListValue.integer(Int64(options.rawValue))
+        let name: String
+        var fields: KeyedArchiveBuilder.Fields
         switch sign {
         case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
-            className = ClassName("NSComparisonPredicateOperator", "NSPredicateOperator")
-            fields["NSVariant"] = .integer(code)
-            fields["NSOptions"] = .integer(Int64(options.rawValue))
+            (name, fields) = ("NSComparisonPredicateOperator", ["NSVariant": code, "NSOptions": flags])
         case .equal, .notEqual:
-            className = ClassName("NSEqualityPredicateOperator", "NSPredicateOperator")
-            fields["NSNegate"] = .boolean(sign == .notEqual)
-            fields["NSOptions"] = .integer(Int64(options.rawValue))
-        case .between: className = ClassName("NSBetweenPredicateOperator", "NSPredicateOperator")
-        case .contains, .isIn:
-            className = ClassName("NSInPredicateOperator", "NSPredicateOperator")
-            fields["NSFlags"] = .integer(Int64(options.rawValue))
-        case .matches, .like, .beginsWith, .endsWith:
-            let name =
-                sign == .matches
-                ? "NSMatchingPredicateOperator"
-                : sign == .like ? "NSLikePredicateOperator" : "NSSubstringPredicateOperator"
-            className = ClassName(name, "NSStringPredicateOperator", "NSPredicateOperator")
-            fields["NSFlags"] = .integer(Int64(options.rawValue))
-            if sign == .beginsWith || sign == .endsWith { fields["NSPosition"] = .integer(sign == .beginsWith ? 0 : 1) }
+            (name, fields) = (
+                "NSEqualityPredicateOperator", ["NSNegate": .boolean(sign == .notEqual), "NSOptions": flags]
+            )
+        case .between: (name, fields) = ("NSBetweenPredicateOperator", [:])
+        case .contains, .isIn: (name, fields) = ("NSInPredicateOperator", ["NSFlags": flags])
+        case .matches: (name, fields) = ("NSMatchingPredicateOperator", ["NSFlags": flags])
+        case .like: (name, fields) = ("NSLikePredicateOperator", ["NSFlags": flags])
+        case .beginsWith, .endsWith:
+            let position = PropertyListValue.integer(sign == .beginsWith ? 0 : 1)
+            (name, fields) = ("NSSubstringPredicateOperator", ["NSFlags": flags, "NSPosition": position])
         }
+        fields["NSOperatorType"] = code
+        fields["NSModifier"] = .integer(modifier.code)
+        let className =
+            [.matches, .like, .beginsWith, .endsWith].contains(sign)
+            ? ClassName(name, "NSStringPredicateOperator", "NSPredicateOperator")
+            : ClassName(name, "NSPredicateOperator")
         let operation = builder.object(className, fields)
-        return builder.object(
-            ClassName("NSComparisonPredicate", "NSPredicate"),
-            [
-                "NSLeftExpression": try write(left).field, "NSRightExpression": try write(right).field,
-                "NSPredicateOperator": operation.field,
-            ])
+        return builder.comparison(try write(left), operation, try write(right))
     }
 }

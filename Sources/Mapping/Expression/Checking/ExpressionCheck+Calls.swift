@@ -7,8 +7,7 @@ extension ExpressionCheck {
         _ selector: String, to target: ExpressionNode, _ arguments: [ExpressionNode]
     ) throws(ExpressionMistake) -> ExpressionKind {
         let receiver = try kind(of: target)
-        var kinds: [ExpressionKind] = []
-        for argument in arguments { kinds.append(try kind(of: argument)) }
+        let kinds = try kinds(of: arguments)
         let colons = selector.count(where: { $0 == ":" })
         guard colons == arguments.count else {
             throw mistake(
@@ -227,8 +226,9 @@ extension ExpressionCheck {
             "onesComplement:":
             for argument in arguments {
                 let found = try kind(of: argument)
-                let isWhole = found.isAlways { if case .value(let type) = $0 { type.isNumber } else { false } }
-                if !isWhole { try mistyped("'\(selector)' does not take \(found.label)", at: Self.text(argument)) }
+                if !found.mayBeNumber {
+                    try mistyped("'\(selector)' does not take \(found.label)", at: Self.text(argument))
+                }
             }
             return .value(.integer)
         case "abs:", "ceiling:", "floor:", "trunc:", "sqrt:", "ln:", "log:", "exp:", "negate:":
@@ -236,7 +236,7 @@ extension ExpressionCheck {
             return .value(.real)
         case "uppercase:", "lowercase:", "canonical:", "length:":
             let found = try kind(of: arguments[0])
-            if !found.isAlways({ if case .value(.text) = $0 { true } else { false } }) {
+            if !found.isAlwaysValue({ $0 == .text }) {
                 try mistyped("'\(name)' does not take \(found.label)", at: Self.text(arguments[0]))
             }
             return .value(name == "length" ? .integer : .text)
@@ -270,7 +270,7 @@ extension ExpressionCheck {
         var members: [ExpressionKind] = []
         for argument in arguments {
             if arguments.count == 1, case .aggregate(let elements) = argument {
-                for element in elements { members.append(try kind(of: element)) }
+                members = try kinds(of: elements)
             } else {
                 members.append(try kind(of: argument).element)
             }

@@ -28,19 +28,18 @@ extension ExpressionCheck {
                 if name.hasPrefix("@") { return try apply(name, rest, to: element) }
                 let next = try follow([name], from: element)
                 current = .collection(next.element, isOrdered: isOrdered && !next.isCollection)
-            case .object(let side, let entity):
-                if name.hasPrefix("@") {
-                    try mistyped("\(name) takes a collection, not \(current.label)", at: name)
-                    return .unknown
-                }
-                current = try property(name, side, entity)
-                attribute = name
             case .value(.transformable): return .unknown
-            case .value(let type):
+            case .object, .value:
                 if name.hasPrefix("@") {
                     try mistyped("\(name) takes a collection, not \(current.label)", at: name)
                     return .unknown
                 }
+                if case .object(let side, let entity) = current {
+                    current = try property(name, side, entity)
+                    attribute = name
+                    continue
+                }
+                guard case .value(let type) = current else { continue }
                 // Key-value coding calls a method with the key's name.
                 guard let signature = ExpressionMessages.signature(name, of: type), signature.arguments.isEmpty else {
                     let subject = attribute.map { "\($0) is an attribute" } ?? "this is a value"
@@ -94,17 +93,11 @@ extension ExpressionCheck {
         }
         if let kind = KnownObject.objectKeys[name] { return kind }
         // Objects of subentities have their own attributes too.
-        let isBelow = entity.withDescendants.contains {
-            $0.hasProperty(named: name)
-        }
-        guard
-            isBelow || entity.definition.fetchedProperties.contains(where: { $0.name == name })
-        else {
-            throw mistake(
-                "mapping.unknownKeyPath", "The \(side.rawValue) entity \(entity) has no property \(name)", at: name,
-                remedy: Self.properties(of: entity))
-        }
-        return .unknown
+        let isBelow = entity.withDescendants.contains { $0.hasProperty(named: name) }
+        if isBelow || entity.definition.fetchedProperties.contains(where: { $0.name == name }) { return .unknown }
+        throw mistake(
+            "mapping.unknownKeyPath", "The \(side.rawValue) entity \(entity) has no property \(name)", at: name,
+            remedy: Self.properties(of: entity))
     }
 
     /// Lists the properties of an entity in a sentence; nil if there are none, or too many to read.

@@ -27,38 +27,25 @@ extension ExpressionCheck {
         _ rightNode: ExpressionNode, _ options: ComparisonOptions
     ) throws(ExpressionMistake) {
         switch sign {
-        case .matches, .like:
+        case .matches, .like, .beginsWith, .endsWith:
             for (kind, node) in [(left, leftNode), (right, rightNode)] where !kind.mayBeText {
                 try mistyped("\(sign.rawValue) does not take \(kind.label)", at: Self.text(node))
             }
-            guard case .constant(.string(let text)) = rightNode else { return }
-            let folding = TextFolding(options)
-            do throws(ProgramFault) {
-                _ =
-                    sign == .like
-                    ? try TextPattern(glob: text, folding) : try TextPattern(regularExpression: text, folding)
-            } catch { throw ExpressionMistake(error, at: ExpressionConstant.quoted(text)) }
-        case .beginsWith, .endsWith:
-            for (kind, node) in [(left, leftNode), (right, rightNode)] where !kind.mayBeText {
-                try mistyped("\(sign.rawValue) does not take \(kind.label)", at: Self.text(node))
+            guard sign == .matches || sign == .like, case .constant(.string(let text)) = rightNode else { return }
+            do throws(ProgramFault) { _ = try TextPattern(text, sign, TextFolding(options)) } catch {
+                throw ExpressionMistake(error, at: ExpressionConstant.quoted(text))
             }
         case .between:
-            if case .aggregate(let bounds) = rightNode, bounds.count != 2 {
-                try mistyped("BETWEEN takes a list of two values, {low, high}", at: Self.text(rightNode))
-            } else if !right.isAlways({ $0.isCollection }) {
+            let isPair = if case .aggregate(let bounds) = rightNode { bounds.count == 2 } else { true }
+            if !isPair || !right.isAlways(\.isCollection) {
                 try mistyped("BETWEEN takes a list of two values, {low, high}", at: Self.text(rightNode))
             }
         case .isIn: try checkWhole(right, rightNode, sign)
         case .contains: try checkWhole(left, leftNode, sign)
         case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
-            for (kind, node) in [(left, leftNode), (right, rightNode)] {
-                let hasOrder = kind.isAlways { kind in
-                    switch kind {
-                    case .value(let type): type.isNumber || type == .text || type == .uri || type == .date
-                    default: false
-                    }
-                }
-                if !hasOrder { try mistyped("\(kind.label) has no order", at: Self.text(node)) }
+            for (kind, node) in [(left, leftNode), (right, rightNode)]
+            where !kind.isAlwaysValue({ $0.isNumber || [.text, .uri, .date].contains($0) }) {
+                try mistyped("\(kind.label) has no order", at: Self.text(node))
             }
             try checkTypes(left, leftNode, right)
         case .equal, .notEqual: try checkTypes(left, leftNode, right)

@@ -68,9 +68,7 @@ struct ExpressionCheck {
             try number(inner, for: "-")
             return .unknown
         case .aggregate(let elements):
-            var kinds: [ExpressionKind] = []
-            for element in elements { kinds.append(try kind(of: element)) }
-            return .collection(ExpressionKind.common(of: kinds), isOrdered: true)
+            return .collection(ExpressionKind.common(of: try kinds(of: elements)), isOrdered: true)
         case .ternary(let condition, let then, let otherwise):
             try check(condition)
             return .either(try kind(of: then), try kind(of: otherwise))
@@ -82,6 +80,10 @@ struct ExpressionCheck {
             return .value(.boolean)
         default: return try rare(node)
         }
+    }
+
+    mutating func kinds(of nodes: [ExpressionNode]) throws(ExpressionMistake) -> [ExpressionKind] {
+        try nodes.map { node throws(ExpressionMistake) in try kind(of: node) }
     }
 
     private mutating func rare(_ node: ExpressionNode) throws(ExpressionMistake) -> ExpressionKind {
@@ -163,7 +165,7 @@ struct ExpressionCheck {
 
     /// Checks the index of an element.
     func checkPlace(_ kind: ExpressionKind, _ node: ExpressionNode) throws(ExpressionMistake) {
-        if kind.isAlways({ if case .value(.integer) = $0 { true } else { false } }) { return }
+        if kind.isAlwaysValue({ $0 == .integer }) { return }
         try mistyped("an index has to be an integer, not \(kind.label)", at: Self.text(node))
     }
 
@@ -178,9 +180,7 @@ struct ExpressionCheck {
             default: false
             }
         }
-        if !isCollection {
-            try mistyped("\(form) does not take \(found.label)", at: Self.text(node))
-        }
+        if !isCollection { try mistyped("\(form) does not take \(found.label)", at: Self.text(node)) }
         return found
     }
 
@@ -189,8 +189,7 @@ struct ExpressionCheck {
     /// Checks operands of arithmetic: numbers, and dates combined with them; two texts, which `+` joins.
     mutating func arithmetic(_ name: String, _ operands: [ExpressionNode]) throws(ExpressionMistake) -> ExpressionKind {
         var mayBeDate = false
-        var kinds: [ExpressionKind] = []
-        for operand in operands { kinds.append(try kind(of: operand)) }
+        let kinds = try kinds(of: operands)
         func isText(_ kind: ExpressionKind) -> Bool { if case .value(.text) = kind { true } else { false } }
         let isJoin = (name == "+" || name == "add:to:") && kinds.contains { $0.alternatives.contains(where: isText) }
         // A text that may be a number instead is told apart when it is evaluated.
@@ -264,15 +263,7 @@ extension ExpressionType {
 
 extension ExpressionKind {
     init(_ constant: ExpressionConstant) {
-        switch constant {
-        case .null: self = .null
-        case .boolean: self = .value(.boolean)
-        case .integer: self = .value(.integer)
-        case .double: self = .value(.real)
-        case .decimal: self = .value(.decimal)
-        case .string: self = .value(.text)
-        case .date: self = .value(.date)
-        case .data: self = .value(.data)
-        }
+        let type = EvaluatedValue(constant).scalarType ?? .null
+        self = type == .null ? .null : .value(type)
     }
 }

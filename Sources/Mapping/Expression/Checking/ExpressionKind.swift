@@ -60,8 +60,7 @@ indirect enum ExpressionKind: Sendable {
 
     /// The kind of a collection's members; any other kind itself.
     var element: ExpressionKind {
-        if case .collection(let element, _) = self { return element }
-        return self
+        if case .collection(let element, _) = self { element } else { self }
     }
 
     /// All kinds that the value may have.
@@ -88,13 +87,16 @@ indirect enum ExpressionKind: Sendable {
 
     var isCollection: Bool { if case .collection = self { true } else { false } }
 
+    /// Tells whether every possible kind is a single value whose type passes a test.
+    func isAlwaysValue(_ test: (ExpressionType) -> Bool) -> Bool {
+        isAlways { if case .value(let type) = $0 { test(type) } else { false } }
+    }
+
     /// True if the value may be a number. Dates are not numbers.
-    var mayBeNumber: Bool { isAlways { if case .value(let type) = $0 { type.isNumber } else { false } } }
+    var mayBeNumber: Bool { isAlwaysValue(\.isNumber) }
 
     /// True if the value may be text, or a value that text comparisons treat as text.
-    var mayBeText: Bool {
-        isAlways { if case .value(let type) = $0 { type == .text || type == .uri } else { false } }
-    }
+    var mayBeText: Bool { isAlwaysValue { $0 == .text || $0 == .uri } }
 
     /// True if the value may be objects or the unknown result of a fetch request, and not a plain value or another kind of
     /// object.

@@ -13,8 +13,8 @@ enum ExpressionMessages {
             switch self {
             case .text: kind.mayBeText
             case .number: kind.mayBeNumber
-            case .place: kind.isAlways { if case .value(.integer) = $0 { true } else { false } }
-            case .date: kind.isAlways { if case .value(.date) = $0 { true } else { false } }
+            case .place: kind.isAlwaysValue { $0 == .integer }
+            case .date: kind.isAlwaysValue { $0 == .date }
             }
         }
     }

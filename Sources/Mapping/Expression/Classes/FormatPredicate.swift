@@ -9,10 +9,7 @@ open class FormatPredicate: NSObject, @unchecked Sendable {
     /// The syntax tree.
     package let node: PredicateNode
 
-    package init(node: PredicateNode) {
-        self.node = node
-        super.init()
-    }
+    package init(node: PredicateNode) { self.node = node }
 
     /// Parses an NSPredicate format string.
     ///
@@ -21,31 +18,24 @@ open class FormatPredicate: NSObject, @unchecked Sendable {
     ///   - arguments: values for `%@`, `%K`, `%d` … in order.
     public init(format predicateFormat: String, _ arguments: Any?...) {
         node = PredicateNode(keeping: predicateFormat, arguments)
-        super.init()
     }
 
     /// Parses an NSPredicate format string with its arguments in an array.
     public init(format predicateFormat: String, argumentArray arguments: [Any]?) {
         node = PredicateNode(keeping: predicateFormat, arguments ?? [])
-        super.init()
     }
 
     /// Parses an NSPredicate format string with its arguments in an array that may hold nil.
     public init(format predicateFormat: String, arguments: [Any?]) {
         node = PredicateNode(keeping: predicateFormat, arguments)
-        super.init()
     }
 
     /// Makes a predicate that holds always or never.
-    public init(value: Bool) {
-        node = .constant(value)
-        super.init()
-    }
+    public init(value: Bool) { node = .constant(value) }
 
     /// Makes a predicate that a closure evaluates, from the object and the substitution variables.
     public init(block: @escaping (Any?, [String: Any]?) -> Bool) {
         node = .expression(.opaque(OpaqueConstant(.predicateBlock(block))))
-        super.init()
     }
 
     /// Parses an NSPredicate format string.
@@ -53,7 +43,6 @@ open class FormatPredicate: NSObject, @unchecked Sendable {
     /// - Throws: `expression.syntax` with the text, the column and what was expected.
     public init(parsing predicateFormat: String) throws(MigrationError) {
         node = try ExpressionParser.predicate(predicateFormat)
-        super.init()
     }
 
     /// The tree as a part of another predicate. A subclass in user code is evaluated through its own method.
@@ -73,11 +62,7 @@ open class FormatPredicate: NSObject, @unchecked Sendable {
     }
 
     /// The predicate's text as Core Data prints it: texts in double quotes, Booleans as 1 and 0.
-    open var predicateFormat: String {
-        var printer = ExpressionPrinter(style: .cocoa)
-        printer.write(node)
-        return printer.text
-    }
+    open var predicateFormat: String { ExpressionPrinter.text(style: .cocoa) { $0.write(node) } }
 
     /// Tells whether the predicate holds for an object.
     open func evaluate(with object: Any?) -> Bool { evaluate(with: object, substitutionVariables: nil) }
@@ -91,8 +76,7 @@ open class FormatPredicate: NSObject, @unchecked Sendable {
 
     /// Returns the predicate with its variables replaced by values. Variables without a value stay.
     open func withSubstitutionVariables(_ variables: [String: Any]) -> FormatPredicate {
-        let values = variables.mapValues { ($0 as? ValueExpression)?.node ?? ExpressionNode.value($0) }
-        return FormatPredicate.make(node.substituting(values))
+        FormatPredicate.make(node.substituting(variables.mapValues(ExpressionNode.argument)))
     }
 
     /// Returns the predicate of a tree, in the class that Core Data uses for it.
@@ -115,9 +99,7 @@ open class FormatPredicate: NSObject, @unchecked Sendable {
 extension PredicateNode {
     /// Makes the tree of a format. If the format cannot be parsed, the tree throws the error when it is used.
     init(keeping format: String, _ arguments: [Any?]) {
-        do throws(MigrationError) {
-            self = try ExpressionParser.predicate(format, arguments: arguments)
-        } catch {
+        do throws(MigrationError) { self = try ExpressionParser.predicate(format, arguments: arguments) } catch {
             self = .expression(.opaque(OpaqueConstant(.failure(error, text: ExpressionLexer.excerpt(format)))))
         }
     }

@@ -19,37 +19,33 @@ open class KeySortDescriptor: NSObject, @unchecked Sendable {
     private let reader: ((Any) -> Any?)?
 
     private init(
-        key: String?, ascending: Bool, selectorName: String?, comparator: Comparator?, reader: ((Any) -> Any?)?
+        _ key: String?, ascending: Bool, selectorName: String? = nil, comparator: Comparator? = nil,
+        reader: ((Any) -> Any?)? = nil
     ) {
         self.key = key
         self.ascending = ascending
         self.selectorName = selectorName
         comparatorClosure = comparator
         self.reader = reader
-        super.init()
     }
 
     /// Makes a descriptor by the values of a key path, or by the objects themselves if the key is nil.
-    public convenience init(key: String?, ascending: Bool) {
-        self.init(key: key, ascending: ascending, selectorName: nil, comparator: nil, reader: nil)
-    }
+    public convenience init(key: String?, ascending: Bool) { self.init(key, ascending: ascending) }
 
     /// - Parameter selector: `compare:`, `caseInsensitiveCompare:`, `localizedCompare:`,
     ///   `localizedCaseInsensitiveCompare:` or `localizedStandardCompare:`; nil is `compare:`.
     public convenience init(key: String?, ascending: Bool, selector: String?) {
-        self.init(key: key, ascending: ascending, selectorName: selector, comparator: nil, reader: nil)
+        self.init(key, ascending: ascending, selectorName: selector)
     }
 
     /// Makes a descriptor by the values of a key path, which a comparator orders.
     public convenience init(key: String?, ascending: Bool, comparator: @escaping Comparator) {
-        self.init(key: key, ascending: ascending, selectorName: nil, comparator: comparator, reader: nil)
+        self.init(key, ascending: ascending, comparator: comparator)
     }
 
     /// Makes a descriptor by a Swift key path.
     public convenience init<Root, Value>(keyPath: KeyPath<Root, Value>, ascending: Bool) {
-        self.init(
-            key: nil, ascending: ascending, selectorName: nil, comparator: nil,
-            reader: { ($0 as? Root).map { $0[keyPath: keyPath] } })
+        self.init(nil, ascending: ascending, reader: { ($0 as? Root).map { $0[keyPath: keyPath] } })
     }
 
     /// True if a key and a known comparison define the order, so that it can be established without calling the descriptor.
@@ -60,18 +56,13 @@ open class KeySortDescriptor: NSObject, @unchecked Sendable {
         let result = EvaluationScope.recording(ComparisonResult.orderedSame) {
             try ordered(value(of: object1), value(of: object2))
         }
-        guard !ascending else { return result }
-        switch result {
-        case .orderedAscending: return .orderedDescending
-        case .orderedDescending: return .orderedAscending
-        case .orderedSame: return .orderedSame
-        }
+        return ascending ? result : ComparisonResult(rawValue: -result.rawValue) ?? result
     }
 
     /// A descriptor for the reverse order.
     open var reversedSortDescriptor: Any {
         KeySortDescriptor(
-            key: key, ascending: !ascending, selectorName: selectorName, comparator: comparatorClosure, reader: reader)
+            key, ascending: !ascending, selectorName: selectorName, comparator: comparatorClosure, reader: reader)
     }
 
     private func value(of object: Any) throws -> Any? {

@@ -83,19 +83,22 @@ final class EvaluatedCollection {
 }
 
 /// A Swift collection whose members can be read without knowledge of its type.
-protocol AnyMembers {
-    var anyMembers: [Any] { get }
-    var anyCount: Int { get }
+protocol AnyMembers: Collection {
+    static var kind: EvaluatedCollection.Kind { get }
+}
+
+extension AnyMembers {
+    var anyMembers: [Any] { map { $0 as Any } }
+    /// The collection inside an evaluation.
+    var evaluated: EvaluatedCollection { EvaluatedCollection(self, Self.kind, count: count) }
 }
 
 extension Array: AnyMembers {
-    var anyMembers: [Any] { map { $0 as Any } }
-    var anyCount: Int { count }
+    static var kind: EvaluatedCollection.Kind { .array }
 }
 
 extension Set: AnyMembers {
-    var anyMembers: [Any] { map { $0 as Any } }
-    var anyCount: Int { count }
+    static var kind: EvaluatedCollection.Kind { .set }
 }
 
 /// An Optional of any wrapped type.

@@ -90,22 +90,12 @@ enum EvaluatedNumbers {
 }
 
 extension EvaluatedValue {
-    var isNumber: Bool {
-        switch self {
-        case .boolean, .integer, .float, .real, .decimal: true
-        default: false
-        }
-    }
+    var isNumber: Bool { scalarType?.isNumber ?? false }
     var isDate: Bool { if case .date = self { true } else { false } }
     /// The value, with a Float as the 64-bit number of the same value.
     var widened: EvaluatedValue { if case .float(let number) = self { .real(Double(number)) } else { self } }
     var isText: Bool { if case .text = self { true } else { false } }
-    var isReal: Bool {
-        switch self {
-        case .float, .real: true
-        default: false
-        }
-    }
+    var isReal: Bool { scalarType?.isFloating ?? false }
 
     /// The value of a Boolean or integer; nil for other values.
     var whole: Int64? {

@@ -90,10 +90,7 @@ enum EvaluatedValue {
         case let number as any BinaryInteger:
             return Int64(exactly: number).map { .integer($0) } ?? .decimal(Decimal(exactText: "\(number)") ?? .nan)
         case let optional as any AnyOptional: return EvaluatedValue(optional.anyWrapped)
-        case let members as any AnyMembers:
-            return .collection(
-                EvaluatedCollection(
-                    members, (members is any AnySetMark) ? .set : .array, count: members.anyCount))
+        case let members as any AnyMembers: return .collection(members.evaluated)
         case let dictionary as any AnyDictionary: return .dictionary(EvaluatedDictionary(dictionary))
         case let hashable as AnyHashable where !(hashable.base is AnyHashable): return EvaluatedValue(hashable.base)
         case let text as Substring: return .text(String(text))
@@ -123,30 +120,35 @@ enum EvaluatedValue {
 
     var isNull: Bool { if case .null = self { true } else { false } }
 
+    /// The type of a single value; nil for collections, dictionaries and objects.
+    var scalarType: ExpressionType? {
+        switch self {
+        case .null: .null
+        case .boolean: .boolean
+        case .integer: .integer
+        case .float: .float
+        case .real: .real
+        case .decimal: .decimal
+        case .text: .text
+        case .date: .date
+        case .uuid: .uuid
+        case .url: .uri
+        case .data: .data
+        case .collection, .dictionary, .object: nil
+        }
+    }
+
     /// The name of the type for error messages.
     var label: String {
         switch self {
-        case .null: "nil"
-        case .boolean: "Boolean"
-        case .integer: "integer"
-        case .float, .real: "floating number"
-        case .decimal: "Decimal"
-        case .text: "String"
-        case .date: "Date"
-        case .uuid: "UUID"
-        case .url: "URI"
-        case .data: "Binary Data"
         case .collection(let collection): collection.kind == .array ? "array" : "set"
         case .dictionary: "dictionary"
         case .object(let object):
             (object as? any ExpressionObject)?.expressionEntityName ?? "\(Swift.type(of: object))"
+        default: scalarType?.label ?? ""
         }
     }
 }
-
-/// Marks the sets among ``AnyMembers``.
-protocol AnySetMark {}
-extension Set: AnySetMark {}
 
 /// A dictionary inside an evaluation.
 final class EvaluatedDictionary {

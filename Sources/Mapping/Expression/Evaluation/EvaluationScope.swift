@@ -26,9 +26,7 @@ package struct EvaluationScope: Sendable {
 
     /// Returns the value of a closure. If the closure throws, records the error and returns the fallback.
     static func recording<Value>(_ fallback: Value, _ body: () throws -> Value) -> Value {
-        do {
-            return try body()
-        } catch {
+        do { return try body() } catch {
             current.record?(error)
             return fallback
         }

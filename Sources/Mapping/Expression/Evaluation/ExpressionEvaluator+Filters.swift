@@ -17,12 +17,7 @@ extension ExpressionEvaluator {
             if case .predicate(let predicate) = inner { return try truth(predicate) }
             return try evaluate(inner).isNull ? nil : holdsInTwoValues(node)
         case .comparison(.direct, let left, let sign, let right, let options) where left != .anyKey:
-            if right == .constant(.null), sign == .equal || sign == .notEqual {
-                return try evaluate(left, asStored: true).isNull == (sign == .equal)
-            }
-            if left == .constant(.null), sign == .equal || sign == .notEqual {
-                return try evaluate(right, asStored: true).isNull == (sign == .equal)
-            }
+            if let (value, isEqual) = node.nilTest { return try evaluate(value, asStored: true).isNull == isEqual }
             let (first, second) = (try evaluate(left), try evaluate(right))
             // A to-many relationship whose owner is nil has no members, as in SQL: it contains nothing.
             if sign == .isIn, second.isNull, try leadsToMany(right) { return first.isNull ? nil : false }
@@ -158,7 +153,6 @@ extension ExpressionEvaluator {
 extension EvaluatedValue {
     /// The entity of an object; nil for other values.
     fileprivate var expressionEntity: EntityDescription? {
-        if case .object(let object) = self { return (object as? any ExpressionObject)?.expressionEntity }
-        return nil
+        if case .object(let object) = self { (object as? any ExpressionObject)?.expressionEntity } else { nil }
     }
 }

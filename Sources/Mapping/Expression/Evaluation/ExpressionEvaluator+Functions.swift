@@ -127,9 +127,7 @@ extension ExpressionEvaluator {
     /// Returns a random number from 0 up to, but not including, a limit.
     private func random(_ limit: EvaluatedValue, name: String) throws -> EvaluatedValue {
         if limit.isNull { return .null }
-        guard let limit = limit.whole, limit > 0 else {
-            throw ProgramFault.type("'\(name)' takes a positive integer")
-        }
+        guard let limit = limit.whole, limit > 0 else { throw ProgramFault.type("'\(name)' takes a positive integer") }
         return .integer(Int64.random(in: 0..<limit))
     }
 }

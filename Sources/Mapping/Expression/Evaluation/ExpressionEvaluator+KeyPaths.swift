@@ -124,9 +124,7 @@ extension ExpressionEvaluator {
                 return try self.value(at: path[next...], from: all)
             }
         }
-        var values: [EvaluatedValue] = []
-        values.reserveCapacity(members.count)
-        for member in members { values.append(try self.value(at: path, from: member).transformed()) }
+        let values = try members.map { try self.value(at: path, from: $0).transformed() }
         switch operation {
         case .count: return .integer(Int64(values.count))
         case .sum: return try CollectionFunction.sum(values, name: "@sum")

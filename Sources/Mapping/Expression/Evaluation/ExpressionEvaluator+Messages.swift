@@ -9,8 +9,7 @@ extension ExpressionEvaluator {
     func message(
         _ selector: String, to target: EvaluatedValue, _ nodes: [ExpressionNode]
     ) throws -> EvaluatedValue {
-        var arguments: [EvaluatedValue] = []
-        for node in nodes { arguments.append(try evaluate(node)) }
+        let arguments = try nodes.map { try evaluate($0) }
         // The evaluator itself follows a path, also from the manager, because its properties lead to other objects.
         let isPath = selector == "valueForKey:" || selector == "valueForKeyPath:"
         if !isPath, case .object(let object) = target, let functions = object as? any ExpressionFunctions,

@@ -122,8 +122,7 @@ extension ExpressionEvaluator {
             guard let text = try left.searchable(comparison.rawValue),
                 let pattern = try right.searchable(comparison.rawValue)
             else { return false }
-            let compiled = try PatternCache.pattern(pattern, isGlob: comparison == .like, folding)
-            return try compiled.matches(text)
+            return try PatternCache.pattern(pattern, comparison, folding).matches(text)
         }
     }
 
@@ -131,8 +130,7 @@ extension ExpressionEvaluator {
         _ value: EvaluatedValue, _ whole: EvaluatedValue, _ folding: TextFolding, name: String
     ) throws(ProgramFault) -> Bool {
         switch whole {
-        case .null:
-            return false
+        case .null: return false
         case .collection(let collection): return collection.contains(value, folding)
         case .dictionary(let dictionary):
             return dictionary.values.contains { ValueOrder.areEqual(value, $0, folding) }
@@ -166,7 +164,7 @@ extension EvaluatedValue {
 private enum PatternCache {
     struct Key: Hashable {
         let text: String
-        let isGlob: Bool
+        let comparison: ComparisonOperator
         let folding: TextFolding
     }
 
@@ -176,11 +174,12 @@ private enum PatternCache {
 
     private static let known = Mutex<[Key: TextPattern]>([:])
 
-    static func pattern(_ text: String, isGlob: Bool, _ folding: TextFolding) throws(ProgramFault) -> TextPattern {
-        let key = Key(text: text, isGlob: isGlob, folding: folding)
+    static func pattern(
+        _ text: String, _ comparison: ComparisonOperator, _ folding: TextFolding
+    ) throws(ProgramFault) -> TextPattern {
+        let key = Key(text: text, comparison: comparison, folding: folding)
         if let pattern = known.withLock({ $0[key] }) { return pattern }
-        let pattern =
-            isGlob ? try TextPattern(glob: text, folding) : try TextPattern(regularExpression: text, folding)
+        let pattern = try TextPattern(text, comparison, folding)
         if text.utf8.count <= longest {
             known.withLock { patterns in
                 if patterns.count >= capacity { patterns.removeAll(keepingCapacity: true) }

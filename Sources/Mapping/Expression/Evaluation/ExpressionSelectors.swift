@@ -18,7 +18,6 @@ package enum ExpressionSelectors {
         "now", "random", "random:", "randomn:", "uppercase:", "lowercase:", "canonical:", "length:", "noindex:",
         "first:", "last:", "size:", "distinct:", "objectFrom:withIndex:", "castObject:toType:",
     ]
-
 }
 
 extension ValueExpression {

@@ -2,25 +2,18 @@
 enum TextSearch {
     /// Returns -1, 0 or 1, by the order of the code points.
     static func order(_ left: String, _ right: String, _ folding: TextFolding) -> Int {
-        if folding.isExact {
-            var (one, other) = (left.utf8.makeIterator(), right.utf8.makeIterator())
-            while true {
-                switch (one.next(), other.next()) {
-                case (nil, nil): return 0
-                case (nil, _): return -1
-                case (_, nil): return 1
-                case (let first?, let second?): if first != second { return first < second ? -1 : 1 }
-                }
-            }
-        }
-        let (one, other) = (folding.folded(Array(left.utf8)), folding.folded(Array(right.utf8)))
-        return one == other ? 0 : one.lexicographicallyPrecedes(other) ? -1 : 1
+        folding.isExact
+            ? order(left.utf8, right.utf8) : order(folding.folded(left.utf8), folding.folded(right.utf8))
+    }
+
+    private static func order(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Int {
+        left.elementsEqual(right) ? 0 : left.lexicographicallyPrecedes(right) ? -1 : 1
     }
 
     /// Tells whether a text begins with, ends with or contains another.
     static func finds(_ text: String, _ comparison: ComparisonOperator, _ part: String, _ folding: TextFolding) -> Bool
     {
-        let (text, part) = (folding.folded(Array(text.utf8)), folding.folded(Array(part.utf8)))
+        let (text, part) = (folding.folded(text.utf8), folding.folded(part.utf8))
         guard part.count <= text.count else { return false }
         switch comparison {
         case .beginsWith: return text.starts(with: part)
