@@ -137,9 +137,8 @@ package final class RecordLog {
         for _ in 0..<(try state.count(upTo: 1 << 20)) {
             runs.append(
                 try SortedRecordFile(
-                    restoring: &state, directory: directory, named: name, width: width, indexWords: indexWords,
-                    recordsPerBlock: recordsPerBlock, number: memory.nextRun(), scratch: memory.stored,
-                    block: memory.block))
+                    restoring: &state, place, width: width, indexWords: indexWords, recordsPerBlock: recordsPerBlock,
+                    number: memory.nextRun(), block: memory.block))
         }
     }
 
@@ -223,7 +222,7 @@ package final class RecordLog {
             left = most
             var index = try run.blockHolding(start, words: startWords)
             while left > 0, index < run.blockCount, try !run.block(index, beginsAfter: start, words: words) {
-                let block = try memory.cache.block(index, of: run)
+                let block = try memory.block(index, of: run)
                 guard pass(block.records, count: block.count) else { break }
                 index += 1
             }
@@ -344,9 +343,12 @@ package final class RecordLog {
     private func newRun(level: Int) throws(MigrationError) -> SortedRecordFile {
         runsWritten += 1
         return try SortedRecordFile(
-            directory: directory, named: name, width: width, indexWords: indexWords,
-            recordsPerBlock: recordsPerBlock, number: memory.nextRun(), level: level, scratch: memory.stored,
-            block: memory.block)
+            place, width: width, indexWords: indexWords, recordsPerBlock: recordsPerBlock, number: memory.nextRun(),
+            level: level, block: memory.block)
+    }
+
+    private var place: RunPlace {
+        RunPlace(directory: directory, name: name, kind: .records, scratch: memory.stored)
     }
 
     private func withPrefix(

@@ -233,8 +233,8 @@ package final class RecordSorter {
     private func newRun(level: Int) throws(MigrationError) -> SortedRecordFile {
         runsWritten += 1
         return try SortedRecordFile(
-            directory: directory, named: name, width: width, indexWords: 0, recordsPerBlock: recordsPerBlock,
-            number: runsWritten, level: level, scratch: scratch, block: block)
+            RunPlace(directory: directory, name: name, kind: .records, scratch: scratch), width: width, indexWords: 0,
+            recordsPerBlock: recordsPerBlock, number: runsWritten, level: level, block: block)
     }
 }
 

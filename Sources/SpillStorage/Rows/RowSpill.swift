@@ -124,7 +124,7 @@ package final class RowSpill {
     package func read(key: Int64, into batch: inout RowBatch) throws(MigrationError) -> Bool {
         precondition(batch.slots == slots)
         guard let rows, let index = try rows.blockHolding(key) else { return false }
-        let block = index < rows.blockCount ? try memory.cache.block(index, of: rows) : rows.open
+        let block = try memory.block(index, of: rows)
         let place = block.lowerBound(key)
         guard place < block.count, block.keys[place] == key else { return false }
         let row = batch.appendRow(key: key)
@@ -132,7 +132,7 @@ package final class RowSpill {
         var isDeleted = try applyBufferedPatches(key, into: &batch, row: row)
         for run in patchRuns.reversed() where !isDeleted {
             guard let index = try run.blockHolding(key) else { continue }
-            let block = index < run.blockCount ? try memory.cache.block(index, of: run) : run.open
+            let block = try memory.block(index, of: run)
             let place = block.lowerBound(key)
             guard place < block.count, block.keys[place] == key else { continue }
             isDeleted = try apply(block, place, of: run, block: index, into: &batch, row: row)
@@ -185,8 +185,7 @@ package final class RowSpill {
         _ kind: BlockKind, _ blockBytes: Int, _ state: inout StateReader
     ) throws(MigrationError) -> SortedRowFile {
         try SortedRowFile(
-            restoring: &state, directory: directory, named: kind == .rows ? name : name + "-patches", kind: kind,
-            number: memory.nextRun(), blockBytes: blockBytes, scratch: memory.scratch, huge: memory.huge)
+            restoring: &state, place(kind), number: memory.nextRun(), blockBytes: blockBytes, huge: memory.huge)
     }
 
     // MARK: Merging patches
@@ -294,7 +293,11 @@ package final class RowSpill {
 
     private func newRun(_ kind: BlockKind, level: Int, blockBytes: Int) throws(MigrationError) -> SortedRowFile {
         try SortedRowFile(
-            directory: directory, named: kind == .rows ? name : name + "-patches", kind: kind,
-            number: memory.nextRun(), level: level, blockBytes: blockBytes, scratch: memory.scratch, huge: memory.huge)
+            place(kind), number: memory.nextRun(), level: level, blockBytes: blockBytes, huge: memory.huge)
+    }
+
+    private func place(_ kind: BlockKind) -> RunPlace {
+        RunPlace(
+            directory: directory, name: kind == .rows ? name : name + "-patches", kind: kind, scratch: memory.scratch)
     }
 }
