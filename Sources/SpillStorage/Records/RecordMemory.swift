@@ -110,7 +110,7 @@ package final class RecordMemory {
     }
 
     /// The size in bytes of the buffers and of the space to sort in.
-    private var bytesInUse: Int { (users.held + spaceWords) * 8 }
+    var bytesInUse: Int { (users.held + spaceWords) * 8 }
 
     /// Returns space to sort and join in.
     func space(words: Int) -> UnsafeMutablePointer<UInt64> {

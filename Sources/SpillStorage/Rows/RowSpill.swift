@@ -66,17 +66,9 @@ package final class RowSpill {
         try append(rows: row..<row + 1, of: batch)
     }
 
-    /// Appends all rows of a batch.
-    ///
-    /// - Precondition: the batch has the spill's number of slots, and keys ascend and are larger than all keys before.
-    /// - Throws: as ``append(row:of:)``.
-    package func append(contentsOf batch: borrowing RowBatch) throws(MigrationError) {
-        try append(rows: 0..<batch.count, of: batch)
-    }
-
     /// Appends neighbouring rows of a batch.
     ///
-    /// - Precondition: like that of ``append(contentsOf:)``.
+    /// - Precondition: the batch has the spill's number of slots, and keys ascend and are larger than all keys before.
     /// - Throws: as ``append(row:of:)``.
     package func append(rows indices: Range<Int>, of batch: borrowing RowBatch) throws(MigrationError) {
         precondition(batch.slots == slots)
