@@ -43,9 +43,9 @@ package final class RowMemory {
     /// A block of a run: the open one, or one from the cache or the file.
     func block(_ index: Int, of run: SortedRowFile) throws(MigrationError) -> RowBlock {
         guard index < run.blockCount else { return run.open }
-        return try cache.block(index, of: run, isKept: { $0.buffer.count <= Self.largestKept }) {
-            _ throws(MigrationError) in try run.read(index)
-        }
+        return try cache.block(
+            index, of: run, isKept: { $0.buffer.count <= Self.largestKept },
+            read: { _ throws(MigrationError) in try run.read(index) })
     }
 
     /// Notes the bytes that a spill's patches take now. Patches of the largest spills may be written.
