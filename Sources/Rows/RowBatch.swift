@@ -27,11 +27,7 @@ public struct RowBatch: ~Copyable {
     @usableFromInline var pagesCount = 0
     /// True if a reader may leave texts and blobs in its pages, which are valid until it fills the batch again. This suits a
     /// caller that has finished with the rows by then. Such a batch may end before it is full.
-    @inlinable package var borrowsPages: Bool {
-        get { mayBorrowPages }
-        set { mayBorrowPages = newValue }
-    }
-    @usableFromInline var mayBorrowPages = false
+    @usableFromInline package var borrowsPages = false
     @usableFromInline var holdsHugeValues = false
     /// The huge values that cells of kind `huge` refer to.
     private var hugeValues: [HugeValue] = []
@@ -349,7 +345,7 @@ public struct RowBatch: ~Copyable {
     }
 
     /// The pages that the batch is being filled from, if its cells may refer to them; otherwise nil.
-    @inlinable package var lentPages: UnsafeRawPointer? { mayBorrowPages ? pages : nil }
+    @inlinable package var lentPages: UnsafeRawPointer? { borrowsPages ? pages : nil }
 
     /// Turns the bits of a text or blob of another batch into bits for this one, and notes the lender of the bytes.
     @inlinable

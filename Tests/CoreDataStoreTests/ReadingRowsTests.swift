@@ -166,27 +166,29 @@ struct ReadingRowsTests {
             #expect(try cursor.next() == nil)
             return result
         }
-        let first = try store.members(table: animal, column: owner, owner: 1, orderColumn: order, in: layout)
+        let first = try store.members(table: animal, column: owner, owners: 1...1, orderColumn: order, in: layout)
         #expect(try first.next() == Member(key: 2, fileNumber: 2, order: 2048))
-        let second = try store.members(table: animal, column: owner, owner: 1, orderColumn: order, in: layout)
+        let second = try store.members(table: animal, column: owner, owners: 1...1, orderColumn: order, in: layout)
         #expect(
             try all(second) == [Member(key: 2, fileNumber: 2, order: 2048), Member(key: 1, fileNumber: 1, order: 3072)])
         #expect(try first.next() == Member(key: 1, fileNumber: 1, order: 3072))
         #expect(
-            try all(try store.members(table: animal, column: owner, owner: 1, orderColumn: nil, in: layout)).map(\.key)
+            try all(try store.members(table: animal, column: owner, owners: 1...1, orderColumn: nil, in: layout)).map(
+                \.key)
                 == [1, 2])
         #expect(
-            try all(try store.members(table: animal, column: owner, owner: 8, orderColumn: nil, in: layout)).isEmpty)
+            try all(try store.members(table: animal, column: owner, owners: 8...8, orderColumn: nil, in: layout))
+                .isEmpty)
 
         let people = try fixture.peopleSide()
         #expect(
-            try all(try store.joined(joinTable: 0, side: people, key: 1, in: layout))
+            try all(try store.joined(joinTable: 0, side: people, owners: 1...1, in: layout))
                 == [Member(key: 2, fileNumber: 4, order: 2048), Member(key: 1, fileNumber: 4, order: 3072)])
         #expect(
-            try all(try store.joined(joinTable: 0, side: people, key: 9, in: layout))
+            try all(try store.joined(joinTable: 0, side: people, owners: 9...9, in: layout))
                 == [Member(key: 42, fileNumber: 0, order: 2048)])
         #expect(
-            try all(try store.joined(joinTable: 0, side: 1 - people, key: 1, in: layout)).map(\.key) == [1, 2])
+            try all(try store.joined(joinTable: 0, side: 1 - people, owners: 1...1, in: layout)).map(\.key) == [1, 2])
     }
 
     @Test("A row is fetched by its key, again and again")

@@ -12,9 +12,9 @@ import Testing
     }
 
     private func make(_ fixture: SpillFixture, words: Int) -> BlockIndex {
-        BlockIndex(words: words) { () throws(MigrationError) in
-            try BlockFile(directory: fixture.directory, named: "i", kind: .index, scratch: RawBuffer())
-        }
+        BlockIndex(
+            words: words,
+            beside: RunPlace(directory: fixture.directory, name: "i", kind: .records, scratch: RawBuffer()))
     }
 
     /// Ascending entries, every third of them equal to the one before it in its first word.
@@ -71,10 +71,11 @@ import Testing
         for _ in 0..<100_000 {
             state.write(words: [])
             state.write(true)
+            file.save(to: &state)
         }
         var reader = StateReader(state.bytes)
         let index = make(fixture, words: 1)
-        let error = #expect(throws: MigrationError.self) { try index.restore(from: &reader) { _ in file } }
+        let error = #expect(throws: MigrationError.self) { try index.restore(from: &reader) }
         #expect(error?.code == "journal.damaged")
     }
 

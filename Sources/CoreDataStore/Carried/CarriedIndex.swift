@@ -22,6 +22,7 @@ extension SourceStore {
     package func carriedIndexes(
         for schema: StoreSchema, from layout: StoreLayout
     ) throws(MigrationError) -> [CarriedIndex] {
+        let counterparts = ModelCounterparts(of: schema, in: layout)
         var found: [CarriedIndex] = []
         for index in schema.leftOutIndexes + schema.trees.map(\.index) {
             let entity = schema.model.entity(at: index.entity)
@@ -38,70 +39,40 @@ extension SourceStore {
                 (carried.statements + [carried.fill ?? ""]).flatMap { sql in
                     sql.uppercased().split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
                 })
-            guard Self.meansTheSame(words, in: old, layout, in: entity, schema) else { continue }
-            // Entity numbers in a statement are those of this store.
-            if words.contains("Z_ENT"),
-                !schema.model.entities.allSatisfy({ entity in
-                    layout.schema.model.entity(named: entity.definition.name).map {
-                        layout.fileNumber(ofEntity: $0.index)
-                    } == schema.number(of: entity)
-                })
-            {
-                continue
-            }
+            // Each column among the words must mean the same. Entity numbers in a statement are those of this store.
+            let source = layout.schema.tableIndex(of: old)
+            guard let same = counterparts.equalColumns(ofTable: schema.tableIndex(of: entity), source),
+                layout.tables[source].columns.allSatisfy({
+                    same.contains($0.uppercased()) || !words.contains($0.uppercased())
+                }), !words.contains("Z_ENT") || counterparts.hasEqualNumbers
+            else { continue }
             found.append(carried)
         }
         return found
     }
 
-    /// Tells whether each column of the entity's table among the words belongs to an attribute that the other entity has too,
-    /// with the same type and column name.
-    private static func meansTheSame(
-        _ words: Set<String>, in old: EntityDescription, _ layout: StoreLayout, in new: EntityDescription,
-        _ schema: StoreSchema
-    ) -> Bool {
-        let oldTable = layout.schema.tableIndex(of: old)
-        let columns = schema.tables[schema.tableIndex(of: new)].columns
-        var known: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT"]
-        for attribute in new.attributes {
-            guard let column = schema.column(of: attribute), let before = old.attribute(named: attribute.name),
-                before.attributeType == attribute.attributeType, let place = layout.schema.column(of: before),
-                layout.tables[oldTable].columns[place] == columns[column].name
-            else { continue }
-            known.insert(columns[column].name.uppercased())
-        }
-        return layout.tables[oldTable].columns.map { $0.uppercased() }
-            .allSatisfy { known.contains($0) || !words.contains($0) }
-    }
-
     private func plain(_ index: LeftOutIndex, on table: String) throws(MigrationError) -> CarriedIndex? {
-        let statement = try connection.prepare(
-            "SELECT sql FROM sqlite_master WHERE type = 'index' AND name = ?1 AND tbl_name = ?2 AND sql IS NOT NULL")
-        statement.bind(index.name, at: 1)
-        statement.bind(table, at: 2)
-        guard try statement.step(), let sql = statement.text(0), sql.hasPrefix("CREATE INDEX "), !sql.contains(";")
-        else { return nil }
+        let sql = try connection.text(
+            "SELECT sql FROM sqlite_master WHERE type = 'index' AND name = \(SQLName.literal(index.name)) "
+                + "AND tbl_name = \(SQLName.literal(table))")
+        guard let sql, sql.hasPrefix("CREATE INDEX "), !sql.contains(";") else { return nil }
         return CarriedIndex(index: index, statements: [sql], fill: nil)
     }
 
     private func tree(_ index: LeftOutIndex, on table: String) throws(MigrationError) -> CarriedIndex? {
-        let statement = try connection.prepare(
-            "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?1 AND sql IS NOT NULL")
-        statement.bind(index.treeName, at: 1)
-        guard try statement.step(), let sql = statement.text(0), !sql.contains(";"),
-            sql.uppercased().hasPrefix("CREATE VIRTUAL TABLE "), sql.uppercased().contains(" USING RTREE")
+        let name = SQLName.literal(index.treeName)
+        let sql = try connection.text("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = \(name)")
+        guard let sql, !sql.contains(";"), sql.uppercased().hasPrefix("CREATE VIRTUAL TABLE "),
+            sql.uppercased().contains(" USING RTREE")
         else { return nil }
-        let triggers = try connection.prepare(
+        let triggers = try connection.texts(
             """
-            SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?1 AND sql IS NOT NULL
-            AND substr(name, 1, ?3) = ?2 ORDER BY rowid
+            SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = \(SQLName.literal(table))
+            AND substr(name, 1, length(\(name))) = \(name) ORDER BY rowid
             """)
-        triggers.bind(table, at: 1)
-        triggers.bind(index.treeName, at: 2)
-        triggers.bind(Int64(index.treeName.unicodeScalars.count), at: 3)
         var statements = [sql]
-        while try triggers.step() {
-            guard let sql = triggers.text(0), sql.hasPrefix("CREATE TRIGGER ") else { return nil }
+        for sql in triggers {
+            guard sql.hasPrefix("CREATE TRIGGER ") else { return nil }
             // Another tree's name may begin with this one's.
             let names = sql.split { !($0.isLetter || $0.isNumber || $0 == "_") }
             guard names.contains(where: { $0 == index.treeName }) else { continue }

@@ -44,17 +44,16 @@ package struct ExternalReference: Hashable, Sendable {
 
     private init?(name: some RandomAccessCollection<UInt8>) {
         guard name.count == 36 else { return nil }
-        for (position, byte) in name.enumerated() {
-            switch (position, byte) {
-            case (8, UInt8(ascii: "-")), (13, UInt8(ascii: "-")), (18, UInt8(ascii: "-")), (23, UInt8(ascii: "-")):
-                continue
-            case (8, _), (13, _), (18, _), (23, _): return nil
-            case (_, UInt8(ascii: "0")...UInt8(ascii: "9")), (_, UInt8(ascii: "A")...UInt8(ascii: "F")),
-                (_, UInt8(ascii: "a")...UInt8(ascii: "f")):
-                continue
-            default: return nil
+        let isUUID = name.enumerated().allSatisfy { position, byte in
+            switch byte {
+            case UInt8(ascii: "-"): [8, 13, 18, 23].contains(position)
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "F"),
+                UInt8(ascii: "a")...UInt8(ascii: "f"):
+                ![8, 13, 18, 23].contains(position)
+            default: false
             }
         }
+        guard isUUID else { return nil }
         self.name = String(decoding: name, as: UTF8.self)
     }
 

@@ -72,13 +72,8 @@ struct SchemaComparison {
             for sql in form.schema.indexStatements(forJoinTable: index) {
                 indexes[FrameworkForm.name(of: sql)] = nil
             }
-            let second = other.sides[1].column
-            if form.hasJoinIndexes {
-                let name = "\(alternative)_\(second)_INDEX"
-                indexes[name] =
-                    "CREATE INDEX \(SQLName.quoted(name)) ON \(SQLName.quoted(alternative)) "
-                    + "(\(SQLName.quoted(second)), \(SQLName.quoted(other.sides[0].column)))"
-            }
+            let index = StoreSchema.index(of: other)
+            if form.hasJoinIndexes { indexes[index.name] = index.statement }
             joins.remove(join.name)
             joins.insert(alternative)
             notes.append("The join table \(join.name) has its other name, \(alternative)")

@@ -28,21 +28,22 @@ extension RowBatch {
         case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
         case SQLITE_TEXT where isUTF8:
             // Read as a blob, the bytes stay in the page. Read as text, SQLite would copy them to append a zero.
-            let bytes = sqlite3_value_blob(value)
-            let count = Int(sqlite3_value_bytes(value))
-            if bytes == nil && count > 0 { return nil }
-            return store(UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count), kind: .text)
+            return bytes(of: value, kind: .text)
         case SQLITE_TEXT:
             // In this order: the text call converts, and only then the count is that of the UTF-8.
             guard let text = sqlite3_value_text(value) else { return nil }
             let count = Int(sqlite3_value_bytes(value))
             return store(UnsafeRawBufferPointer(start: text, count: count), kind: .text)
-        case SQLITE_BLOB:
-            let bytes = sqlite3_value_blob(value)
-            let count = Int(sqlite3_value_bytes(value))
-            if bytes == nil && count > 0 { return nil }
-            return store(UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count), kind: .blob)
+        case SQLITE_BLOB: return bytes(of: value, kind: .blob)
         default: return .null
         }
+    }
+
+    @inline(__always)
+    private mutating func bytes(of value: OpaquePointer, kind: CellKind) -> Cell? {
+        let bytes = sqlite3_value_blob(value)
+        let count = Int(sqlite3_value_bytes(value))
+        if bytes == nil && count > 0 { return nil }
+        return store(UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count), kind: kind)
     }
 }

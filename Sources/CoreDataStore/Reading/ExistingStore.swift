@@ -35,7 +35,7 @@ package struct ExistingStore: Sendable {
     package init(
         path: String, model: ManagedObjectModel, check: (StoreMetadata) throws(MigrationError) -> Void
     ) throws(MigrationError) {
-        let store = try SourceStore(path: path, cacheBytes: 256 << 10, valueLimit: 64 << 20, temporaryDirectory: nil)
+        let store = try SourceStore(path: path)
         metadata = store.metadata
         historyTransactions = store.primaryKeys.first { $0.number == Self.historyTransaction }?.maximum ?? 0
         try check(metadata)

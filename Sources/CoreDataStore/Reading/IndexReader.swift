@@ -13,7 +13,7 @@ extension SourceStore {
     /// - Throws: `store.damaged`, `store.io`.
     package func entries(
         ofIndex index: String, table: String, columns: [String]
-    ) throws(MigrationError) -> IndexReader? {
+    ) throws(MigrationError) -> PageReader? {
         guard readsPages, (1...2).contains(columns.count) else { return nil }
         return try blamingData { () throws(MigrationError) in
             let pages = try openPages()
@@ -23,7 +23,7 @@ extension SourceStore {
             }
             let scan = PairScan(
                 file: file, root: root, table: table, slots: (0, 1), columns: columns.count, readsAll: true)
-            return IndexReader(store: self, fill: scan.fill)
+            return PageReader(store: self, fill: scan.fill)
         }
     }
 
@@ -31,7 +31,7 @@ extension SourceStore {
     ///
     /// - Returns: nil if SQLite must read them.
     /// - Throws: `store.damaged`, `store.io`.
-    package func rows(ofTable name: String, columns: [String]) throws(MigrationError) -> IndexReader? {
+    package func rows(ofTable name: String, columns: [String]) throws(MigrationError) -> PageReader? {
         guard readsPages, !repaired.contains(name.uppercased()) else { return nil }
         return try blamingData { () throws(MigrationError) in
             let pages = try openPages()
@@ -49,13 +49,13 @@ extension SourceStore {
                 guard let found = table.columns[column.lowercased()], found.isNullWhereAbsent else { return nil }
                 request.fields.append(.init(field: found.field, slot: slot, affinity: found.affinity))
             }
-            return IndexReader(store: self, fill: TableScan(file: file, root: table.root, request: request).fill)
+            return PageReader(store: self, fill: TableScan(file: file, root: table.root, request: request).fill)
         }
     }
 }
 
-/// A reader of the entries of an index, or of some columns of a table.
-package final class IndexReader: RowReader {
+/// A reader of rows from the pages of a table or an index.
+package final class PageReader: RowReader {
     // The reader keeps the store, and with it the snapshot, alive.
     private let store: SourceStore
     private let fill: (inout RowBatch) throws(MigrationError) -> Void

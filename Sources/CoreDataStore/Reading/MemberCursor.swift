@@ -1,5 +1,6 @@
 import CSQLite
 import Diagnostics
+import ManagedModel
 
 /// A member of a to-many relationship.
 package struct Member: Equatable, Sendable {
@@ -18,25 +19,30 @@ package struct Member: Equatable, Sendable {
 }
 
 extension SourceStore {
-    /// Returns the rows whose key column points to an owner: the members of a to-many relationship with a to-one inverse or
-    /// without one.
+    /// Returns the members of a to-many relationship of all owners in a range of keys: ascending by owner, then in the
+    /// relationship's order, if it has one, then by key.
     ///
-    /// - Parameters:
-    ///   - table: the table index of the members.
-    ///   - column: the index of the column with the owner's key.
-    ///   - owner: the owner's key.
-    ///   - orderColumn: the index of the ordering column; nil for ascending keys.
-    /// - Complexity: O(members) if the column has an index, as in Core Data's stores.
+    /// - Returns: nil for a relationship that is to-one or not stored.
+    /// - Complexity: O(members) if the owners' column has an index, as in Core Data's stores; otherwise a scan of the table and
+    ///   a sort, which may spill.
     package func members(
-        table: Int, column: Int, owner: Int64, orderColumn: Int?, in layout: StoreLayout
-    ) throws(MigrationError) -> MemberCursor {
-        try members(table: table, column: column, owners: owner...owner, orderColumn: orderColumn, in: layout)
+        of relationship: RelationshipDescription, owners: ClosedRange<Int64>, in layout: StoreLayout
+    ) throws(MigrationError) -> MemberCursor? {
+        switch layout.schema.storage(of: relationship) {
+        case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
+            try members(
+                table: table, column: column, owners: owners, orderColumn: relationship.isOrdered ? order : nil,
+                in: layout)
+        case .join(let table, let side): try joined(joinTable: table, side: side, owners: owners, in: layout)
+        case .toOne, .none: nil
+        }
     }
 
-    /// Returns the members of all owners in a range of keys.
+    /// Returns the rows whose key column points to owners.
     ///
-    /// Ascending by owner, then in the order of ``members(table:column:owner:orderColumn:in:)``.
-    /// - Complexity: O(members) if the column has an index; otherwise a scan of the table and a sort, which may spill.
+    /// - Parameters:
+    ///   - column: the index of the column with the owner's key.
+    ///   - orderColumn: the index of the ordering column; nil for ascending keys.
     package func members(
         table: Int, column: Int, owners: ClosedRange<Int64>, orderColumn: Int?, in layout: StoreLayout
     ) throws(MigrationError) -> MemberCursor {
@@ -47,25 +53,10 @@ extension SourceStore {
             from: "\(source.name.quoted) AS t", owner: "t.\(source.columns[column].quoted)", owners)
     }
 
-    /// Returns the members that a join table links to an object, ascending by order, if there is one, then by key.
-    ///
-    /// - Parameters:
-    ///   - joinTable: the index of the join table.
-    ///   - side: the side (0 or 1) of the object whose members are returned.
-    ///   - key: the key of that object.
-    package func joined(
-        joinTable: Int, side: Int, key: Int64, in layout: StoreLayout
-    ) throws(MigrationError) -> MemberCursor {
-        try joined(joinTable: joinTable, side: side, owners: key...key, in: layout)
-    }
-
-    /// Returns the members that a join table links to all objects in a range of keys.
-    ///
-    /// Ascending by object, then in the order of ``joined(joinTable:side:key:in:)``.
+    /// Returns the members that a join table links to objects of a side (0 or 1).
     package func joined(
         joinTable: Int, side: Int, owners: ClosedRange<Int64>, in layout: StoreLayout
     ) throws(MigrationError) -> MemberCursor {
-        precondition(side == 0 || side == 1)
         let join = layout.joinTables[joinTable]
         let other = join.sides[1 - side]
         let entity = layout.schema.joinTables[joinTable].sides[1 - side].relationship.entity

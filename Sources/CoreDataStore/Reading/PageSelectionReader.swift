@@ -22,9 +22,11 @@ extension SourceStore {
             }
             guard var request = request(selection, table, layout) else { return nil }
             request.tally = tally(ofTable: selection.table, table, layout)
-            return PageSelectionReader(
-                store: self, scan: TableScan(file: file, root: table.root, request: request), selection: selection,
-                layout: layout)
+            let scan = TableScan(file: file, root: table.root, request: request)
+            let entity = layout.schema.entityName(of: layout.schema.tables[selection.table])
+            return PageReader(store: self) { batch throws(MigrationError) in
+                do throws(MigrationError) { try scan.fill(&batch) } catch { throw error.inside(.init(entity: entity)) }
+            }
         }
     }
 
@@ -134,33 +136,5 @@ extension SourceStore {
             limit: valueLimit, streamed: streamed,
             reference: { HugeValue(source: column($0), key: $1, count: $2, isText: $3) },
             refusal: { column($0).refusal(key: $1, bytes: $2) })
-    }
-}
-
-/// A reader of the rows of one table from the file's pages.
-final class PageSelectionReader: RowReader {
-    // The reader keeps the store, and with it the snapshot, alive.
-    private let store: SourceStore
-    private let scan: TableScan
-    private let selection: RowSelection
-    private let layout: StoreLayout
-
-    init(store: SourceStore, scan: TableScan, selection: RowSelection, layout: StoreLayout) {
-        self.store = store
-        self.scan = scan
-        self.selection = selection
-        self.layout = layout
-    }
-
-    /// - Precondition: the batch has one slot for each selected column.
-    func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {
-        batch.removeAll()
-        precondition(batch.slots == selection.columns.count)
-        do throws(MigrationError) {
-            try scan.fill(&batch)
-        } catch {
-            throw error.inside(.init(entity: layout.schema.entityName(of: layout.schema.tables[selection.table])))
-        }
-        return !batch.isEmpty
     }
 }

@@ -84,19 +84,8 @@ final class SourcePages {
     private static func isShared(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0 else { return errno != ENOENT }
-        let descriptor = PosixFile.openReadOnly("/proc/locks")
         // Without the list nothing is known, so SQLite reads.
-        guard descriptor >= 0 else { return true }
-        defer { Glibc.close(descriptor) }
-        var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 16384)
-        while true {
-            let got = Glibc.read(descriptor, &part, part.count)
-            if got < 0, errno == EINTR { continue }
-            guard got >= 0 else { return true }
-            if got == 0 { break }
-            bytes += part.prefix(got)
-        }
+        guard let bytes = try? FileBytes.read("/proc/locks", most: .max) else { return true }
         // Device and inode, in the form "08:01:1234567".
         let suffix = ":\(status.st_ino)"
         return bytes.split(separator: UInt8(ascii: " ")).contains { $0.reversed().starts(with: suffix.utf8.reversed()) }

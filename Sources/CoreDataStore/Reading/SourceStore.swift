@@ -63,7 +63,7 @@ package final class SourceStore {
     /// - Throws: the errors of ``DatabaseFile/read(path:)``; `store.notCoreData`, `store.hotJournal`, `store.damaged`,
     ///   `store.metadata` (65), `store.busy`, `store.moved` (75).
     package init(
-        path: String, cacheBytes: Int, valueLimit: Int, temporaryDirectory: String?
+        path: String, cacheBytes: Int = 256 << 10, valueLimit: Int = 64 << 20, temporaryDirectory: String? = nil
     ) throws(MigrationError) {
         let vfs = temporaryDirectory.map { SourceVFS(temporaryDirectory: $0) } ?? SourceVFS.standard
         let (file, connection, fingerprint) = try SourceStore.snapshot(path: path, vfs: vfs, cacheBytes: cacheBytes)
@@ -295,9 +295,9 @@ package final class SourceStore {
 extension Connection {
     /// Tells whether a table exists; names are compared as in SQLite.
     func hasTable(_ name: String) throws(MigrationError) -> Bool {
-        let statement = try prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE")
-        statement.bind(name, at: 1)
-        return try statement.step()
+        try integer(
+            "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = \(SQLName.literal(name)) COLLATE NOCASE")
+            != nil
     }
 
     /// Loads a schema without the triggers and views of it that SQLite cannot understand: a trigger of a table that is not

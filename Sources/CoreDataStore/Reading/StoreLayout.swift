@@ -61,12 +61,5 @@ package struct SourceJoinSide: Sendable, Equatable {
 
 extension String {
     /// The text as an SQL identifier.
-    var quoted: String {
-        var result = "\""
-        for character in unicodeScalars {
-            if character == "\"" { result.unicodeScalars.append(character) }
-            result.unicodeScalars.append(character)
-        }
-        return result + "\""
-    }
+    var quoted: String { SQLName.enclosed(self, in: "\"") }
 }

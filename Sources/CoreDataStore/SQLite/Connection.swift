@@ -165,6 +165,10 @@ package final class Statement {
     }
 
     package func bind(_ value: Int64, at index: Int32) { sqlite3_bind_int64(handle, index, value) }
+    /// Binds the first parameters.
+    package func bind(_ values: Int64...) {
+        for (index, value) in values.enumerated() { bind(value, at: Int32(index) + 1) }
+    }
     package func bind(_ value: Double, at index: Int32) { sqlite3_bind_double(handle, index, value) }
     package func bindNull(at index: Int32) { sqlite3_bind_null(handle, index) }
     /// Binds a copy of the text.

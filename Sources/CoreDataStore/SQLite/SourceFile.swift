@@ -12,9 +12,6 @@ struct SourceFile {
     private var descriptor: Int32
     /// True if this open file holds a shared lock.
     private var isLocked: Bool
-    /// The bytes read beyond a page that followed the previous one. Rows in key order are mostly adjacent, and a system call
-    /// costs as much as copying four pages. Used only while locked, when nobody writes.
-    private var ahead = ReadAhead()
 
     static var structureSize: Int { MemoryLayout<SourceFile>.stride }
 
@@ -46,49 +43,6 @@ struct SourceFile {
     private static let getLock: Int32 = 36
     private static let setLock: Int32 = 37
 
-    /// A section of the file. Memory: ``size`` bytes once two consecutive pages are read.
-    private struct ReadAhead {
-        static let size = 64 << 10
-        private var space: UnsafeMutableRawPointer?
-        private var held: Range<Int64> = 0..<0
-        /// The end of the previous read.
-        private var lastEnd: Int64 = -1
-
-        mutating func forget() { (held, lastEnd) = (0..<0, -1) }
-
-        mutating func close() {
-            space?.deallocate()
-            space = nil
-            forget()
-        }
-
-        /// Reads a page. If it follows the previous one, reads the pages after it too.
-        ///
-        /// - Returns: the number of bytes read, or -1 with `errno` set.
-        mutating func read(
-            _ descriptor: Int32, into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int64
-        ) -> Int {
-            let (end, overflow) = offset.addingReportingOverflow(Int64(count))
-            guard !overflow, count >= 512, count <= Self.size / 4 else {
-                return PosixFile.read(descriptor, into: buffer, count: count, at: offset)
-            }
-            if offset < held.lowerBound || end > held.upperBound {
-                let follows = offset == lastEnd || offset == held.upperBound
-                lastEnd = end
-                guard follows else { return PosixFile.read(descriptor, into: buffer, count: count, at: offset) }
-                let space = space ?? .allocate(byteCount: Self.size, alignment: 4096)
-                self.space = space
-                held = 0..<0
-                let got = PosixFile.read(descriptor, into: space, count: Self.size, at: offset)
-                guard got >= count else { return PosixFile.read(descriptor, into: buffer, count: count, at: offset) }
-                held = offset..<offset + Int64(got)
-            }
-            guard let space else { return PosixFile.read(descriptor, into: buffer, count: count, at: offset) }
-            buffer.copyMemory(from: space + Int(offset - held.lowerBound), byteCount: count)
-            return count
-        }
-    }
-
     private static func change(_ descriptor: Int32, _ type: Int32, _ start: off_t, _ count: off_t) -> Int32 {
         var lock = flock()
         lock.l_type = Int16(type)
@@ -110,7 +64,6 @@ struct SourceFile {
     /// Takes SQLite's shared lock: the pending byte for a moment, then the shared range.
     private mutating func lockShared() -> Int32 {
         guard descriptor >= 0, !isLocked else { return SQLITE_OK }
-        ahead.forget()
         var code = SourceFile.change(descriptor, F_RDLCK, SourceFile.pendingByte, 1)
         guard code == SQLITE_OK else { return code }
         code = SourceFile.change(descriptor, F_RDLCK, SourceFile.sharedFirst, SourceFile.sharedCount)
@@ -121,7 +74,6 @@ struct SourceFile {
 
     private mutating func unlock() -> Int32 {
         guard isLocked else { return SQLITE_OK }
-        ahead.forget()
         isLocked = false
         return SourceFile.change(descriptor, F_UNLCK, SourceFile.pendingByte, 2 + SourceFile.sharedCount)
     }
@@ -133,20 +85,13 @@ struct SourceFile {
             guard let this = SourceFile.of(file) else { return SQLITE_OK }
             if this.pointee.descriptor >= 0 { close(this.pointee.descriptor) }
             this.pointee.descriptor = -1
-            this.pointee.ahead.close()
             this.pointee.base.pMethods = nil
             return SQLITE_OK
         }
         io.xRead = { file, buffer, count, offset in
             guard let this = SourceFile.of(file), let buffer else { return ResultCode.readError }
-            var got = 0
-            if this.pointee.descriptor >= 0 {
-                let descriptor = this.pointee.descriptor
-                got =
-                    this.pointee.isLocked
-                    ? this.pointee.ahead.read(descriptor, into: buffer, count: Int(count), at: offset)
-                    : PosixFile.read(descriptor, into: buffer, count: Int(count), at: offset)
-            }
+            let descriptor = this.pointee.descriptor
+            let got = descriptor < 0 ? 0 : PosixFile.read(descriptor, into: buffer, count: Int(count), at: offset)
             return IOMethods.read(got, of: count, into: buffer)
         }
         // The promise: the source is never changed, not by a byte.

@@ -33,13 +33,19 @@ package enum SQLName {
             }
         }
         if plain, !name.isEmpty { return name }
-        guard name.utf8.contains(UInt8(ascii: "\"")) else { return "\"\(name)\"" }
-        return "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        return enclosed(name, in: "\"")
     }
 
     /// Returns the text as an SQL string literal.
-    package static func literal(_ text: String) -> String {
-        guard text.utf8.contains(UInt8(ascii: "'")) else { return "'\(text)'" }
-        return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+    package static func literal(_ text: String) -> String { enclosed(text, in: "'") }
+
+    /// Returns the text between quotes, with those inside doubled.
+    static func enclosed(_ text: String, in quote: Unicode.Scalar) -> String {
+        var result = String(quote)
+        for scalar in text.unicodeScalars {
+            if scalar == quote { result.unicodeScalars.append(scalar) }
+            result.unicodeScalars.append(scalar)
+        }
+        return result + String(quote)
     }
 }

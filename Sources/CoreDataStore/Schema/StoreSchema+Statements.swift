@@ -51,14 +51,20 @@ extension StoreSchema {
 
     /// Returns the indexes of a join table: names, CREATE statements, columns.
     func joinIndexes(_ table: Int) -> [(name: String, statement: String, columns: [Int])] {
-        let join = joinTables[table]
-        let (first, second) = (join.sides[0].column, join.sides[1].column)
-        let name = "\(join.name)_\(second)_INDEX"
-        let statement =
-            "CREATE INDEX \(SQLName.quoted(name)) ON \(SQLName.quoted(join.name)) "
-            + "(\(SQLName.quoted(second)), \(SQLName.quoted(first)))"
+        let (name, statement) = Self.index(of: joinTables[table])
         // A batch has the sides' key columns first.
         return [(name, statement, [1, 0])]
+    }
+
+    /// Returns the name and the CREATE statement of a join table's index.
+    static func index(of join: JoinTable) -> (name: String, statement: String) {
+        let (first, second) = (join.sides[0].column, join.sides[1].column)
+        let name = "\(join.name)_\(second)_INDEX"
+        return (
+            name,
+            "CREATE INDEX \(SQLName.quoted(name)) ON \(SQLName.quoted(join.name)) "
+                + "(\(SQLName.quoted(second)), \(SQLName.quoted(first)))"
+        )
     }
 
     /// Returns the CREATE TRIGGER statements of derived attributes of the forms `relationship.@count` and

@@ -45,15 +45,26 @@ package struct AbsentIndexes: Equatable, Sendable, StateCodable {
 
     /// Rebuilds the indexes.
     ///
+    /// - Parameters:
+    ///   - table: the entity table; nil for a join table.
+    ///   - duplicates: called for the index of each uniqueness constraint that rows break, which is left out; nil: such rows are
+    ///   an error.
     /// - Throws: `validation.uniqueness` (65) if rows break a uniqueness constraint of an entity table.
     func rebuild(
-        _ connection: Connection, table: EntityTable? = nil, model: ManagedObjectModel? = nil
+        _ connection: Connection, table: EntityTable? = nil, model: ManagedObjectModel,
+        leavingOut duplicates: (() -> Void)? = nil
     ) throws(MigrationError) {
         for index in indexes {
+            if let duplicates, let table, index.isUnique,
+                try Self.hasDuplicates(in: table.name, columns: index.columns, connection)
+            {
+                duplicates()
+                continue
+            }
             do throws(MigrationError) {
                 try connection.execute(index.statement)
             } catch {
-                guard error.code == "store.constraint", index.isUnique, let table, let model,
+                guard error.code == "store.constraint", index.isUnique, let table,
                     let violation = UniquenessViolation(columns: index.columns, table, model)
                 else { throw error }
                 throw try violation.error(connection, cause: error)
@@ -61,25 +72,8 @@ package struct AbsentIndexes: Equatable, Sendable, StateCodable {
         }
     }
 
-    /// Rebuilds the indexes, except those of uniqueness constraints that rows break.
-    ///
-    /// - Parameter duplicates: called for each omitted index.
-    func rebuild(_ connection: Connection, table: String, leavingOut duplicates: () -> Void) throws(MigrationError) {
-        for index in indexes {
-            if index.isUnique, try Self.hasDuplicates(in: table, columns: index.columns, connection) {
-                duplicates()
-            } else {
-                try connection.execute(index.statement)
-            }
-        }
-    }
-
-    /// Returns these indexes and others of the same table.
-    func joined(_ others: AbsentIndexes) -> AbsentIndexes {
-        var all = self
-        all.indexes += others.indexes
-        return all
-    }
+    /// Adds other indexes of the same table.
+    mutating func join(_ others: AbsentIndexes) { indexes += others.indexes }
 
     /// Tells whether rows share all values of some columns. A row with a NULL among them never does.
     static func hasDuplicates(

@@ -27,18 +27,12 @@ enum DestinationFile {
             MigrationError(
                 "destination.permission", .permission, "The destination cannot be created: \(reason)",
                 context: context)
-        case ENOSPC, EDQUOT: full(path, reason)
+        case ENOSPC, EDQUOT: PageFailure.system("Writing", path, number: Int(number))
         default:
             MigrationError(
                 "destination.cannotCreate", .cannotCreate, "The destination cannot be created: \(reason)",
                 context: context)
         }
-    }
-
-    private static func full(_ path: String, _ reason: String) -> MigrationError {
-        MigrationError(
-            "store.full", .io, "Writing the destination failed: \(reason)",
-            remedy: "Free space on the disk and run the command again", context: .init(path: path))
     }
 
     /// Checks that the header's page count matches the file's size, then syncs the file.
@@ -72,10 +66,6 @@ enum DestinationFile {
     }
 
     private static func failure(_ doing: String, _ path: String) -> MigrationError {
-        let number = errno
-        let reason = String(cString: strerror(number))
-        if number == ENOSPC || number == EDQUOT { return full(path, reason) }
-        return MigrationError(
-            "store.io", .io, "\(doing) the destination failed: \(reason)", context: .init(path: path))
+        PageFailure.system(doing, path, number: Int(errno))
     }
 }

@@ -1,4 +1,3 @@
-import Archives
 import CSQLite
 import Diagnostics
 import Glibc
@@ -40,17 +39,17 @@ package final class DestinationStore {
     let isAppending: Bool
     /// The settings for filling the store; each of them is available as a property of the store. A store reopened from a
     /// checkpoint has the same settings.
-    private(set) var filling = Filling()
+    var filling = Filling()
     package subscript<Value>(dynamicMember property: WritableKeyPath<Filling, Value>) -> Value {
         get { filling[keyPath: property] }
         set { filling[keyPath: property] = newValue }
     }
     /// A sentence for each object of the schema that the source has or the model asks for and that could not be made.
-    package private(set) var missing: [String] = []
+    package internal(set) var missing: [String] = []
     /// Tables and join tables that have their indexes, and those whose indexes are away while rows come.
     var indexed: Set<Int> = []
     var indexedJoins: Set<Int> = []
-    private(set) var absent: [String: AbsentIndexes] = [:]
+    var absent: [String: AbsentIndexes] = [:]
     /// The file's user version before the run; 0 in a fresh file.
     private(set) var firstStamp: Int64 = 0
     /// True if indexes of tables without rows were made in advance, for pages to fill.
@@ -250,136 +249,6 @@ package final class DestinationStore {
                 entity: entity, columnNames: isAppending ? join.columnNames : nil))
     }
 
-    /// Prepares an entity table for many rows. If it has rows and indexes and as many rows are to come, its indexes are dropped
-    /// until ``createIndexes(table:)``, because rebuilding them costs less than maintaining them.
-    ///
-    /// - Parameter rows: the expected number of rows.
-    package func prepareRows(table: Int, expecting rows: Int) throws(MigrationError) {
-        guard indexed.contains(table) else { return }
-        try takeIndexes(of: schema.tables[table].name, key: "Z_PK", expecting: rows)
-    }
-
-    /// Prepares a join table likewise.
-    package func prepareRows(joinTable: Int, expecting rows: Int) throws(MigrationError) {
-        guard indexedJoins.contains(joinTable) else { return }
-        try takeIndexes(of: schema.joinTables[joinTable].name, key: "rowid", expecting: rows)
-    }
-
-    /// Prepares an entity table for changes of attributes. Two rows that exchange values break a uniqueness constraint for a
-    /// moment, so its indexes are dropped until ``createIndexes(table:)``.
-    func prepareUpdates(table: Int) throws(MigrationError) {
-        let name = schema.tables[table].name
-        guard indexed.contains(table), absent[name] == nil, schema.indexes[table].contains(where: \.isUnique) else {
-            return
-        }
-        try beginTransaction()
-        absent[name] = try AbsentIndexes(takingFrom: name, connection, onlyUnique: true)
-    }
-
-    private func takeIndexes(of table: String, key: String, expecting rows: Int) throws(MigrationError) {
-        let name = SQLName.quoted(table)
-        let present = try connection.integer("SELECT max(\(key)) FROM \(name)") ?? 0
-        guard rows > 0, Int64(rows) >= present / 4, absent[table] == nil else { return }
-        try beginTransaction()
-        absent[table] = try AbsentIndexes(takingFrom: table, connection)
-    }
-
-    /// Builds the indexes of an entity table after its rows are inserted. Existing ones are kept.
-    ///
-    /// - Throws: `validation.uniqueness` (65) if rows break a uniqueness constraint, `store.full`, `store.io`.
-    package func createIndexes(table: Int) throws(MigrationError) {
-        try beginTransaction()
-        if let absent = absent.removeValue(forKey: schema.tables[table].name) {
-            return try absent.rebuild(connection, table: schema.tables[table], model: schema.model)
-        }
-        for index in try missingIndexes(of: table) {
-            do throws(MigrationError) {
-                try connection.execute(index.statement(on: schema.tables[table]))
-            } catch {
-                guard error.code == "store.constraint",
-                    let violation = UniquenessViolation(index, schema.tables[table], schema.model)
-                else { throw error }
-                throw try violation.error(connection, cause: error)
-            }
-        }
-    }
-
-    /// Returns the indexes of an entity table that are to be made now: pages have not filled them.
-    private func missingIndexes(of table: Int) throws(MigrationError) -> [StoreIndex] {
-        guard !indexed.contains(table), try !waits(schema.tables[table].name) else { return [] }
-        indexed.insert(table)
-        return try unmade(schema.indexes[table], of: schema.tables[table].name) { $0.name }
-    }
-
-    /// Returns the indexes that a table has not got, and makes room to build them.
-    private func unmade<Index>(
-        _ indexes: [Index], of table: String, _ name: (Index) -> String
-    ) throws(MigrationError) -> [Index] {
-        let present = try indexNames(of: table)
-        let missing = indexes.filter { !present.contains(name($0)) }
-        // SQLite sorts in the memory of the page writer's sorts.
-        if !missing.isEmpty { filling.indexSorts?.space.release() }
-        return missing
-    }
-
-    /// Prepares an entity table for rows that may break its uniqueness constraints: its unique indexes are dropped until
-    /// ``createIndexes(table:leavingOut:)``.
-    ///
-    /// - Returns: false if the table itself has a constraint, in the form of older frameworks: see ``loosen(table:)``.
-    package func prepareDuplicates(table: Int) throws(MigrationError) -> Bool {
-        try prepareUpdates(table: table)
-        return try !AbsentIndexes.hasOwnConstraint(schema.tables[table].name, connection)
-    }
-
-    /// Replaces an entity table by one without its own uniqueness constraints. Such a store is only for reading.
-    ///
-    /// - Complexity: O(rows).
-    package func loosen(table: Int) throws(MigrationError) {
-        try beginTransaction()
-        let name = schema.tables[table].name
-        let indexes = try AbsentIndexes(takingFrom: name, connection)
-        let old = SQLName.quoted(name)
-        let loose = SQLName.quoted("stagecoach_loose_" + name)
-        let key = try connection.integer("SELECT 1 FROM pragma_table_info(\(SQLName.literal(name))) WHERE pk > 1")
-        precondition(key == nil, "an entity table has one key column")
-        let columns = try connection.texts(
-            "SELECT name FROM pragma_table_info(\(SQLName.literal(name))) ORDER BY cid"
-        ).map { SQLName.quoted($0) + ($0.uppercased() == "Z_PK" ? " INTEGER PRIMARY KEY" : "") }
-        // Values are copied in stored form: columns without a type convert none.
-        try connection.execute("CREATE TABLE \(loose) (\(columns.joined(separator: ", ")))")
-        try connection.execute("INSERT INTO \(loose) SELECT * FROM \(old)")
-        try connection.execute("DROP TABLE \(old); ALTER TABLE \(loose) RENAME TO \(old)")
-        if let taken = absent.removeValue(forKey: name) {
-            absent[name] = taken.joined(indexes)
-        } else {
-            absent[name] = indexes
-        }
-    }
-
-    /// Builds the indexes of an entity table after its rows are inserted, except those of uniqueness constraints that rows
-    /// break. Such a store is only for reading.
-    ///
-    /// A constraint is checked before its index is built. A failed build would leave the file damaged, because nothing can be
-    /// rolled back.
-    ///
-    /// - Parameter duplicates: called for each omitted index.
-    /// - Throws: `store.full`, `store.io`.
-    package func createIndexes(table: Int, leavingOut duplicates: () -> Void) throws(MigrationError) {
-        try beginTransaction()
-        let name = schema.tables[table].name
-        if let absent = absent.removeValue(forKey: name) {
-            return try absent.rebuild(connection, table: name, leavingOut: duplicates)
-        }
-        for index in try missingIndexes(of: table) {
-            let columns = index.terms.map { schema.tables[table].columns[$0.column].name }
-            if index.isUnique, try AbsentIndexes.hasDuplicates(in: name, columns: columns, connection) {
-                duplicates()
-                continue
-            }
-            try connection.execute(index.statement(on: schema.tables[table]))
-        }
-    }
-
     /// Closes the store without finishing it, so that its file can be read again. All writers must be finished.
     package func closeUnfinished() throws(MigrationError) {
         try endTransaction()
@@ -468,174 +337,6 @@ package final class DestinationStore {
         try connection.execute(
             "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN EXCLUSIVE")
         return connection
-    }
-
-    /// Builds the index of a join table after its rows are inserted. An existing one is kept.
-    package func createIndexes(joinTable: Int) throws(MigrationError) {
-        try beginTransaction()
-        let name = schema.joinTables[joinTable].name
-        if let absent = absent.removeValue(forKey: name) { return try absent.rebuild(connection) }
-        guard !indexedJoins.contains(joinTable), try !waits(name) else { return }
-        indexedJoins.insert(joinTable)
-        for index in try unmade(schema.joinIndexes(joinTable), of: name, { $0.name }) {
-            try connection.execute(index.statement)
-        }
-    }
-
-    /// Tells whether a table's indexes wait for rows of a later mapping model.
-    private func waits(_ table: String) throws(MigrationError) -> Bool {
-        guard filling.defersEmptyIndexes else { return false }
-        return try !connection.hasRows(table)
-    }
-
-    /// Brings derived counts up to date, as their triggers would have, and makes the triggers, R-trees and what is taken over
-    /// from the source. Triggers call functions of Apple's process: no row may be written afterwards.
-    package func createTriggers() throws(MigrationError) {
-        try beginTransaction()
-        try refreshDerivedAttributes()
-        filling.indexSorts?.space.release()
-        for index in filling.carriedIndexes { try make(index.statements, fill: index.fill) }
-        for tree in treesByRule {
-            let table = schema.tables[tree.table]
-            try make(tree.statements(on: table), fill: tree.fill(on: table))
-        }
-        for object in filling.carried.objects where object.kind != .trigger { try make(object) }
-        for statement in schema.triggerStatements() { try connection.execute(statement) }
-        for object in filling.carried.objects where object.kind == .trigger { try make(object) }
-        try noteMissing()
-    }
-
-    /// The R-trees that are not taken over from the source.
-    private var treesByRule: [StoreTree] {
-        schema.trees.filter { tree in !filling.carriedIndexes.contains { $0.index.treeName == tree.index.treeName } }
-    }
-
-    /// Makes an index or an R-tree with its triggers, unless SQLite here does not know what it uses.
-    private func make(_ statements: [String], fill: String?) throws(MigrationError) {
-        for (number, sql) in statements.enumerated() {
-            // A statement that cannot be prepared has changed nothing.
-            guard let statement = try? connection.prepare(sql) else { return }
-            try statement.run()
-            if number == 0, let fill { try connection.execute(fill) }
-        }
-    }
-
-    private func make(_ object: CarriedObjects.Object) throws(MigrationError) {
-        // A build that fails cannot be rolled back.
-        if let breaks = object.breaks, try connection.integer(breaks) != nil { return }
-        guard let statement = try? connection.prepare(object.sql) else { return }
-        try statement.run()
-        for sql in object.fill { try connection.execute(sql) }
-    }
-
-    /// Looks which of the wanted objects the file has not got.
-    func noteMissing() throws(MigrationError) {
-        let names = Set(try connection.texts("SELECT name FROM sqlite_master"))
-        let trees = filling.carriedIndexes.map(\.index) + treesByRule.map(\.index)
-        missing = trees.filter { !names.contains($0.isTree ? $0.treeName : $0.name) }.map(\.note)
-        missing += filling.carried.objects.filter { !names.contains($0.name) }.map { object in
-            "The \(object.kind.rawValue) \(object.name) of the source is left behind: "
-                + (object.breaks == nil ? "SQLite here cannot make it" : "rows of the copy share its values")
-        }
-    }
-
-    private func refreshDerivedAttributes() throws(MigrationError) {
-        try connection.addTextFunctions()
-        for statement in schema.derivedRefreshes(filling.derived, isAppended: isAppending) {
-            try connection.execute(statement)
-        }
-    }
-
-    /// Updates derived attributes, writes Z_MAX into an appended store, commits, closes, checks the file's header and syncs the
-    /// file. Metadata and cached model stay unchanged. All writers must be finished.
-    ///
-    /// - Parameter maximumKeys: the highest key ever given out, by table.
-    package func finishAppending(maximumKeys: [Int64]) throws(MigrationError) {
-        precondition(maximumKeys.count == schema.tables.count, "one maximum key a table")
-        try beginTransaction()
-        try refreshDerivedAttributes()
-        try refillTrees()
-        try updatePrimaryKeys(maximumKeys)
-        try commit()
-    }
-
-    /// Fills the R-trees that an appended store has, as their own triggers would have.
-    private func refillTrees() throws(MigrationError) {
-        for tree in schema.trees where try connection.hasTable(tree.index.treeName) {
-            let table = schema.tables[tree.table]
-            let name = tree.index.treeName
-            let own = try connection.text(
-                "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = \(SQLName.literal(table.name)) "
-                    + "AND name = \(SQLName.literal("\(name)_INSERT"))")
-            try connection.execute("DELETE FROM \(SQLName.quoted(name))")
-            try connection.execute(own.flatMap { TreeTrigger.fill($0, name, table.name) } ?? tree.fill(on: table))
-        }
-    }
-
-    private func updatePrimaryKeys(_ maximumKeys: [Int64]) throws(MigrationError) {
-        for (table, maximum) in zip(schema.tables, maximumKeys) {
-            try connection.execute(
-                "UPDATE Z_PRIMARYKEY SET Z_MAX = \(maximum) WHERE Z_ENT = \(schema.entityNumbers[table.root])")
-        }
-    }
-
-    private func commit() throws(MigrationError) {
-        // A virtual table keeps statements of its own until the connection closes.
-        let hasTrees =
-            !schema.trees.isEmpty || filling.carriedIndexes.contains { $0.fill != nil }
-            || filling.carried.objects.contains { $0.kind == .virtualTable }
-        precondition(hasTrees || sqlite3_next_stmt(connection.handle, nil) == nil, "a writer is not finished")
-        if stamp != firstStamp { try connection.execute("PRAGMA user_version=\(firstStamp)") }
-        try willCommit?()
-        try connection.execute("COMMIT")
-        try connection.close()
-        try DestinationFile.checkAndSync(path, isOurs: !isAppending)
-    }
-
-    /// Writes Z_PRIMARYKEY, Z_METADATA and Z_MODELCACHE, commits, closes, checks the file's header and syncs the file. All
-    /// writers must be finished.
-    ///
-    /// - Parameters:
-    ///   - maximumKeys: Z_MAX by table: the highest key ever given out. Only the root entity's row has it.
-    ///   - modelCache: the content of Z_MODELCACHE; nil leaves the table empty.
-    ///   - history: the persistent history to carry over; nil for none.
-    /// - Throws: `metadata.missingHash` (78), the errors of ``HistoryCopy``, `store.full`, `store.io`.
-    package func finish(
-        metadata: DestinationMetadata, maximumKeys: [Int64], modelCache: [UInt8]?, history: HistoryCopy? = nil
-    ) throws(MigrationError) {
-        precondition(maximumKeys.count == schema.tables.count, "one maximum key a table")
-        let properties = try metadata.propertyList(for: schema.model)
-        try beginTransaction()
-        try writePrimaryKeys(maximumKeys)
-        try writeMetadata(metadata.uuid, properties)
-        if let modelCache {
-            let insert = try connection.prepare("INSERT INTO Z_MODELCACHE VALUES (?)")
-            insert.bind(modelCache, at: 1)
-            try insert.run()
-        }
-        try history?.run(into: connection)
-        // Dropped indexes may have left free pages.
-        try connection.execute("PRAGMA incremental_vacuum")
-        try commit()
-    }
-
-    private func writePrimaryKeys(_ maximumKeys: [Int64]) throws(MigrationError) {
-        let insert = try connection.prepare("INSERT INTO Z_PRIMARYKEY VALUES (?, ?, ?, ?)")
-        for (index, number) in schema.entityNumbers.enumerated().sorted(by: { $0.element < $1.element }) {
-            let entity = schema.model.entity(at: index)
-            insert.bind(Int64(number), at: 1)
-            insert.bind(entity.definition.name, at: 2)
-            insert.bind(Int64(entity.superentity.map(schema.number(of:)) ?? 0), at: 3)
-            insert.bind(entity.superentity == nil ? maximumKeys[schema.tableByEntity[index]] : 0, at: 4)
-            try insert.run()
-        }
-    }
-
-    private func writeMetadata(_ uuid: String, _ properties: PropertyListValue) throws(MigrationError) {
-        let insert = try connection.prepare("INSERT INTO Z_METADATA VALUES (1, ?, ?)")
-        insert.bind(uuid, at: 1)
-        insert.bind(try BinaryPropertyList.encode(properties), at: 2)
-        try insert.run()
     }
 
     /// Abandons the store: closes it without saving and removes the file. Statements of unfinished writers are left to their

@@ -44,8 +44,7 @@ package final class ExistingLinkReader {
     /// Returns the link between two objects; nil if there is none.
     package func link(of key: Int64, to partner: Int64) throws(MigrationError) -> StoredLink? {
         defer { pair.reset() }
-        pair.bind(key, at: 1)
-        pair.bind(partner, at: 2)
+        pair.bind(key, partner)
         return try pair.step() ? ExistingLinkReader.link(pair) : nil
     }
 
@@ -154,16 +153,14 @@ package final class StoredJoinRows {
     /// Removes a link.
     package func remove(_ first: Int64, _ second: Int64) throws(MigrationError) {
         try store.beginTransaction()
-        delete.bind(first, at: 1)
-        delete.bind(second, at: 2)
+        delete.bind(first, second)
         try delete.run()
     }
 
     /// Adds a link, or gives an existing one the positions that are not nil.
     package func set(_ first: Int64, _ second: Int64, orders: [Int64?]) throws(MigrationError) {
         try store.beginTransaction()
-        upsert.bind(first, at: 1)
-        upsert.bind(second, at: 2)
+        upsert.bind(first, second)
         for side in 0...1 where isOrdered[side] {
             if let order = orders[side] {
                 upsert.bind(order, at: Int32(side + 3))

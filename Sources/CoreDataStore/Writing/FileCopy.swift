@@ -1,3 +1,4 @@
+import DatabasePages
 import Diagnostics
 import Glibc
 
@@ -67,12 +68,9 @@ package enum FileCopy {
     package static func write(
         _ bytes: UnsafeRawBufferPointer, to file: Int32, at offset: off_t, _ path: String
     ) throws(MigrationError) {
-        var done = 0
-        while done < bytes.count {
-            let count = pwrite(file, bytes.baseAddress.map { $0 + done }, bytes.count - done, offset + off_t(done))
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw failure("Copying", path) }
-            done += count
+        guard let start = bytes.baseAddress else { return }
+        guard PosixFile.write(file, from: start, count: bytes.count, at: Int64(offset)) else {
+            throw failure("Copying", path)
         }
     }
 

@@ -80,14 +80,10 @@ package struct HistoryCopy {
     }
 
     private func statements(_ type: String, of table: String) throws(MigrationError) -> [String] {
-        let select = try source.connection.prepare(
-            "SELECT sql FROM sqlite_master WHERE type = ?1 AND tbl_name = ?2 AND sql IS NOT NULL ORDER BY rowid LIMIT 64"
+        let found = try source.connection.texts(
+            "SELECT sql FROM sqlite_master WHERE type = '\(type)' AND tbl_name = '\(table)' AND sql IS NOT NULL ORDER BY rowid LIMIT 64"
         )
-        select.bind(type, at: 1)
-        select.bind(table, at: 2)
-        var found: [String] = []
-        while try select.step() {
-            let sql = select.text(0) ?? ""
+        for sql in found {
             let beginnings =
                 type == "table" ? ["CREATE TABLE \(table) ("] : ["CREATE INDEX ", "CREATE UNIQUE INDEX "]
             // Statements from a file are run only if they have the exact form that Core Data uses.
@@ -102,7 +98,6 @@ package struct HistoryCopy {
                     "store.damaged", .data, "The table \(table) of persistent history is not Core Data's: \(sql)",
                     remedy: "Leave the history behind with --history drop", context: .init(path: source.path))
             }
-            found.append(sql)
         }
         return found
     }

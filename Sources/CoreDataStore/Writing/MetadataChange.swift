@@ -12,7 +12,7 @@ extension StoreMetadata {
     package static func setApplicationValues(
         _ values: [String: PropertyListValue], ofStore path: String
     ) throws(MigrationError) {
-        let store = try SourceStore(path: path, cacheBytes: 1 << 16, valueLimit: 1 << 24, temporaryDirectory: nil)
+        let store = try SourceStore(path: path)
         var list = store.metadata.propertyList.filter { frameworkKeys.contains($0.key) }
         try store.close()
         list.merge(values.filter { !frameworkKeys.contains($0.key) }) { own, _ in own }

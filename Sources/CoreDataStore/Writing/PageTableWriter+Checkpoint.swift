@@ -112,21 +112,12 @@ extension PageTableWriter {
 
     /// Gives the sorters the entries of the rows in the file.
     private func sortAgain(_ target: Target, pages: UInt32) throws(MigrationError) {
-        let descriptor = PosixFile.openReadOnly(path)
-        guard descriptor >= 0 else {
-            throw MigrationError(
-                "store.io", .io, "Opening failed: \(String(cString: strerror(errno)))", context: .init(path: path))
-        }
-        defer { close(descriptor) }
         // Pages that were written past the page cache are read past it too.
-        let direct = Glibc.open(path, O_RDONLY | O_CLOEXEC | FileFlags.direct)
-        defer { if direct >= 0 { close(direct) } }
-        guard
-            let file = try PageFile.open(
-                path: path, descriptor: descriptor, direct: direct >= 0 ? direct : nil, pageSize: 4096, frames: nil,
-                pageCount: Int64(pages))
-        else { throw StateReader.damaged("the file cannot be read") }
-        defer { file.close() }
+        guard let pages = try DirectPages(path, pageSize: 4096, pageCount: Int64(pages)) else {
+            throw PageFailure.system("Opening", path, number: Int(errno))
+        }
+        guard let file = pages.file else { throw StateReader.damaged("the file cannot be read") }
+        defer { withExtendedLifetime(pages) {} }
         // No limit, because each value was in memory once, when its row was written.
         var request = ScanRequest(
             large: .init(

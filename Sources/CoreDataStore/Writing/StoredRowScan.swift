@@ -42,8 +42,7 @@ package final class StoredRowScan {
     package func next(into batch: inout RowBatch) throws(MigrationError) {
         guard let first = nextKey, first <= last else { return }
         defer { statement.reset() }
-        statement.bind(first, at: 1)
-        statement.bind(last, at: 2)
+        statement.bind(first, last)
         while !batch.isFull {
             guard try statement.step() else {
                 nextKey = nil

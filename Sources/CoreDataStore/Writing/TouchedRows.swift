@@ -37,9 +37,7 @@ package final class TouchedRows {
             ON CONFLICT (place, key) DO UPDATE SET changed = max(changed, ?3)
             """)
         isEmpty = false
-        statement.bind(Int64(table), at: 1)
-        statement.bind(key, at: 2)
-        statement.bind(change.rawValue, at: 3)
+        statement.bind(Int64(table), key, change.rawValue)
         try statement.run()
     }
 
@@ -68,9 +66,7 @@ package final class TouchedRows {
             &insertCell,
             table: "touched_cells (place INTEGER, key INTEGER, slot INTEGER, before, PRIMARY KEY (place, key, slot))",
             "INSERT OR IGNORE INTO temp.touched_cells VALUES (?1, ?2, ?3, ?4)")
-        statement.bind(Int64(table), at: 1)
-        statement.bind(key, at: 2)
-        statement.bind(Int64(column), at: 3)
+        statement.bind(Int64(table), key, Int64(column))
         statement.bind(before[row, column], of: before, at: 4)
         try statement.run()
     }
@@ -106,8 +102,7 @@ package final class TouchedRows {
             insertCell == nil ? "" : " OR EXISTS (SELECT 1 FROM temp.touched_cells WHERE place = ?1 AND key = ?2)"
         let statement = try store.connection.prepare(
             "SELECT 1 FROM temp.touched WHERE place = ?1 AND key = ?2 AND (changed\(cells))")
-        statement.bind(Int64(table), at: 1)
-        statement.bind(key, at: 2)
+        statement.bind(Int64(table), key)
         return try statement.step()
     }
 

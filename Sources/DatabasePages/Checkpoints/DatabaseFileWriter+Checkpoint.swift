@@ -18,7 +18,7 @@ extension DatabaseFileWriter {
         state.write(tables.count)
         for table in tables { table.tree.save(to: &state) }
         state.write(indexes.count)
-        for index in indexes { index.tree.save(to: &state) }
+        for index in indexes { index.tree.savePages(to: &state) }
     }
 
     /// Restores a checkpoint: cuts the file off, and makes the trees what they were.
@@ -38,7 +38,7 @@ extension DatabaseFileWriter {
         guard try state.count(upTo: tables.count) == tables.count else { throw StateReader.damaged("other tables") }
         for table in tables { try table.tree.restore(from: &state) }
         guard try state.count(upTo: indexes.count) == indexes.count else { throw StateReader.damaged("other indexes") }
-        for index in indexes { try index.tree.restore(from: &state) }
+        for index in indexes { try index.tree.restorePages(from: &state) }
         try output.goBack(toPage: pages)
         for root in emptied.tables { try empty(root, .tableLeaf) }
         for root in emptied.indexes { try empty(root, .indexLeaf) }

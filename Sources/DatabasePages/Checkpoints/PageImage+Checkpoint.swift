@@ -23,22 +23,23 @@ extension PageImage {
     mutating func restore(from state: inout StateReader) throws(MigrationError) {
         count = try state.count(upTo: PageGeometry.pageSize / 6)
         contentStart = try state.count(upTo: PageGeometry.pageSize)
-        let pointers = try state.block()
-        let contents = try state.block()
-        guard pointers.count == 2 * count, contents.count == PageGeometry.pageSize - contentStart,
-            kind.headerSize + pointers.count <= contentStart
-        else { throw StateReader.damaged("a page of other sizes") }
-        pointers.withUnsafeBytes { from in
-            if let start = from.baseAddress { (bytes + kind.headerSize).copyMemory(from: start, byteCount: from.count) }
-        }
-        contents.withUnsafeBytes { from in
-            if let start = from.baseAddress { (bytes + contentStart).copyMemory(from: start, byteCount: from.count) }
-        }
+        guard kind.headerSize + 2 * count <= contentStart else { throw StateReader.damaged("a page of other sizes") }
+        try state.block(of: 2 * count, into: bytes + kind.headerSize)
+        try state.block(of: PageGeometry.pageSize - contentStart, into: bytes + contentStart)
         overflows.removeAll()
         for _ in 0..<(try state.count(upTo: count)) {
             let cell = try state.count(upTo: count - 1)
             overflows.append((cell, try state.page()))
         }
         guard isConsistent else { throw StateReader.damaged("a page whose cells do not follow each other") }
+    }
+}
+
+extension StateReader {
+    /// Reads bytes behind their count, which must be the one expected.
+    mutating func block(of count: Int, into space: UnsafeMutableRawPointer) throws(MigrationError) {
+        let bytes = try block()
+        guard bytes.count == count else { throw StateReader.damaged("\(bytes.count) bytes of a page") }
+        UnsafeMutableRawBufferPointer(start: space, count: count).copyBytes(from: bytes)
     }
 }

@@ -24,11 +24,7 @@ extension PointerMap {
             guard page >= 2, PageGeometry.mapPage(of: page) == page else { throw StateReader.damaged("a map page") }
             let block = Block(page: page)
             block.missing = try state.count(upTo: Int(PageGeometry.entriesPerMap))
-            let bytes = try state.block()
-            guard bytes.count == PageGeometry.pageSize else { throw StateReader.damaged("a map page's size") }
-            bytes.withUnsafeBytes { from in
-                if let start = from.baseAddress { block.bytes.copyMemory(from: start, byteCount: from.count) }
-            }
+            try state.block(of: PageGeometry.pageSize, into: block.bytes)
             blocks[page] = block
         }
     }

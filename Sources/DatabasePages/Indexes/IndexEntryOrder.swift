@@ -60,43 +60,24 @@ final class IndexEntryOrder: EntryOrder {
 
 /// Reads the values of a record one after the other.
 private struct RecordReader {
-    private var header: UnsafeRawPointer
-    private var body: UnsafeRawPointer
+    private let start: UnsafeRawPointer
+    /// The offsets of the next serial type and the next value.
+    private var (header, body) = (0, 0)
 
     init(_ start: UnsafeRawPointer) {
-        header = start
-        body = start
-        body = start + Int(truncatingIfNeeded: varint())
+        self.start = start
+        body = Int(truncatingIfNeeded: varint())
     }
 
     @inline(__always)
-    private mutating func varint() -> UInt64 {
-        var value: UInt64 = 0
-        for _ in 0..<8 {
-            let byte = header.load(as: UInt8.self)
-            header += 1
-            value = value << 7 | UInt64(byte & 0x7F)
-            if byte < 0x80 { return value }
-        }
-        let last = header.load(as: UInt8.self)
-        header += 1
-        return value << 8 | UInt64(last)
-    }
+    private mutating func varint() -> UInt64 { RecordForm.varint(start, &header, end: .max) ?? 0 }
 
     @inline(__always)
     mutating func next() -> RecordValue {
         let serial = varint()
-        let start = body
-        let count =
-            switch serial {
-            case 0, 8, 9: 0
-            case 1...4: Int(serial)
-            case 5: 6
-            case 6, 7: 8
-            default: Int(truncatingIfNeeded: (serial - 12) >> 1)
-            }
-        body += count
-        return RecordValue(serial: serial, start: start, count: count)
+        let value = RecordValue(serial: serial, start: start + body, count: RecordForm.size(ofSerial: serial) ?? 0)
+        body += value.count
+        return value
     }
 }
 
@@ -118,12 +99,7 @@ private struct RecordValue {
         return serial & 1 == 1 ? .text : .blob
     }
 
-    private var integer: Int64 {
-        if serial >= 8 { return Int64(serial - 8) }
-        var value = Int64(start.load(as: Int8.self))
-        for index in 1..<count { value = value << 8 | Int64(start.load(fromByteOffset: index, as: UInt8.self)) }
-        return value
-    }
+    private var integer: Int64 { RecordForm.integer(start, serial: serial) }
 
     private var real: Double { Double(bitPattern: UInt64(bigEndian: start.loadUnaligned(as: UInt64.self))) }
 

@@ -29,9 +29,6 @@ extension IndexSorter {
         let sorted = SortedIndex(words: merged, entries: try entries?.finish())
         sorter = nil
         entries = nil
-        if isOneInteger, !isUnique, sorted.entries == nil, let words = sorted.words {
-            return try build(fromIntegers: words, into: loader, passed)
-        }
         return try build(from: sorted, into: loader, passed)
     }
 
@@ -81,21 +78,6 @@ extension IndexSorter {
             return true
         }
         if isDuplicate { return .duplicates }
-        try loader.finish()
-        return .built
-    }
-
-    /// Builds the index's tree from words of one integer each.
-    private func build(
-        fromIntegers sorted: SortedWords, into loader: IndexLoader, _ passed: Passed?
-    ) throws(MigrationError) -> Outcome {
-        var count = 0
-        while try sorted.next(into: words) {
-            count += 1
-            try loader.append(
-                integer: words[0] == 0 ? nil : Int64(bitPattern: words[0] ^ 1 << 63), SortKey.decode(words[1]))
-            if count % Self.step == 0 { try passed?() }
-        }
         try loader.finish()
         return .built
     }

@@ -40,8 +40,6 @@ package final class IndexSorter {
     /// Sorts entries of other values; nil before the first.
     var entries: EntrySorter?
     var isTooLarge = false
-    /// True if the index is over one ascending integer column.
-    let isOneInteger: Bool
 
     /// The most columns of an index that is sorted here.
     package static let mostTerms = 60
@@ -58,7 +56,6 @@ package final class IndexSorter {
         precondition(!terms.isEmpty && terms.count <= Self.mostTerms)
         self.terms = terms
         self.isUnique = isUnique
-        isOneInteger = terms.count == 1 && terms[0].affinity == .integer && terms[0].isAscending
         self.directory = directory
         takesWords = terms.count <= Self.mostWords && terms.allSatisfy(\.hasWords)
         // Values other than numbers are rare in a column of numbers, and integers that are no keys are rare in these indexes;

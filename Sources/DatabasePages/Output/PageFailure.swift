@@ -6,9 +6,9 @@ import Glibc
 /// Reading pages throws `store.damaged`, naming the page, and `store.io` (74). Writing them throws `store.full` and `store.io`
 /// (74). Restoring a saved state also throws `journal.damaged` (74), and sorting the errors of `SpillStorage`. Comments in this
 /// module name only other errors.
-enum PageFailure {
+package enum PageFailure {
     /// The error for a failed system call on the file.
-    static func system(_ doing: String, _ path: String, number: Int) -> MigrationError {
+    package static func system(_ doing: String, _ path: String, number: Int) -> MigrationError {
         let reason = String(cString: strerror(Int32(truncatingIfNeeded: number)))
         if number == Int(ENOSPC) || number == Int(EDQUOT) {
             return MigrationError(

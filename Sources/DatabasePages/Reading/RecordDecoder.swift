@@ -13,9 +13,6 @@ final class RecordDecoder {
     private let filter: ScanRequest.Filter?
     /// The number of fields to look at.
     private let fieldCount: Int
-    /// For each field: its first slot, or -1.
-    private let slots: UnsafeMutablePointer<Int32>
-    private let areReal: UnsafeMutablePointer<Bool>
     /// For each field: its first slot, with ``realFlag`` if the column takes reals, or -1.
     private let plan: UnsafeMutablePointer<Int32>
     /// The number of different slots that are filled.
@@ -39,34 +36,23 @@ final class RecordDecoder {
         filter = request.filter
         keySlots = request.keySlots
         fieldCount = (request.fields.map(\.field).max() ?? -1) + 1
-        slots = .allocate(capacity: max(1, fieldCount))
-        slots.initialize(repeating: -1, count: max(1, fieldCount))
-        areReal = .allocate(capacity: max(1, fieldCount))
-        areReal.initialize(repeating: false, count: max(1, fieldCount))
+        plan = .allocate(capacity: max(1, fieldCount))
+        plan.initialize(repeating: -1, count: max(1, fieldCount))
         var copies: [(from: Int, to: Int)] = []
         for field in request.fields {
-            if slots[field.field] >= 0 {
-                copies.append((Int(slots[field.field]), field.slot))
+            if plan[field.field] >= 0 {
+                copies.append((Int(plan[field.field] & Self.slotMask), field.slot))
             } else {
-                slots[field.field] = Int32(field.slot)
-                areReal[field.field] = field.isReal
+                plan[field.field] = Int32(field.slot) | (field.isReal ? Self.realFlag : 0)
             }
         }
         self.copies = copies
-        plan = .allocate(capacity: max(1, fieldCount))
-        for field in 0..<fieldCount {
-            plan[field] = slots[field] < 0 ? -1 : slots[field] | (areReal[field] ? Self.realFlag : 0)
-        }
         filledSlots = Set(request.fields.map(\.slot) + request.keySlots).count
         runs = RawFieldRanges(request)
         overflow = OverflowReader(file: file)
     }
 
-    deinit {
-        slots.deallocate()
-        areReal.deallocate()
-        plan.deallocate()
-    }
+    deinit { plan.deallocate() }
 
     // MARK: - Records within a page
 
@@ -81,9 +67,9 @@ final class RecordDecoder {
         if let filter, try !passes(record, count, filter, page) { return }
         var place = 0
         let headerSize = try headerSize(record, &place, available: count, total: count, page)
-        let cells = batch.appendRowToFill(key: key)
-        if !fillsAllSlots(of: batch) { cells.initialize(repeating: .null, count: batch.slots) }
         if count <= largest {
+            let cells = batch.appendRowToFill(key: key)
+            if !fillsAllSlots(of: batch) { cells.initialize(repeating: .null, count: batch.slots) }
             let (pages, offset) = (batch.lentPages, batch.arenaCount)
             let used = Self.fields(
                 record + place, headerEnd: record + headerSize, end: record + count, plan: plan, count: fieldCount,
@@ -92,8 +78,11 @@ final class RecordDecoder {
             batch.trimArena(to: offset + max(0, used))
             if used == Self.damage { throw damagedRecord(key, page) }
             if used >= 0 { return complete(cells, key) }
+            batch.removeLastRow()
         }
-        try decodeFields(record, headerSize, place, count, key: key, page: page, cells, &batch)
+        overflow.begin(UnsafeRawBufferPointer(start: record, count: count), next: 0, total: count, page: page)
+        try overflow.skip(headerSize)
+        try decodeFields(record, headerSize, place, key, page, &batch)
     }
 
     private static let damage = -1
@@ -192,55 +181,9 @@ final class RecordDecoder {
         return isReal ? .real(Double(integer)) : .integer(integer)
     }
 
-    /// Decodes the fields of a record of any kind; slower than ``fields``.
-    private func decodeFields(
-        _ record: UnsafeRawPointer, _ headerSize: Int, _ start: Int, _ count: Int, key: Int64, page: UInt32,
-        _ cells: UnsafeMutablePointer<Cell>, _ batch: inout RowBatch
-    ) throws(MigrationError) {
-        var place = start
-        var body = headerSize
-        cells.initialize(repeating: .null, count: batch.slots)
-        for field in 0..<fieldCount {
-            guard place < headerSize else { break }
-            guard let serial = RecordForm.varint(record, &place, end: headerSize),
-                let size = RecordForm.size(ofSerial: serial), size <= count - body
-            else { throw damagedRecord(key, page) }
-            let slot = Int(slots[field])
-            if slot >= 0 {
-                if serial >= 12 {
-                    if size > largest {
-                        cells[slot] = try largeValue(serial, size, slot, key, &batch)
-                    } else {
-                        cells[slot] = batch.store(
-                            UnsafeRawBufferPointer(start: record + body, count: size),
-                            kind: serial & 1 == 1 ? .text : .blob)
-                    }
-                } else {
-                    cells[slot] = number(record + body, serial, field)
-                }
-            }
-            body += size
-        }
-        if place == headerSize, body != count { throw damagedRecord(key, page) }
-        complete(cells, key)
-    }
-
     /// True if the fields, the keys and their copies fill every slot of a batch.
     @inline(__always)
     private func fillsAllSlots(of batch: borrowing RowBatch) -> Bool { filledSlots == batch.slots }
-
-    @inline(__always)
-    private func number(_ bytes: UnsafeRawPointer, _ serial: UInt64, _ field: Int) -> Cell {
-        switch serial {
-        case 0: return .null
-        case 7:
-            let real = Double(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)))
-            return real.isNaN ? .null : .real(real)
-        default:
-            let integer = RecordForm.integer(bytes, serial: serial)
-            return areReal[field] ? .real(Double(integer)) : .integer(integer)
-        }
-    }
 
     @inline(__always)
     private func complete(_ cells: UnsafeMutablePointer<Cell>, _ key: Int64) {
@@ -312,17 +255,17 @@ final class RecordDecoder {
         overflow.begin(local, next: next, total: total, page: page)
         guard headerSize > local.count else {
             try overflow.skip(headerSize)
-            return try decodeSpanning(start, headerSize, &place, local, next, total, key, page, &batch)
+            return try decodeSpanning(start, headerSize, place, local, next, total, key, page, &batch)
         }
         // Only records of thousands of columns have headers that do not fit the cell.
         let header = UnsafeMutableRawPointer.allocate(byteCount: headerSize, alignment: 8)
         defer { header.deallocate() }
         try overflow.copy(headerSize, to: header)
-        try decodeSpanning(UnsafeRawPointer(header), headerSize, &place, local, next, total, key, page, &batch)
+        try decodeSpanning(UnsafeRawPointer(header), headerSize, place, local, next, total, key, page, &batch)
     }
 
     private func decodeSpanning(
-        _ header: UnsafeRawPointer, _ headerSize: Int, _ place: inout Int, _ local: UnsafeRawBufferPointer,
+        _ header: UnsafeRawPointer, _ headerSize: Int, _ place: Int, _ local: UnsafeRawBufferPointer,
         _ next: UInt32, _ total: Int, _ key: Int64, _ page: UInt32, _ batch: inout RowBatch
     ) throws(MigrationError) {
         if let filter {
@@ -331,15 +274,24 @@ final class RecordDecoder {
             overflow.begin(local, next: next, total: total, page: page)
             try overflow.skip(headerSize)
         }
+        try decodeFields(header, headerSize, place, key, page, &batch)
+    }
+
+    /// Appends a row with the fields of any record, which ``overflow`` is at the first of; slower than ``fields``.
+    private func decodeFields(
+        _ header: UnsafeRawPointer, _ headerSize: Int, _ start: Int, _ key: Int64, _ page: UInt32,
+        _ batch: inout RowBatch
+    ) throws(MigrationError) {
+        var place = start
         let cells = batch.cells(ofRow: batch.appendRow(key: key))
         for field in 0..<fieldCount {
             guard place < headerSize else { break }
             let (serial, size) = try form(header, headerSize, &place, key, page)
-            let slot = Int(slots[field])
-            if slot < 0 {
+            let slot = Int(plan[field] & Self.slotMask)
+            if plan[field] < 0 {
                 try overflow.skip(size)
             } else if serial < 12 {
-                cells[slot] = try number(serial, size, field)
+                cells[slot] = try number(serial, size, isReal: plan[field] & Self.realFlag != 0)
             } else if size > largest {
                 cells[slot] = try largeValue(serial, size, slot, key, &batch)
                 try overflow.skip(size)
@@ -364,10 +316,10 @@ final class RecordDecoder {
         return (serial, size)
     }
 
-    private func number(_ serial: UInt64, _ size: Int, _ field: Int) throws(MigrationError) -> Cell {
+    private func number(_ serial: UInt64, _ size: Int, isReal: Bool) throws(MigrationError) -> Cell {
         var bytes: UInt64 = 0
         try overflow.copy(size, to: &bytes)
-        return withUnsafePointer(to: &bytes) { number(UnsafeRawPointer($0), serial, field) }
+        return withUnsafePointer(to: &bytes) { Self.number(UnsafeRawPointer($0), serial, size, isReal: isReal) }
     }
 
     private func passesSpanning(

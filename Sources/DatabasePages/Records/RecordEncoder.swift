@@ -334,29 +334,11 @@ final class RecordEncoder {
 
     @inline(__always)
     private func writeNumber(_ slot: Int, to place: UnsafeMutableRawPointer) -> Int {
-        let value = bits[slot]
-        switch serials[slot] {
-        case 1:
-            place.storeBytes(of: UInt8(truncatingIfNeeded: value), as: UInt8.self)
-            return 1
-        case 2:
-            place.storeBytes(of: UInt16(truncatingIfNeeded: value).bigEndian, as: UInt16.self)
-            return 2
-        case 3:
-            place.storeBytes(of: UInt8(truncatingIfNeeded: value >> 16), as: UInt8.self)
-            place.storeBytes(of: UInt16(truncatingIfNeeded: value).bigEndian, toByteOffset: 1, as: UInt16.self)
-            return 3
-        case 4:
-            place.storeBytes(of: UInt32(truncatingIfNeeded: value).bigEndian, as: UInt32.self)
-            return 4
-        case 5:
-            place.storeBytes(of: UInt16(truncatingIfNeeded: value >> 32).bigEndian, as: UInt16.self)
-            place.storeBytes(of: UInt32(truncatingIfNeeded: value).bigEndian, toByteOffset: 2, as: UInt32.self)
-            return 6
-        case 6, 7:
-            place.storeBytes(of: value.bigEndian, as: UInt64.self)
-            return 8
-        default: return 0
+        let width = RecordForm.size(ofNumber: serials[slot])
+        for byte in 0..<width {
+            let shift = UInt64(8 * (width - 1 - byte))
+            place.storeBytes(of: UInt8(truncatingIfNeeded: bits[slot] >> shift), toByteOffset: byte, as: UInt8.self)
         }
+        return width
     }
 }

@@ -8,10 +8,28 @@ extension AssociationTable {
     ///
     /// Memory of the cursor: a block for each run, or a quarter of the table's allowance.
     package func destinationsInOrderOfFirstAssociation() throws(MigrationError) -> DestinationCursor {
-        guard forward != nil else { return DestinationCursor(.walk(orderedWalk())) }
+        guard forward != nil else {
+            let walk = orderedWalk()
+            return DestinationCursor { () throws(MigrationError) in
+                try walk?.next().map { (destination: $0.destination, firstSource: $0.source) }
+            }
+        }
+        let layout = layout
         let reverse = try reversed().scan()
-        guard !destinationsAscend else { return DestinationCursor(.reverse(reverse, layout)) }
         let size = layout.referenceWords
+        guard !destinationsAscend else {
+            let words = RecordBlock(words: layout.width)
+            var previous = ObjectReference.none
+            return DestinationCursor { () throws(MigrationError) in
+                while try reverse.next(into: words.records) {
+                    let destination = layout.decode(words.records)
+                    if destination == previous { continue }
+                    previous = destination
+                    return (destination, layout.decode(words.records + size + 1))
+                }
+                return nil
+            }
+        }
         let sorter = newSorter("order")
         let words = UnsafeMutablePointer<UInt64>.allocate(capacity: layout.width * 2)
         defer { words.deallocate() }
@@ -26,7 +44,12 @@ extension AssociationTable {
             (record + 1 + size).update(from: words + size + 1, count: size)
             try sorter.append(record)
         }
-        return DestinationCursor(.sorted(try sorter.finish(), layout))
+        let sorted = try sorter.finish()
+        let next = RecordBlock(words: layout.width)
+        return DestinationCursor { () throws(MigrationError) in
+            guard try sorted.next(into: next.records) else { return nil }
+            return (layout.decode(next.records + 1), layout.decode(next.records + 1 + size))
+        }
     }
 
     /// Passes the source of every pair to a closure, in order of association.
@@ -62,92 +85,67 @@ extension AssociationTable {
     /// Memory of the cursor: a block for each run.
     package func pairs() throws(MigrationError) -> PairWalk {
         try dropDuplicates()
-        return try forward.map { log throws(MigrationError) in LogWalk(try log.scan(), layout) }
-            ?? orderedWalk() ?? PairWalk()
+        guard let log = try forward?.scan() else { return orderedWalk() ?? PairWalk { nil } }
+        let (layout, words) = (layout, RecordBlock(words: layout.width))
+        return PairWalk { () throws(MigrationError) in
+            guard try log.next(into: words.records) else { return nil }
+            return (layout.decode(words.records), layout.decode(words.records + layout.referenceWords + 1))
+        }
     }
 }
 
-/// Walks over the pairs of a monotonic table in order, as they were when the walk began.
-///
-/// Memory: 512 keys. It keeps the keys, and so their file, alive.
-final class MonotonicWalk: PairWalk {
-    private let form: AssociationTable.Monotonic
-    private let keys: KeyStream
-    private let end: Int
-    private var rank = 0
+/// Reads pairs in order.
+package final class PairWalk {
+    private let body: () throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)?
 
-    init(_ form: AssociationTable.Monotonic) {
-        self.form = form
-        keys = KeyStream(form.keys)
-        end = form.keys.count
+    init(_ body: @escaping () throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)?) {
+        self.body = body
     }
 
-    package override func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? {
-        // Keys may have been appended since the walk began: leave them out.
-        guard rank < end, let key = try keys.next() else { return nil }
-        defer { rank += 1 }
-        return (
-            ObjectReference(entity: form.sourceEntity, key: key),
-            ObjectReference(entity: form.destinationEntity, key: form.destination(rank: rank, source: key))
-        )
-    }
-}
-
-/// Reads the pairs of a log by source.
-private final class LogWalk: PairWalk {
-    private let log: RecordCursor
-    private let layout: PairLayout
-    private let words = UnsafeMutablePointer<UInt64>.allocate(capacity: 5)
-
-    init(_ log: RecordCursor, _ layout: PairLayout) {
-        self.log = log
-        self.layout = layout
-    }
-
-    deinit { words.deallocate() }
-
-    override func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? {
-        guard try log.next(into: words) else { return nil }
-        return (layout.decode(words), layout.decode(words + layout.referenceWords + 1))
+    /// Returns the next pair; nil at the end.
+    package func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? {
+        try body()
     }
 }
 
 /// Reads the distinct destinations of an ``AssociationTable``, in order of first association.
 package final class DestinationCursor {
-    enum Origin {
-        case walk(PairWalk?)
-        case reverse(RecordCursor, PairLayout)
-        case sorted(SortedRecords, PairLayout)
+    private let body: () throws(MigrationError) -> (destination: ObjectReference, firstSource: ObjectReference)?
+
+    init(
+        _ body: @escaping () throws(MigrationError) -> (destination: ObjectReference, firstSource: ObjectReference)?
+    ) {
+        self.body = body
     }
-
-    private let origin: Origin
-    private let words: UnsafeMutablePointer<UInt64>
-    private var previous = ObjectReference.none
-
-    init(_ origin: Origin) {
-        self.origin = origin
-        words = .allocate(capacity: 5)
-    }
-
-    deinit { words.deallocate() }
 
     /// Returns the next destination and its first source; nil at the end.
     package func next() throws(MigrationError) -> (destination: ObjectReference, firstSource: ObjectReference)? {
-        switch origin {
-        case .walk(let walk):
-            guard let pair = try walk?.next() else { return nil }
-            return (pair.destination, pair.source)
-        case .reverse(let cursor, let layout):
-            while try cursor.next(into: words) {
-                let destination = layout.decode(words)
-                if destination == previous { continue }
-                previous = destination
-                return (destination, layout.decode(words + layout.referenceWords + 1))
-            }
-            return nil
-        case .sorted(let sorted, let layout):
-            guard try sorted.next(into: words) else { return nil }
-            return (layout.decode(words + 1), layout.decode(words + 1 + layout.referenceWords))
+        try body()
+    }
+}
+
+/// Reads the keys of a ``KeyIndex`` one after the other, including keys that are appended meanwhile.
+///
+/// Memory: 512 keys.
+final class KeyStream {
+    private let index: KeyIndex
+    private let keys = UnsafeMutableBufferPointer<Int64>.allocate(capacity: 512)
+    private var rank = 0
+    private var position = 0
+    private var count = 0
+
+    init(_ index: KeyIndex) { self.index = index }
+
+    deinit { keys.deallocate() }
+
+    func next() throws(MigrationError) -> Int64? {
+        if position == count {
+            rank += count
+            position = 0
+            count = try index.keys(fromRank: rank, into: keys)
+            if count == 0 { return nil }
         }
+        position += 1
+        return keys[position - 1]
     }
 }

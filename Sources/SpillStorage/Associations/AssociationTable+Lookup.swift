@@ -9,10 +9,6 @@ extension AssociationTable {
     ) throws(MigrationError) {
         if let forward {
             try partners(of: source, in: forward, into: &found)
-        } else if let ascending {
-            for number in try ascending.pairs(of: source) ?? 0..<0 {
-                if let destination = try ascending.destination(number) { found.append(destination) }
-            }
         } else if let destination = try monotonicDestination(of: source) {
             found.append(destination)
         }
@@ -26,10 +22,6 @@ extension AssociationTable {
     package func sources(of destination: ObjectReference, into found: inout [ObjectReference]) throws(MigrationError) {
         guard forward == nil else {
             try partners(of: destination, in: try reversed(), into: &found)
-            return
-        }
-        if let ascending {
-            if let source = try ascending.source(of: destination) { found.append(source) }
             return
         }
         guard let form = monotonic, destination.entity == form.destinationEntity else { return }

@@ -2,16 +2,14 @@ import Diagnostics
 
 /// The pairs of source and destination objects of one entity mapping: on disk, readable at any time between adds.
 ///
-/// Pairs come in any order, a pair added twice counts once, and the order of association is kept. The table has one of three
+/// Pairs come in any order, a pair added twice counts once, and the order of association is kept. The table has one of two
 /// forms.
 ///
 /// 1. The set of the sources' keys. It serves while all pairs have one source entity and one destination entity, sources
 ///   ascend, each source has one destination, and the destinations' keys follow from the sources: the first one + rank, or the
 ///   source's own key. It takes 0 to 0.14 bytes a pair.
-/// 2. ``AscendingPairs``, if the first form does not fit: while there is still one entity on each side, sources never go down
-///   and destinations ascend.
-/// 3. A ``RecordLog`` of (source, sequence, destination). The first pair that fits neither of the other forms converts the
-///   table, once. The reversed log is made when it is first asked for.
+/// 2. A ``RecordLog`` of (source, sequence, destination). The first pair that does not fit the other form converts the table,
+///   once. The reversed log is made when it is first asked for.
 ///
 /// Memory: the allowance, and the directories of ``KeyIndex`` or ``RecordLog``. For use by one thread. After an error of
 /// writing the table must only be released.
@@ -37,7 +35,6 @@ package final class AssociationTable {
     private let memory: Int
     private let logMemory: RecordMemory
     private(set) var monotonic: Monotonic?
-    private(set) var ascending: AscendingPairs?
     private(set) var forward: RecordLog?
     private var backward: RecordLog?
     private(set) var layout = PairLayout(isWide: false)
@@ -76,14 +73,14 @@ package final class AssociationTable {
 
     deinit { record.deallocate() }
 
-    /// The size in bytes of the table's sets of keys in memory, including their directories. Bytes on disk and pairs in logs
+    /// The size in bytes of the table's set of keys in memory, including its directory. Bytes on disk and pairs in logs
     /// are not counted.
-    package var bytesInMemory: Int { ascending?.bytesInMemory ?? monotonic?.keys.bytesInMemory ?? 0 }
+    package var bytesInMemory: Int { monotonic?.keys.bytesInMemory ?? 0 }
 
     /// The number of distinct destinations, if it is known without a look at each pair; otherwise nil.
     ///
-    /// In sets of keys every pair has a destination of its own.
-    package var countOfDestinations: Int? { forward == nil ? ascending?.count ?? monotonic?.keys.count ?? 0 : nil }
+    /// In a set of keys every pair has a destination of its own.
+    package var countOfDestinations: Int? { forward == nil ? monotonic?.keys.count ?? 0 : nil }
 
     /// Adds a pair, unless the table has it.
     ///
@@ -92,8 +89,7 @@ package final class AssociationTable {
     package func add(source: ObjectReference, destination: ObjectReference) throws(MigrationError) {
         precondition(!source.isNone && !destination.isNone)
         if forward == nil {
-            if ascending == nil, try addMonotonic(source: source, destination: destination) { return }
-            if try addAscending(source: source, destination: destination) { return }
+            if try addMonotonic(source: source, destination: destination) { return }
             try convert()
         }
         try addGeneral(source: source, destination: destination)
@@ -113,10 +109,9 @@ package final class AssociationTable {
         return (form.keys, form.base)
     }
 
-    /// Writes the pairs to disk and frees their memory. Sets of keys stay in memory if they are small, see ``KeyIndex/park()``.
+    /// Writes the pairs to disk and frees their memory. A small set of keys stays in memory, see ``KeyIndex/park()``.
     package func park() throws(MigrationError) {
         try monotonic?.keys.park()
-        try ascending?.park()
         try forward?.release()
         try backward?.release()
     }
@@ -128,7 +123,6 @@ package final class AssociationTable {
     /// - Complexity: O(n log runs). The pairs take twice their size on disk meanwhile.
     package func prepareForLookups() throws(MigrationError) {
         try monotonic?.keys.seal()
-        try ascending?.seal()
         try forward?.compact()
     }
 
@@ -144,7 +138,6 @@ package final class AssociationTable {
             state.write(form.mayBeIdentity)
             try form.keys.save(to: &state)
         }
-        try state.write(optional: ascending) { pairs, state throws(MigrationError) in try pairs.save(to: &state) }
         state.write(layout.isWide)
         for log in [forward, backward] {
             try state.write(optional: log) { log, state throws(MigrationError) in try log.save(to: &state) }
@@ -167,9 +160,6 @@ package final class AssociationTable {
                 mayBeIdentity: try state.flag())
             try form.keys.restore(from: &state)
             return form
-        }
-        ascending = try state.optional { state throws(MigrationError) in
-            try AscendingPairs(restoring: &state, directory: directory, name: name, memory: memory)
         }
         layout = PairLayout(isWide: try state.flag())
         forward = try restoredLog("pairs", &state)
@@ -242,36 +232,32 @@ package final class AssociationTable {
         return form.destination(rank: rank, source: source.key) == destination.key
     }
 
-    /// Adds a pair to the sets of sources and destinations. Returns false if it does not fit there.
-    private func addAscending(
-        source: ObjectReference, destination: ObjectReference
-    ) throws(MigrationError) -> Bool {
-        if let ascending { return try ascending.add(source: source, destination: destination) }
-        guard let form = monotonic, source.entity == form.sourceEntity, destination.entity == form.destinationEntity,
-            source.key >= form.keys.lastKey,
-            destination.key > form.destination(rank: form.keys.count - 1, source: form.keys.lastKey)
-        else { return false }
-        let pairs = AscendingPairs(
-            directory: directory, name: name, memory: memory, sourceEntity: source.entity,
-            destinationEntity: destination.entity)
-        let walk = MonotonicWalk(form)
-        while let pair = try walk.next() { _ = try pairs.add(source: pair.source, destination: pair.destination) }
-        guard try pairs.add(source: source, destination: destination) else { return false }
-        ascending = pairs
-        monotonic = nil
-        return true
+    /// A walk over the pairs of a table of a set of keys; nil for other tables, and for an empty one.
+    ///
+    /// It holds 512 keys, and keeps the set, and so its file, alive.
+    func orderedWalk() -> PairWalk? {
+        monotonic.map { form in
+            let keys = KeyStream(form.keys)
+            // Keys that are appended later are left out.
+            let end = form.keys.count
+            var rank = 0
+            return PairWalk { () throws(MigrationError) in
+                guard rank < end, let key = try keys.next() else { return nil }
+                defer { rank += 1 }
+                return (
+                    ObjectReference(entity: form.sourceEntity, key: key),
+                    ObjectReference(entity: form.destinationEntity, key: form.destination(rank: rank, source: key))
+                )
+            }
+        }
     }
-
-    /// A walk over the pairs of a table of sets of keys; nil for other tables, and for an empty one.
-    func orderedWalk() -> PairWalk? { ascending?.walk() ?? monotonic.map { MonotonicWalk($0) } }
 
     private func convert() throws(MigrationError) {
         layout = PairLayout(isWide: false)
         let walk = orderedWalk()
         forward = newLog("pairs")
-        let count = ascending?.count ?? monotonic?.keys.count ?? 0
+        let count = monotonic?.keys.count ?? 0
         monotonic = nil
-        ascending = nil
         while let pair = try walk?.next() { try addGeneral(source: pair.source, destination: pair.destination) }
         assert(forward?.count == count && sequence == UInt64(count), "every pair goes over once")
     }

@@ -17,7 +17,7 @@ final class BlockIndex {
     private let words: Int
     /// The number of words in an entry: the block's first words, and its offset.
     private let width: Int
-    private let makeFile: () throws(MigrationError) -> BlockFile
+    private let place: RunPlace
     private var file: BlockFile?
     /// The first entry and the offset of each page; nil before the first page.
     private var pages: BlockIndex?
@@ -30,28 +30,11 @@ final class BlockIndex {
     ///
     /// - Parameters:
     ///   - words: the number of words of a block's first record to keep.
-    init(words: Int, makeFile: @escaping () throws(MigrationError) -> BlockFile) {
+    ///   - place: the place of the run; the index's pages go to a file named after the run's.
+    init(words: Int, beside place: RunPlace) {
         self.words = words
         width = words + 1
-        self.makeFile = makeFile
-    }
-
-    /// Makes an empty index whose pages go to a file of their own, named after the run's.
-    convenience init(words: Int, beside name: String, in directory: WorkDirectory, scratch: RawBuffer) {
-        self.init(words: words) { () throws(MigrationError) in
-            try BlockFile(directory: directory, named: name + "-index", kind: .index, scratch: scratch)
-        }
-    }
-
-    /// Restores a saved index; later entries are added as if it had never been saved.
-    convenience init(
-        restoring state: inout StateReader, words: Int, beside name: String, in directory: WorkDirectory,
-        scratch: RawBuffer
-    ) throws(MigrationError) {
-        self.init(words: words, beside: name, in: directory, scratch: scratch)
-        try restore(from: &state) { state throws(MigrationError) in
-            try BlockFile(directory: directory, restoring: &state, kind: .index, scratch: scratch)
-        }
+        self.place = place
     }
 
     /// The number of blocks in the index.
@@ -109,22 +92,19 @@ final class BlockIndex {
         pages?.save(to: &state)
     }
 
-    /// Restores a saved index. This one must be empty.
+    /// Restores a saved index. This one must be empty. Later entries are added as if it had never been saved.
     ///
-    /// - Parameters:
-    ///   - levels: the most levels of pages to accept; eight hold more blocks than a disk has.
-    func restore(
-        from state: inout StateReader, levels: Int = 8,
-        _ open: (inout StateReader) throws(MigrationError) -> BlockFile
-    ) throws(MigrationError) {
+    /// - Parameter levels: the most levels of pages to accept; eight hold more blocks than a disk has.
+    func restore(from state: inout StateReader, levels: Int = 8) throws(MigrationError) {
         tail = try state.words()
         guard tail.count % width == 0 else { throw StateReader.damaged("an index of blocks") }
         loaded = -1
         guard try state.flag() else { return }
         guard levels > 0 else { throw StateReader.damaged("an index of blocks") }
-        file = try open(&state)
-        let pages = BlockIndex(words: words, makeFile: makeFile)
-        try pages.restore(from: &state, levels: levels - 1, open)
+        file = try BlockFile(
+            directory: place.directory, restoring: &state, kind: .index, scratch: place.scratch)
+        let pages = BlockIndex(words: words, beside: place)
+        try pages.restore(from: &state, levels: levels - 1)
         self.pages = pages
     }
 
@@ -163,9 +143,14 @@ final class BlockIndex {
     /// Moves the first entries in memory to a page of the file.
     private func writePage() throws(MigrationError) {
         let file: BlockFile
-        if let known = self.file { file = known } else { file = try makeFile() }
+        if let known = self.file {
+            file = known
+        } else {
+            file = try BlockFile(
+                directory: place.directory, named: place.name + "-index", kind: .index, scratch: place.scratch)
+        }
         self.file = file
-        let pages = self.pages ?? BlockIndex(words: words, makeFile: makeFile)
+        let pages = self.pages ?? BlockIndex(words: words, beside: place)
         self.pages = pages
         let taken = Self.pageEntries * width
         page.count = 0

@@ -1,16 +1,12 @@
 import Diagnostics
 
-/// A sorted run of entries in a file of its own, in compressed blocks. Each entry is a length of four bytes and its bytes.
+/// A sorted run of entries. In a block each entry is a length of four bytes and its bytes.
 ///
-/// Memory: 8 bytes a block and the last entry. The file is removed with the object.
-final class EntryRun {
-    private let file: BlockFile
+/// Memory: that of a ``SortedRun``, and the last entry.
+final class EntryRun: SortedRun {
     /// The bytes of the block being written, shared by the runs of a sorter.
     private let block: RawBuffer
     private let blockBytes: Int
-    /// The number of merges that its entries went through.
-    let level: Int
-    private var offsets: [Int] = []
     /// The last entry, as of the last ``flush()``.
     private(set) var last: [UInt8] = []
     /// The offset of the last entry in the block being written.
@@ -18,19 +14,12 @@ final class EntryRun {
 
     /// Makes a run without entries.
     ///
-    /// - Parameters:
-    ///   - scratch, block: space for a stored and a raw block, shared by the runs of a sorter.
-    ///   - blockBytes: the most bytes in a block, unless one entry is larger.
-    init(
-        directory: WorkDirectory, named name: String, level: Int, scratch: RawBuffer, block: RawBuffer, blockBytes: Int
-    ) throws(MigrationError) {
-        file = try BlockFile(directory: directory, named: name, kind: .entries, scratch: scratch)
+    /// - Parameter blockBytes: the most bytes in a block, unless one entry is larger.
+    init(_ place: RunPlace, level: Int, block: RawBuffer, blockBytes: Int) throws(MigrationError) {
         self.block = block
         self.blockBytes = blockBytes
-        self.level = level
+        try super.init(place, number: 0, level: level, indexWords: 0)
     }
-
-    var blockCount: Int { offsets.count }
 
     /// Appends an entry that is not before the last one. It can be read after ``flush()``.
     func append(_ entry: UnsafeRawBufferPointer) throws(MigrationError) {
@@ -51,15 +40,15 @@ final class EntryRun {
     }
 
     private func writeBlock() throws(MigrationError) {
-        offsets.append(try file.append(block.bytes))
+        var none: UInt64 = 0
+        try index.append(offset: try file.append(block.bytes), first: &none)
         block.reset(keeping: blockBytes)
     }
 
     /// Reads a block and gives the disk space of the blocks before it back.
-    func read(_ index: Int, into target: RawBuffer) throws(MigrationError) {
-        let offset = offsets[index]
-        try file.discard(before: offset)
-        try file.read(at: offset, next: index + 1 < offsets.count ? offsets[index + 1] : file.end, into: target)
+    func take(_ number: Int, into target: RawBuffer) throws(MigrationError) {
+        try discard(before: number)
+        let offset = try read(number, into: target)
         var place = 0
         while place < target.count {
             guard place + 4 <= target.count,
@@ -98,7 +87,7 @@ final class EntrySource {
         guard let run else { return nil }
         if place == block.count {
             guard nextBlock < run.blockCount else { return nil }
-            try run.read(nextBlock, into: block)
+            try run.take(nextBlock, into: block)
             nextBlock += 1
             place = 0
         }

@@ -98,7 +98,8 @@ package final class EntrySorter {
 
     private func newRun(level: Int) throws(MigrationError) -> EntryRun {
         try EntryRun(
-            directory: directory, named: name, level: level, scratch: scratch, block: block, blockBytes: blockBytes)
+            RunPlace(directory: directory, name: name, kind: .entries, scratch: scratch), level: level, block: block,
+            blockBytes: blockBytes)
     }
 }
 

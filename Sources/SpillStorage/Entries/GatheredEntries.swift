@@ -11,7 +11,7 @@ final class GatheredEntries {
 
     init() {
         capacity = 64
-        places = .allocate(capacity: capacity * 2)
+        places = Self.allocate(capacity)
     }
 
     deinit { places.deallocate() }
@@ -43,11 +43,17 @@ final class GatheredEntries {
     }
 
     private func grow() {
-        let larger = UnsafeMutablePointer<UInt64>.allocate(capacity: capacity * 4)
+        let larger = Self.allocate(capacity * 2)
         larger.update(from: places, count: count * 2)
         places.deallocate()
         places = larger
         capacity *= 2
+    }
+
+    /// Allocates places, aligned for pairs of words.
+    private static func allocate(_ places: Int) -> UnsafeMutablePointer<UInt64> {
+        UnsafeMutableRawPointer.allocate(byteCount: places * 16, alignment: 16)
+            .bindMemory(to: UInt64.self, capacity: places * 2)
     }
 
     /// Removes the entries. Their storage stays allocated.
@@ -61,44 +67,25 @@ final class GatheredEntries {
     func sort(by order: any EntryOrder) {
         guard count > 1 else { return }
         let scratch = UnsafeMutablePointer<UInt64>.allocate(capacity: count * 2)
-        defer { scratch.deallocate() }
         RecordOrder.sort(places, scratch: scratch, count: count, width: 2)
+        scratch.deallocate()
         var start = 0
         while start < count {
             var end = start + 1
             while end < count, places[2 * end] == places[2 * start] { end += 1 }
-            if end - start > 1 { merge(start, end, scratch, order) }
+            if end - start > 1 { sort(start..<end, by: order) }
             start = end
         }
     }
 
-    /// Merge sort of places with the same prefix, bottom up: groups of one, two, four…
-    private func merge(_ start: Int, _ end: Int, _ scratch: UnsafeMutablePointer<UInt64>, _ order: any EntryOrder) {
-        var source = places + 2 * start
-        var target = scratch
-        let count = end - start
-        var width = 1
-        while width < count {
-            var low = 0
-            while low < count {
-                let (middle, high) = (min(low + width, count), min(low + 2 * width, count))
-                var (left, right) = (low, middle)
-                for place in low..<high {
-                    let takesLeft =
-                        left < middle
-                        && (right == high
-                            || order.compare(
-                                entry(atOffset: source[2 * left + 1]), entry(atOffset: source[2 * right + 1])) <= 0)
-                    let from = takesLeft ? left : right
-                    target[2 * place] = source[2 * from]
-                    target[2 * place + 1] = source[2 * from + 1]
-                    if takesLeft { left += 1 } else { right += 1 }
-                }
-                low = high
+    /// Sorts places with the same prefix by their entries, then by their offsets, which follow the order of adding.
+    private func sort(_ range: Range<Int>, by order: any EntryOrder) {
+        (places + 2 * range.lowerBound).withMemoryRebound(to: SIMD2<UInt64>.self, capacity: range.count) { start in
+            var places = UnsafeMutableBufferPointer(start: start, count: range.count)
+            places.sort { left, right in
+                let compared = order.compare(entry(atOffset: left.y), entry(atOffset: right.y))
+                return compared != 0 ? compared < 0 : left.y < right.y
             }
-            swap(&source, &target)
-            width *= 2
         }
-        if source == scratch { (places + 2 * start).update(from: source, count: 2 * count) }
     }
 }

@@ -32,12 +32,9 @@ package final class WorkDirectory: Sendable {
     /// - Parameter keepsFiles: true to keep a killed run's spill files until ``removeUnclaimed()`` or ``removeSpillFiles()``.
     /// - Throws: `destination.busy` (75) if another run holds the lock; `work.create` (73) or `spill.permission` (77) if the
     ///   folder or its lock cannot be made; `spill.io` (74).
-    package convenience init(path: String, keepsFiles: Bool = false) throws(MigrationError) {
-        try self.init(path: path, calls: SystemFileCalls(), keepsFiles: keepsFiles)
-    }
-
-    /// Creates, locks and clears the folder, with system calls of the caller's choice.
-    package init(path: String, calls: any FileCalls, keepsFiles: Bool = false) throws(MigrationError) {
+    package init(
+        path: String, calls: any FileCalls = SystemFileCalls(), keepsFiles: Bool = false
+    ) throws(MigrationError) {
         let (descriptor, isOwn) = try Self.takeFolder(path, calls: calls)
         self.path = path
         self.calls = calls

@@ -60,7 +60,7 @@ package final class RunJournal {
 
     private static let magic = Array("SCJOURNL".utf8)
     /// The version of the format.
-    package static let version: UInt32 = 8
+    package static let version: UInt32 = 9
     private static let headSize = 16
     private static let prefixSize = 16
     /// The longest body, in bytes, that is accepted when read.
@@ -77,11 +77,8 @@ package final class RunJournal {
     ///
     /// - Throws: `journal.full`, `journal.io` (74).
     package init(creating path: String, calls: any FileCalls = SystemFileCalls()) throws(MigrationError) {
-        self.path = path
-        self.calls = calls
-        descriptor = -1
-        size = 0
-        descriptor = try open(path, flags: O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW)
+        (self.path, self.calls, size) = (path, calls, 0)
+        descriptor = try Self.open(path, O_CREAT | O_TRUNC, calls)
         try writeHead()
     }
 
@@ -91,16 +88,13 @@ package final class RunJournal {
     package init(
         continuing path: String, after contents: Contents, calls: any FileCalls = SystemFileCalls()
     ) throws(MigrationError) {
-        self.path = path
-        self.calls = calls
-        descriptor = -1
-        size = contents.size
-        descriptor = try open(path, flags: O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        (self.path, self.calls, size) = (path, calls, contents.size)
+        descriptor = try Self.open(path, 0, calls)
         guard SystemCall.uninterrupted({ ftruncate(descriptor, off_t(size)) }) == 0 else { throw failure("cut", errno) }
         try synchronize()
     }
 
-    deinit { if descriptor >= 0 { _ = calls.close(descriptor) } }
+    deinit { _ = calls.close(descriptor) }
 
     /// Reads a journal; nil if there is no file.
     ///
@@ -344,9 +338,9 @@ package final class RunJournal {
         guard result == 0 else { throw failure("sync", Int32(truncatingIfNeeded: -result)) }
     }
 
-    private func open(_ path: String, flags: Int32) throws(MigrationError) -> Int32 {
-        let result = calls.openUninterrupted(path, flags: flags, mode: 0o600)
-        guard result >= 0 else { throw failure("open", Int32(truncatingIfNeeded: -result)) }
+    private static func open(_ path: String, _ flags: Int32, _ calls: any FileCalls) throws(MigrationError) -> Int32 {
+        let result = calls.openUninterrupted(path, flags: flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
+        guard result >= 0 else { throw failure("open", path, Int32(truncatingIfNeeded: -result)) }
         return Int32(truncatingIfNeeded: result)
     }
 

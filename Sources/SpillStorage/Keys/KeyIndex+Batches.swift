@@ -5,7 +5,7 @@ import Diagnostics
 extension KeyIndex {
     /// A range of keys that one lookup covers: the keys of a range in one chunk in memory or in the chunk being filled, or keys
     /// without a gap.
-    private struct DenseRange {
+    struct DenseRange {
         /// The smallest and the largest key that it covers.
         let first: Int64
         let last: Int64
@@ -119,7 +119,7 @@ extension KeyIndex {
 
     /// The range around a key; nil if it has none. It is valid until a key is added or another chunk is loaded.
     @inline(never)
-    private func range(of key: Int64) throws(MigrationError) -> DenseRange? {
+    func range(of key: Int64) throws(MigrationError) -> DenseRange? {
         if let gapless { return gapless }
         let hot = hot.pointee
         let range = key >> KeyContainer.rangeBits
@@ -168,7 +168,7 @@ extension KeyIndex {
         // A bitmap or holes, the usual forms, tell this without the key's rank.
         var range: DenseRange?
         if try advance(to: key, &range), let range { return range.contains(key, &hot.pointee.span) }
-        return try find(key) >= 0
+        return try findFar(key) >= 0
     }
 
     /// The rank of a key: the number of smaller keys; nil if the key is not in the set. Neighbouring keys looked up in turn
@@ -180,7 +180,7 @@ extension KeyIndex {
         if try advance(to: key, &range), let range {
             rank = range.rank(of: key, &hot.pointee.span)
         } else {
-            rank = try find(key)
+            rank = try findFar(key)
         }
         return rank >= 0 ? rank : nil
     }
@@ -203,7 +203,7 @@ extension KeyIndex {
             } else if try advance(to: key, &last), let last {
                 found[index] = last.contains(key, &span)
             } else {
-                found[index] = try find(key) >= 0
+                found[index] = try findFar(key) >= 0
             }
         }
     }
@@ -234,7 +234,7 @@ extension KeyIndex {
             } else if try advance(to: key, &last), let last {
                 ranks[index] = Int64(last.rank(of: key, &span))
             } else {
-                ranks[index] = Int64(try find(key))
+                ranks[index] = Int64(try findFar(key))
             }
         }
     }

@@ -226,33 +226,22 @@ package final class KeyIndex {
 
     // MARK: Lookup
 
+    /// The rank of a key that lies far from others; -1 if there is none. ``range(of:)`` finds all other keys.
     @inline(__always)
-    func find(_ key: Int64) throws(MigrationError) -> Int {
-        let range = key >> KeyContainer.rangeBits
+    func findFar(_ key: Int64) throws(MigrationError) -> Int {
         guard count > 0, key <= lastKey else { return -1 }
-        if hot.pointee.liveCount > 0, key >= hot.pointee.liveFirst {
-            let rank = KeyContainer.bitmapRank(hot.pointee.live.unsafelyUnwrapped, offset: Int(key & 0xFFFF))
-            return rank < 0 ? -1 : hot.pointee.chunkedKeys + hot.pointee.farCount + rank
-        }
         if hot.pointee.farCount > 0, let far = hot.pointee.far, key >= far[0] {
             let index = KeyContainer.lowerBound(far, count: hot.pointee.farCount, key)
             return index < hot.pointee.farCount && far[index] == key ? hot.pointee.chunkedKeys + index : -1
         }
         guard chunkCount > 0 else { return -1 }
-        let chunk = chunkHolding(key, range: range)
-        guard chunk >= 0 else { return -1 }
-        if chunks[chunk].slot >= 0 || (chunks[chunk].payload == nil && chunks[chunk].kind != .full) { try load(chunk) }
-        let entry = chunks + chunk
-        if entry.pointee.kind == .sparse {
-            guard let payload = entry.pointee.payload else { return -1 }
-            let keys = payload.assumingMemoryBound(to: Int64.self)
-            let index = KeyContainer.index(of: key, in: keys, count: keysIn(chunk))
-            return index < 0 ? -1 : entry.pointee.rank + index
-        }
-        guard entry.pointee.firstKey >> KeyContainer.rangeBits == range else { return -1 }
-        let inChunk = entry.pointee.kind == .bitmap || entry.pointee.kind == .full ? 0 : keysIn(chunk)
-        let rank = entry.pointee.kind.rank(entry.pointee.payload, count: inChunk, offset: Int(key & 0xFFFF))
-        return rank < 0 ? -1 : entry.pointee.rank + rank
+        let chunk = chunkHolding(key, range: key >> KeyContainer.rangeBits)
+        guard chunk >= 0, chunks[chunk].kind == .sparse else { return -1 }
+        if chunks[chunk].slot >= 0 || chunks[chunk].payload == nil { try load(chunk) }
+        guard let payload = chunks[chunk].payload else { return -1 }
+        let index = KeyContainer.index(
+            of: key, in: payload.assumingMemoryBound(to: Int64.self), count: keysIn(chunk))
+        return index < 0 ? -1 : chunks[chunk].rank + index
     }
 
     /// The last chunk that begins at the key or before; -1 if there is none.

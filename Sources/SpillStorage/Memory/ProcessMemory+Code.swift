@@ -1,3 +1,4 @@
+import Diagnostics
 import Glibc
 
 extension ProcessMemory {
@@ -12,28 +13,12 @@ extension ProcessMemory {
     package static func releaseCode() {
         // /proc/self/status, not smaps: for smaps the kernel counts all pages, which takes a millisecond.
         guard statusField("TracerPid:") ?? 0 == 0 else { return }
-        let descriptor = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        defer { close(descriptor) }
-        let space = UnsafeMutableRawBufferPointer.allocate(byteCount: 32 << 10, alignment: 8)
-        defer { space.deallocate() }
-        var kept = 0
-        while true {
-            let rest = UnsafeMutableRawBufferPointer(rebasing: space[kept...])
-            let count = read(descriptor, rest.baseAddress, rest.count)
-            guard count > 0 else { return }
-            let text = UnsafeRawBufferPointer(rebasing: space[..<(kept + count)])
-            var start = 0
-            while let end = text[start...].firstIndex(of: UInt8(ascii: "\n")) {
-                if let range = range(UnsafeRawBufferPointer(rebasing: text[start..<end])) {
-                    _ = madvise(UnsafeMutableRawPointer(bitPattern: range.lowerBound), range.count, MADV_DONTNEED)
-                }
-                start = end + 1
+        guard let text = try? FileBytes.read("/proc/self/maps", most: 1 << 20) else { return }
+        text.withUnsafeBytes { text in
+            for line in text.split(separator: UInt8(ascii: "\n")) {
+                guard let range = range(UnsafeRawBufferPointer(rebasing: line)) else { continue }
+                _ = madvise(UnsafeMutableRawPointer(bitPattern: range.lowerBound), range.count, MADV_DONTNEED)
             }
-            kept = text.count - start
-            // A line longer than the whole buffer is not one of interest.
-            if kept == space.count { kept = 0 }
-            if kept > 0, start > 0 { space.copyMemory(from: UnsafeRawBufferPointer(rebasing: text[start...])) }
         }
     }
 

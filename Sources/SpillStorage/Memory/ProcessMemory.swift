@@ -1,4 +1,5 @@
 import CLinux
+import Diagnostics
 import Glibc
 
 /// The kernel's figures on the process's memory, in bytes.
@@ -72,12 +73,6 @@ package enum ProcessMemory {
 
     /// Reads a small file of the kernel as a whole.
     private static func contents(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 16 * 1024)
-        let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
-        guard count >= 0 else { return nil }
-        return String(decoding: bytes.prefix(count), as: UTF8.self)
+        (try? FileBytes.read(path, most: 16 * 1024)).map { String(decoding: $0, as: UTF8.self) }
     }
 }

@@ -137,9 +137,8 @@ package final class RecordLog {
         for _ in 0..<(try state.count(upTo: 1 << 20)) {
             runs.append(
                 try SortedRecordFile(
-                    restoring: &state, directory: directory, named: name, width: width, indexWords: indexWords,
-                    recordsPerBlock: recordsPerBlock, number: memory.nextRun(), scratch: memory.stored,
-                    block: memory.block))
+                    restoring: &state, place, width: width, indexWords: indexWords, recordsPerBlock: recordsPerBlock,
+                    number: memory.nextRun(), block: memory.block))
         }
     }
 
@@ -157,31 +156,27 @@ package final class RecordLog {
         if gathered * width * 8 > 64 * 1024 && prefix.isEmpty { try spill() }
         sortRecent()
         var sources: [RecordSource] = []
-        try withPrefix(prefix) { start, words throws(MigrationError) in
-            for run in runs {
-                let from = try run.blockHolding(start, words: words)
-                let source = RecordSource(run: run, from: from)
-                if words > 0 { try source.skip(before: start, words: words, width: width) }
-                sources.append(source)
-            }
-            var begin = 0
-            for end in segmentEnds {
-                let segment = buffer + begin * width
-                var (first, last) = (0, end - begin)
-                if words > 0 {
-                    first = RecordOrder.lowerBound(
-                        segment, count: end - begin, width: width, prefix: start, words: words)
-                    last = first
-                    while last < end - begin, RecordOrder.isEqual(segment + last * width, start, words: words) {
-                        last += 1
-                    }
+        let words = prefix.count
+        for run in runs {
+            let source = RecordSource(run: run, from: try run.blockHolding(prefix, words: words))
+            if words > 0 { try source.skip(before: prefix, words: words, width: width) }
+            sources.append(source)
+        }
+        var begin = 0
+        for end in segmentEnds {
+            let segment = buffer + begin * width
+            var (first, last) = (0, end - begin)
+            if words > 0 {
+                first = RecordOrder.lowerBound(segment, count: last, width: width, prefix: prefix, words: words)
+                last = first
+                while last < end - begin, RecordOrder.isEqual(segment + last * width, prefix, words: words) {
+                    last += 1
                 }
-                if last > first {
-                    sources.append(
-                        RecordSource(copying: segment + first * width, count: last - first, width: width))
-                }
-                begin = end
             }
+            if last > first {
+                sources.append(RecordSource(copying: segment + first * width, count: last - first, width: width))
+            }
+            begin = end
         }
         return RecordCursor(sources, width: width, prefix: prefix)
     }
@@ -223,7 +218,7 @@ package final class RecordLog {
             left = most
             var index = try run.blockHolding(start, words: startWords)
             while left > 0, index < run.blockCount, try !run.block(index, beginsAfter: start, words: words) {
-                let block = try memory.cache.block(index, of: run)
+                let block = try memory.block(index, of: run)
                 guard pass(block.records, count: block.count) else { break }
                 index += 1
             }
@@ -344,19 +339,14 @@ package final class RecordLog {
     private func newRun(level: Int) throws(MigrationError) -> SortedRecordFile {
         runsWritten += 1
         return try SortedRecordFile(
-            directory: directory, named: name, width: width, indexWords: indexWords,
-            recordsPerBlock: recordsPerBlock, number: memory.nextRun(), level: level, scratch: memory.stored,
-            block: memory.block)
+            place, width: width, indexWords: indexWords, recordsPerBlock: recordsPerBlock, number: memory.nextRun(),
+            level: level, block: memory.block)
     }
 
-    private func withPrefix(
-        _ prefix: [UInt64], _ body: (UnsafePointer<UInt64>, Int) throws(MigrationError) -> Void
-    ) throws(MigrationError) {
-        let copy = UnsafeMutablePointer<UInt64>.allocate(capacity: max(1, prefix.count))
-        defer { copy.deallocate() }
-        for (index, word) in prefix.enumerated() { copy[index] = word }
-        try body(copy, prefix.count)
+    private var place: RunPlace {
+        RunPlace(directory: directory, name: name, kind: .records, scratch: memory.stored)
     }
+
 }
 
 /// Reads the records of a ``RecordLog`` in order, as they were when the cursor was made.

@@ -12,30 +12,21 @@ import Diagnostics
 package final class RecordMemory {
     /// The limit in bytes for buffers and the space to sort in.
     private let most: Int
-    /// The size of all buffers, in words.
-    private var used = 0
     /// A counter that rises with every request; it tells which buffers are idle.
     private var clock = 0
-    private var holders: [Holder] = []
+    /// The logs, and the sizes of their buffers in words.
+    private var users = MemoryUsers<RecordLog>()
     private(set) var space: UnsafeMutablePointer<UInt64>
     private var spaceWords = 0
     /// The largest size of an unpacked block in bytes. Blocks of several runs are unpacked at a time.
     private(set) var blockBytes: Int
     let stored = RawBuffer()
     let block = RawBuffer()
-    @exclusivity(unchecked) var cache: RecordBlockCache
+    @exclusivity(unchecked) private var cache: BlockCache<RecordBlock>
     private var runs = 0
 
     /// The size in words that every log may have.
     static let leastWords = 512
-
-    private struct Holder {
-        /// Valid as long as it is in the list: a log removes itself with ``leave(_:)`` when it is released.
-        unowned(unsafe) let log: RecordLog
-        let id: ObjectIdentifier
-        var words = 0
-        var lastUse = 0
-    }
 
     /// Makes a memory for a group of logs.
     ///
@@ -46,7 +37,7 @@ package final class RecordMemory {
         let bytes = max(bytes, 128 * 1024)
         most = bytes / 4 * 3
         self.blockBytes = min(blockBytes, bytes / 32)
-        cache = RecordBlockCache(slots: bytes / 4 / self.blockBytes, blockWords: self.blockBytes / 8)
+        cache = BlockCache(slots: bytes / 4 / self.blockBytes)
         space = .allocate(capacity: 1)
     }
 
@@ -56,7 +47,7 @@ package final class RecordMemory {
     func admit(blockBytes wanted: Int) {
         guard wanted > blockBytes else { return }
         blockBytes = wanted
-        cache = RecordBlockCache(slots: max(4, most / 3 / wanted), blockWords: wanted / 8)
+        cache = BlockCache(slots: most / 3 / wanted)
     }
 
     /// Returns a number for a run, unique in the group.
@@ -65,25 +56,22 @@ package final class RecordMemory {
         return runs
     }
 
-    func enter(_ log: RecordLog) { holders.append(Holder(log: log, id: ObjectIdentifier(log))) }
-
-    func leave(_ log: RecordLog) {
-        guard let index = index(log) else { return }
-        used -= holders[index].words
-        holders.swapAt(index, holders.count - 1)
-        holders.removeLast()
+    /// An unpacked block of a run, valid until the next call.
+    func block(_ index: Int, of run: SortedRecordFile) throws(MigrationError) -> RecordBlock {
+        try cache.block(index, of: run) { leaving throws(MigrationError) in
+            let block = leaving ?? RecordBlock(words: blockBytes / 8)
+            block.count = try run.read(index, into: block.records)
+            return block
+        }
     }
 
-    private func index(_ log: RecordLog) -> Int? {
-        let id = ObjectIdentifier(log)
-        return holders.firstIndex { $0.id == id }
-    }
+    func enter(_ log: RecordLog) { users.enter(log) }
+
+    func leave(_ log: RecordLog) { users.leave(log) }
 
     /// Notes that a log's buffer is empty and was freed.
     func giveBack(_ log: RecordLog) {
-        guard let index = index(log) else { return }
-        used -= holders[index].words
-        holders[index].words = 0
+        if let index = users.index(of: log) { users.set(0, at: index) }
     }
 
     /// Asks for a larger buffer for a log.
@@ -92,18 +80,17 @@ package final class RecordMemory {
     /// - Returns: true if the log may have it.
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77): other buffers may be written.
     func extend(_ log: RecordLog, to words: Int) throws(MigrationError) -> Bool {
-        guard let own = index(log) else { return false }
+        guard let own = users.index(of: log) else { return false }
         clock += 1
-        holders[own].lastUse = clock
+        users.entries[own].lastUse = clock
         while !fits(words, own) {
             guard let victim = victim(for: own, words: words) else {
                 if words <= RecordMemory.leastWords { break }
                 return false
             }
-            try holders[victim].log.release()
+            try users.entries[victim].user.release()
         }
-        used += words - holders[own].words
-        holders[own].words = words
+        users.set(words, at: own)
         return true
     }
 
@@ -111,7 +98,7 @@ package final class RecordMemory {
     /// from now on.
     package func park() throws(MigrationError) {
         guard bytesInUse > 256 << 10 else { return }
-        for holder in holders where holder.words > 0 { try holder.log.release() }
+        for entry in users.entries where entry.held > 0 { try entry.user.release() }
         dropSpace()
     }
 
@@ -123,7 +110,7 @@ package final class RecordMemory {
     }
 
     /// The size in bytes of the buffers and of the space to sort in.
-    var bytesInUse: Int { (used + spaceWords) * 8 }
+    var bytesInUse: Int { (users.held + spaceWords) * 8 }
 
     /// Returns space to sort and join in.
     func space(words: Int) -> UnsafeMutablePointer<UInt64> {
@@ -138,13 +125,13 @@ package final class RecordMemory {
     /// Tells whether a buffer of a size fits beside the others, with as much space again to sort the largest.
     private func fits(_ words: Int, _ own: Int) -> Bool {
         var largest = max(words, spaceWords)
-        for holder in holders { largest = max(largest, holder.words) }
+        for entry in users.entries { largest = max(largest, entry.held) }
         // The space was made for a larger buffer that is gone now, so free it.
-        if largest > words, spaceWords > words, holders.allSatisfy({ $0.words <= words }) {
+        if largest > words, spaceWords > words, users.entries.allSatisfy({ $0.held <= words }) {
             dropSpace()
             largest = words
         }
-        return (used - holders[own].words + words + largest) * 8 <= most
+        return (users.held - users.entries[own].held + words + largest) * 8 <= most
     }
 
     /// The buffer to write and free: the one idle for longest, else the largest one, if it is at least as large as the size
@@ -152,16 +139,24 @@ package final class RecordMemory {
     private func victim(for own: Int, words: Int) -> Int? {
         var idle: Int?
         var largest: Int?
-        for index in holders.indices where index != own && holders[index].words > 0 {
-            if clock - holders[index].lastUse > 4 * holders.count + 16,
-                idle.map({ holders[index].lastUse < holders[$0].lastUse }) ?? true
+        let entries = users.entries
+        for (index, entry) in entries.enumerated() where index != own && entry.held > 0 {
+            if clock - entry.lastUse > 4 * entries.count + 16, idle.map({ entry.lastUse < entries[$0].lastUse }) ?? true
             {
                 idle = index
             }
-            if holders[index].words >= words, largest.map({ holders[index].words > holders[$0].words }) ?? true {
-                largest = index
-            }
+            if entry.held >= words, largest.map({ entry.held > entries[$0].held }) ?? true { largest = index }
         }
         return idle ?? largest
     }
+}
+
+/// The records of an unpacked block.
+final class RecordBlock {
+    let records: UnsafeMutablePointer<UInt64>
+    var count = 0
+
+    init(words: Int) { records = .allocate(capacity: words) }
+
+    deinit { records.deallocate() }
 }

@@ -104,22 +104,16 @@ package final class RecordSorter {
         }
     }
 
-    /// Adds a record of two words.
-    package func append(_ first: UInt64, _ second: UInt64) throws(MigrationError) {
-        precondition(width == 2)
-        let place = try room()
-        place[0] = first
-        place[1] = second
-    }
-
-    /// Adds a record of three to eight words; those beyond ``width`` are left out.
+    /// Adds a record of two to eight words; those beyond ``width`` are left out.
     package func append(
-        _ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64 = 0, _ fifth: UInt64 = 0,
+        _ first: UInt64, _ second: UInt64, _ third: UInt64 = 0, _ fourth: UInt64 = 0, _ fifth: UInt64 = 0,
         _ sixth: UInt64 = 0, _ seventh: UInt64 = 0, _ eighth: UInt64 = 0
     ) throws(MigrationError) {
-        precondition(width >= 3)
+        precondition(width >= 2)
         let place = try room()
-        (place[0], place[1], place[2]) = (first, second, third)
+        (place[0], place[1]) = (first, second)
+        if width == 2 { return }
+        place[2] = third
         if width > 3 { place[3] = fourth }
         if width > 4 { place[4] = fifth }
         if width > 5 { place[5] = sixth }
@@ -233,8 +227,8 @@ package final class RecordSorter {
     private func newRun(level: Int) throws(MigrationError) -> SortedRecordFile {
         runsWritten += 1
         return try SortedRecordFile(
-            directory: directory, named: name, width: width, indexWords: 0, recordsPerBlock: recordsPerBlock,
-            number: runsWritten, level: level, scratch: scratch, block: block)
+            RunPlace(directory: directory, name: name, kind: .records, scratch: scratch), width: width, indexWords: 0,
+            recordsPerBlock: recordsPerBlock, number: runsWritten, level: level, block: block)
     }
 }
 

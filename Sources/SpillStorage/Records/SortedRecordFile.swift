@@ -1,74 +1,50 @@
 import Diagnostics
 
-/// A sorted run: records in order in a file of their own, packed by ``ColumnCodec``, with the first words of each block in
-/// memory.
+/// A sorted run of records, packed by ``ColumnCodec``. Records may be appended as long as they ascend.
 ///
-/// Records may be appended as long as they ascend. A written block never changes, so a reader that notes the number of blocks
-/// has a snapshot. The file is removed with the object.
-///
-/// Memory: its ``BlockIndex``, and two blocks while it is written.
-final class SortedRecordFile {
+/// Memory: that of a ``SortedRun``, and two blocks while it is written.
+final class SortedRecordFile: SortedRun {
     let width: Int
-    let indexWords: Int
     let recordsPerBlock: Int
-    /// A number that is unique among the runs of a ``RecordMemory``; the cache tells runs apart by it.
-    let number: Int
-    let file: BlockFile
-    /// The number of merges that its records went through.
-    let level: Int
+    private let indexWords: Int
     /// The number of records in blocks.
     private(set) var count = 0
-    private let index: BlockIndex
+    /// The last, and so largest, record in blocks; empty before the first block.
+    private(set) var last: [UInt64] = []
     /// The records of the block being filled; nil unless records come one by one.
     @exclusivity(unchecked) private var pending: UnsafeMutablePointer<UInt64>?
     @exclusivity(unchecked) private var pendingCount = 0
-    private let lastRecord: UnsafeMutablePointer<UInt64>
     private let block: RawBuffer
 
     /// Makes a run without records.
     ///
-    /// - Parameters:
-    ///   - scratch, block: space for a stored and a packed block, shared by the runs of a structure.
+    /// - Parameter block: space for a packed block, shared by the runs of a structure.
     init(
-        directory: WorkDirectory, named name: String, width: Int, indexWords: Int, recordsPerBlock: Int, number: Int,
-        level: Int, scratch: RawBuffer, block: RawBuffer
+        _ place: RunPlace, width: Int, indexWords: Int, recordsPerBlock: Int, number: Int, level: Int, block: RawBuffer
     ) throws(MigrationError) {
         self.width = width
         self.indexWords = indexWords
         self.recordsPerBlock = recordsPerBlock
-        self.number = number
-        self.level = level
         self.block = block
-        file = try BlockFile(directory: directory, named: name, kind: .records, scratch: scratch)
-        index = BlockIndex(words: indexWords, beside: name, in: directory, scratch: scratch)
-        lastRecord = .allocate(capacity: width)
+        try super.init(place, number: number, level: level, indexWords: indexWords)
     }
 
-    deinit {
-        pending?.deallocate()
-        lastRecord.deallocate()
-    }
+    deinit { pending?.deallocate() }
 
     /// Restores a saved run, with a new number.
     init(
-        restoring state: inout StateReader, directory: WorkDirectory, named name: String, width: Int, indexWords: Int,
-        recordsPerBlock: Int, number: Int, scratch: RawBuffer, block: RawBuffer
+        restoring state: inout StateReader, _ place: RunPlace, width: Int, indexWords: Int, recordsPerBlock: Int,
+        number: Int, block: RawBuffer
     ) throws(MigrationError) {
         self.width = width
         self.indexWords = indexWords
         self.recordsPerBlock = recordsPerBlock
-        self.number = number
         self.block = block
-        level = try state.count(upTo: 1 << 20)
+        let level = try state.count(upTo: 1 << 20)
         count = try state.count(upTo: .max)
-        let last = try state.words()
+        last = try state.words()
         guard last.count == width else { throw StateReader.damaged("a record of \(last.count) words") }
-        file = try BlockFile(directory: directory, restoring: &state, kind: .records, scratch: scratch)
-        index = try BlockIndex(
-            restoring: &state, words: indexWords, beside: name, in: directory, scratch: scratch)
-        // Last: if an earlier step throws, no deinit runs to free it.
-        lastRecord = .allocate(capacity: width)
-        for (word, value) in last.enumerated() { lastRecord[word] = value }
+        try super.init(restoring: &state, place, number: number, level: level, indexWords: indexWords)
     }
 
     /// Writes the run's state.
@@ -78,19 +54,8 @@ final class SortedRecordFile {
         try flush()
         state.write(level)
         state.write(count)
-        state.write(words: (0..<width).map { last[$0] })
-        file.save(to: &state)
-        index.save(to: &state)
-    }
-
-    var blockCount: Int { index.count }
-
-    /// The last, and so largest, record in blocks.
-    ///
-    /// - Precondition: there is one.
-    var last: UnsafePointer<UInt64> {
-        precondition(count > 0)
-        return UnsafePointer(lastRecord)
+        state.write(words: last)
+        saveFile(to: &state)
     }
 
     /// Appends a record that is not before the last one. It can be read after ``flush()``.
@@ -106,9 +71,8 @@ final class SortedRecordFile {
 
     /// Tells whether a record is not before the one appended last.
     private func isInOrder(_ record: UnsafePointer<UInt64>, _ space: UnsafePointer<UInt64>) -> Bool {
-        guard pendingCount > 0 || count > 0 else { return true }
-        let previous = pendingCount > 0 ? space + (pendingCount - 1) * width : UnsafePointer(lastRecord)
-        return !RecordOrder.isLess(record, previous, words: width)
+        guard pendingCount > 0 else { return last.isEmpty || !RecordOrder.isLess(record, last, words: width) }
+        return !RecordOrder.isLess(record, space + (pendingCount - 1) * width, words: width)
     }
 
     /// Writes the appended records as a block.
@@ -135,20 +99,11 @@ final class SortedRecordFile {
     ///
     /// - Parameter target: room for ``recordsPerBlock`` records.
     func read(_ number: Int, into target: UnsafeMutablePointer<UInt64>) throws(MigrationError) -> Int {
-        let offset = try index.offset(number)
-        try file.read(at: offset, next: try self.offset(number + 1), into: block)
+        let offset = try read(number, into: block)
         guard let count = ColumnCodec.decode(block.bytes, width: width, into: target, capacity: recordsPerBlock) else {
             throw file.damaged(offset, "its records do not unpack")
         }
         return count
-    }
-
-    /// Gives the blocks before a number back to the disk. They must not be read any more.
-    func discard(before number: Int) throws(MigrationError) { try file.discard(before: try offset(number)) }
-
-    /// The offset of a block, or the file's end.
-    private func offset(_ number: Int) throws(MigrationError) -> Int {
-        number < blockCount ? try index.offset(number) : file.end
     }
 
     /// The block that may hold the first record not before the prefix.
@@ -173,7 +128,7 @@ final class SortedRecordFile {
     private func write(_ records: UnsafePointer<UInt64>, count here: Int) throws(MigrationError) {
         ColumnCodec.encode(records, count: here, width: width, into: block)
         try index.append(offset: try file.append(block.bytes), first: records)
-        lastRecord.update(from: records + (here - 1) * width, count: width)
+        last = Array(UnsafeBufferPointer(start: records + (here - 1) * width, count: width))
         count += here
     }
 }

@@ -1,13 +1,72 @@
 import Diagnostics
 
-/// A sorted run of a log-structured merge: its level is the number of merges that its contents went through.
-protocol SortedRun {
-    var level: Int { get }
+/// The place of the files of some runs, and the space for a stored block that these runs share.
+struct RunPlace {
+    let directory: WorkDirectory
+    let name: String
+    let kind: BlockKind
+    let scratch: RawBuffer
 }
 
-extension SortedRecordFile: SortedRun {}
-extension EntryRun: SortedRun {}
-extension SortedRowFile: SortedRun {}
+/// A sorted run of a log-structured merge: blocks in a file of their own, with the first words of each block in memory.
+///
+/// A written block never changes, so a reader that notes the number of blocks has a snapshot. The file is removed with the
+/// object.
+///
+/// Memory: its ``BlockIndex``.
+class SortedRun {
+    /// A number that is unique among the runs of a memory; a cache tells runs apart by it.
+    let number: Int
+    /// The number of merges that its contents went through.
+    let level: Int
+    let file: BlockFile
+    let index: BlockIndex
+
+    /// Makes an empty run.
+    init(_ place: RunPlace, number: Int, level: Int, indexWords: Int) throws(MigrationError) {
+        self.number = number
+        self.level = level
+        file = try BlockFile(directory: place.directory, named: place.name, kind: place.kind, scratch: place.scratch)
+        index = BlockIndex(words: indexWords, beside: place)
+    }
+
+    /// Restores the file and the index of a saved run, which gets a new number.
+    init(
+        restoring state: inout StateReader, _ place: RunPlace, number: Int, level: Int, indexWords: Int
+    ) throws(MigrationError) {
+        self.number = number
+        self.level = level
+        file = try BlockFile(
+            directory: place.directory, restoring: &state, kind: place.kind, scratch: place.scratch)
+        index = BlockIndex(words: indexWords, beside: place)
+        try index.restore(from: &state)
+    }
+
+    /// Writes the state of the file and the index.
+    final func saveFile(to state: inout StateWriter) {
+        file.save(to: &state)
+        index.save(to: &state)
+    }
+
+    /// The number of blocks in the file.
+    final var blockCount: Int { index.count }
+
+    /// The offset of a block, or the file's end.
+    final func offset(_ block: Int) throws(MigrationError) -> Int {
+        block < blockCount ? try index.offset(block) : file.end
+    }
+
+    /// Reads the bytes of a block. Returns its offset.
+    @discardableResult
+    final func read(_ block: Int, into target: RawBuffer) throws(MigrationError) -> Int {
+        let offset = try index.offset(block)
+        try file.read(at: offset, next: try self.offset(block + 1), into: target)
+        return offset
+    }
+
+    /// Gives the blocks before a number back to the disk. They must not be read any more.
+    final func discard(before block: Int) throws(MigrationError) { try file.discard(before: try offset(block)) }
+}
 
 // The oldest run comes first. Levels never rise towards newer runs.
 extension Array where Element: SortedRun {

@@ -9,19 +9,14 @@ import Diagnostics
 /// again while they grow. For use by one thread.
 package final class RowMemory {
     private let mostPatches: Int
-    private var patchBytes = 0
-    private var holders: [Holder] = []
-    @exclusivity(unchecked) var cache: RowBlockCache
+    /// The spills, and the sizes of their patches in bytes.
+    private var users = MemoryUsers<RowSpill>()
+    @exclusivity(unchecked) private var cache: BlockCache<RowBlock>
+    /// The size in bytes of the largest block that is kept; larger ones have huge rows.
+    private static let largestKept = 256 * 1024
     let scratch = RawBuffer()
     let huge = HugeReferences()
     private var runs = 0
-
-    private struct Holder {
-        /// Valid as long as it is in the list: a spill removes itself with ``leave(_:)`` when it is released.
-        unowned(unsafe) let spill: RowSpill
-        let id: ObjectIdentifier
-        var bytes = 0
-    }
 
     /// Makes a memory for a group of spills.
     ///
@@ -29,7 +24,7 @@ package final class RowMemory {
     package init(bytes: Int) {
         precondition(bytes >= 0)
         mostPatches = max(bytes / 4, 4 * 1024)
-        cache = RowBlockCache(slots: max(4, min(256, bytes / 2 / (RowSpill.blockBytes + 16 * 1024))))
+        cache = BlockCache(slots: min(256, bytes / 2 / (RowSpill.blockBytes + 16 * 1024)))
     }
 
     /// True if the spills can be saved: none refers to a value in the source. Such references do not outlive the process.
@@ -41,35 +36,31 @@ package final class RowMemory {
         return runs
     }
 
-    func enter(_ spill: RowSpill) { holders.append(Holder(spill: spill, id: ObjectIdentifier(spill))) }
+    func enter(_ spill: RowSpill) { users.enter(spill) }
 
-    func leave(_ spill: RowSpill) {
-        guard let index = index(spill) else { return }
-        patchBytes -= holders[index].bytes
-        holders.swapAt(index, holders.count - 1)
-        holders.removeLast()
+    func leave(_ spill: RowSpill) { users.leave(spill) }
+
+    /// A block of a run: the open one, or one from the cache or the file.
+    func block(_ index: Int, of run: SortedRowFile) throws(MigrationError) -> RowBlock {
+        guard index < run.blockCount else { return run.open }
+        return try cache.block(
+            index, of: run, isKept: { $0.buffer.count <= Self.largestKept },
+            read: { _ throws(MigrationError) in try run.read(index) })
     }
 
     /// Notes the bytes that a spill's patches take now. Patches of the largest spills may be written.
     func note(_ bytes: Int, of spill: RowSpill) throws(MigrationError) {
-        guard let own = index(spill) else { return }
-        patchBytes += bytes - holders[own].bytes
-        holders[own].bytes = bytes
+        guard let own = users.index(of: spill) else { return }
+        users.set(bytes, at: own)
         // Keep the spill used last in front: the next search finds it at once.
-        if own > 0 { holders.swapAt(0, own) }
-        while patchBytes > mostPatches {
-            var largest = 0
-            for index in holders.indices where holders[index].bytes > holders[largest].bytes { largest = index }
-            guard holders[largest].bytes > 0 else { return }
-            let victim = holders[largest]
-            patchBytes -= victim.bytes
-            holders[largest].bytes = 0
-            try victim.spill.spillPatches()
+        if own > 0 { users.entries.swapAt(0, own) }
+        while users.held > mostPatches {
+            let entries = users.entries
+            guard let largest = entries.indices.max(by: { entries[$0].held < entries[$1].held }),
+                entries[largest].held > 0
+            else { return }
+            users.set(0, at: largest)
+            try entries[largest].user.spillPatches()
         }
-    }
-
-    private func index(_ spill: RowSpill) -> Int? {
-        let id = ObjectIdentifier(spill)
-        return holders.firstIndex { $0.id == id }
     }
 }

@@ -66,17 +66,9 @@ package final class RowSpill {
         try append(rows: row..<row + 1, of: batch)
     }
 
-    /// Appends all rows of a batch.
-    ///
-    /// - Precondition: the batch has the spill's number of slots, and keys ascend and are larger than all keys before.
-    /// - Throws: as ``append(row:of:)``.
-    package func append(contentsOf batch: borrowing RowBatch) throws(MigrationError) {
-        try append(rows: 0..<batch.count, of: batch)
-    }
-
     /// Appends neighbouring rows of a batch.
     ///
-    /// - Precondition: like that of ``append(contentsOf:)``.
+    /// - Precondition: the batch has the spill's number of slots, and keys ascend and are larger than all keys before.
     /// - Throws: as ``append(row:of:)``.
     package func append(rows indices: Range<Int>, of batch: borrowing RowBatch) throws(MigrationError) {
         precondition(batch.slots == slots)
@@ -124,7 +116,7 @@ package final class RowSpill {
     package func read(key: Int64, into batch: inout RowBatch) throws(MigrationError) -> Bool {
         precondition(batch.slots == slots)
         guard let rows, let index = try rows.blockHolding(key) else { return false }
-        let block = index < rows.blockCount ? try memory.cache.block(index, of: rows) : rows.open
+        let block = try memory.block(index, of: rows)
         let place = block.lowerBound(key)
         guard place < block.count, block.keys[place] == key else { return false }
         let row = batch.appendRow(key: key)
@@ -132,7 +124,7 @@ package final class RowSpill {
         var isDeleted = try applyBufferedPatches(key, into: &batch, row: row)
         for run in patchRuns.reversed() where !isDeleted {
             guard let index = try run.blockHolding(key) else { continue }
-            let block = index < run.blockCount ? try memory.cache.block(index, of: run) : run.open
+            let block = try memory.block(index, of: run)
             let place = block.lowerBound(key)
             guard place < block.count, block.keys[place] == key else { continue }
             isDeleted = try apply(block, place, of: run, block: index, into: &batch, row: row)
@@ -185,8 +177,7 @@ package final class RowSpill {
         _ kind: BlockKind, _ blockBytes: Int, _ state: inout StateReader
     ) throws(MigrationError) -> SortedRowFile {
         try SortedRowFile(
-            restoring: &state, directory: directory, named: kind == .rows ? name : name + "-patches", kind: kind,
-            number: memory.nextRun(), blockBytes: blockBytes, scratch: memory.scratch, huge: memory.huge)
+            restoring: &state, place(kind), number: memory.nextRun(), blockBytes: blockBytes, huge: memory.huge)
     }
 
     // MARK: Merging patches
@@ -294,7 +285,11 @@ package final class RowSpill {
 
     private func newRun(_ kind: BlockKind, level: Int, blockBytes: Int) throws(MigrationError) -> SortedRowFile {
         try SortedRowFile(
-            directory: directory, named: kind == .rows ? name : name + "-patches", kind: kind,
-            number: memory.nextRun(), level: level, blockBytes: blockBytes, scratch: memory.scratch, huge: memory.huge)
+            place(kind), number: memory.nextRun(), level: level, blockBytes: blockBytes, huge: memory.huge)
+    }
+
+    private func place(_ kind: BlockKind) -> RunPlace {
+        RunPlace(
+            directory: directory, name: kind == .rows ? name : name + "-patches", kind: kind, scratch: memory.scratch)
     }
 }

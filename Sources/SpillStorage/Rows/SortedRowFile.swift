@@ -72,49 +72,38 @@ final class RowBlock {
     }
 }
 
-/// A sorted run of rows: blocks in a file of their own, with the first key of each block in memory.
+/// A sorted run of rows, with the first key of each block in memory.
 ///
 /// Rows may be appended as long as keys ascend. Rows that are not in the file yet are in ``open``, the block after the last
 /// one.
 ///
-/// Memory: its ``BlockIndex``, and the open block.
-final class SortedRowFile {
-    let number: Int
-    let level: Int
-    let file: BlockFile
+/// Memory: that of a ``SortedRun``, and the open block.
+final class SortedRowFile: SortedRun {
     /// The rows that are not in the file yet.
     let open = RowBlock()
     /// The size of the rows in bytes, before compression.
     @exclusivity(unchecked) private(set) var rawBytes = 0
-    private let index: BlockIndex
     private let blockBytes: Int
     private let huge: HugeReferences
 
     /// Makes a run without rows.
     init(
-        directory: WorkDirectory, named name: String, kind: BlockKind, number: Int, level: Int, blockBytes: Int,
-        scratch: RawBuffer, huge: HugeReferences
+        _ place: RunPlace, number: Int, level: Int, blockBytes: Int, huge: HugeReferences
     ) throws(MigrationError) {
-        self.number = number
-        self.level = level
         self.blockBytes = blockBytes
         self.huge = huge
-        file = try BlockFile(directory: directory, named: name, kind: kind, scratch: scratch)
-        index = BlockIndex(words: 1, beside: name, in: directory, scratch: scratch)
+        try super.init(place, number: number, level: level, indexWords: 1)
     }
 
     /// Restores a saved run, with a new number.
     init(
-        restoring state: inout StateReader, directory: WorkDirectory, named name: String, kind: BlockKind, number: Int,
-        blockBytes: Int, scratch: RawBuffer, huge: HugeReferences
+        restoring state: inout StateReader, _ place: RunPlace, number: Int, blockBytes: Int, huge: HugeReferences
     ) throws(MigrationError) {
-        self.number = number
         self.blockBytes = blockBytes
         self.huge = huge
-        level = try state.count(upTo: 1 << 20)
+        let level = try state.count(upTo: 1 << 20)
         rawBytes = try state.count(upTo: .max)
-        file = try BlockFile(directory: directory, restoring: &state, kind: kind, scratch: scratch)
-        index = try BlockIndex(restoring: &state, words: 1, beside: name, in: directory, scratch: scratch)
+        try super.init(restoring: &state, place, number: number, level: level, indexWords: 1)
     }
 
     /// Writes the open block, then the run's state.
@@ -122,12 +111,8 @@ final class SortedRowFile {
         try flush()
         state.write(level)
         state.write(rawBytes)
-        file.save(to: &state)
-        index.save(to: &state)
+        saveFile(to: &state)
     }
-
-    /// The number of blocks in the file.
-    var blockCount: Int { index.count }
 
     /// Appends neighbouring rows of a batch.
     ///
@@ -180,21 +165,12 @@ final class SortedRowFile {
     /// Reads a block of the file.
     func read(_ number: Int) throws(MigrationError) -> RowBlock {
         let block = RowBlock()
-        let offset = try index.offset(number)
         let first = SortKey.decode(try index.firstWord(number))
-        try file.read(at: offset, next: try self.offset(number + 1), into: block.buffer)
+        let offset = try read(number, into: block.buffer)
         guard block.index(), block.firstKey == first else {
             throw file.damaged(offset, "its rows are not those written")
         }
         return block
-    }
-
-    /// Gives the disk space of the blocks before a number back. They must not be read any more.
-    func discard(before number: Int) throws(MigrationError) { try file.discard(before: try offset(number)) }
-
-    /// The offset of a block, or the file's end.
-    private func offset(_ number: Int) throws(MigrationError) -> Int {
-        number < blockCount ? try index.offset(number) : file.end
     }
 
     /// The block that may hold a key, ``blockCount`` for the open one; nil if the key is before all rows.

@@ -228,7 +228,7 @@ final class DestinationRows {
     /// Spills the rows of a run's open batch.
     func flush(_ run: Run) throws(MigrationError) {
         guard !run.open.isEmpty else { return }
-        try run.spill.append(contentsOf: run.open)
+        try run.spill.append(rows: 0..<run.open.count, of: run.open)
         run.open.removeAll()
     }
 
