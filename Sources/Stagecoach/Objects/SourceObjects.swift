@@ -92,15 +92,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
 
     /// Returns the position of a row in the current batch; nil if it is not there.
     func rowInWindow(table: Int, key: Int64) -> Int? {
-        guard windowTable == table, window.count > 0, key >= window.key(0), key <= window.key(window.count - 1)
-        else { return nil }
-        var low = 0
-        var high = window.count - 1
-        while low < high {
-            let middle = (low + high) / 2
-            if window.key(middle) < key { low = middle + 1 } else { high = middle }
-        }
-        return window.key(low) == key ? low : nil
+        windowTable == table ? window.row(ofKey: key) : nil
     }
 
     /// Reads a row with all own columns, with slots in the order of columns.
