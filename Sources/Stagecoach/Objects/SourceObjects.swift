@@ -144,18 +144,8 @@ final class SourceObjects: ManagedObjectContext.Backing {
             }
             return
         }
-        let cursor: MemberCursor
-        switch schema.storage(of: relationship) {
-        case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
-            cursor = try modelRun.inputs.source.members(
-                table: table, column: column, owner: key, orderColumn: relationship.isOrdered ? order : nil,
-                in: modelRun.inputs.layout)
-        case .join(let table, let side):
-            cursor = try modelRun.inputs.source.joined(
-                joinTable: table, side: side, key: key, in: modelRun.inputs.layout)
-        case .toOne, .none: return
-        }
-        while let member = try cursor.next() {
+        let cursor = try modelRun.inputs.source.members(of: key, relationship, in: modelRun.inputs.layout)
+        while let member = try cursor?.next() {
             try body(member.key, member.order, modelRun.inputs.layout.entity(forFileNumber: member.fileNumber))
         }
     }

@@ -150,17 +150,8 @@ struct SourcePairs {
     private func forEachMember(
         of owner: Int64, _ relationship: RelationshipDescription, _ body: (Int64) throws -> Void
     ) throws {
-        let cursor: MemberCursor
-        switch run.inputs.layout.schema.storage(of: relationship) {
-        case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
-            cursor = try run.inputs.source.members(
-                table: table, column: column, owner: owner, orderColumn: relationship.isOrdered ? order : nil,
-                in: run.inputs.layout)
-        case .join(let table, let side):
-            cursor = try run.inputs.source.joined(joinTable: table, side: side, key: owner, in: run.inputs.layout)
-        case .toOne, .none: return
-        }
-        while let member = try cursor.next() { try body(member.key) }
+        let cursor = try run.inputs.source.members(of: owner, relationship, in: run.inputs.layout)
+        while let member = try cursor?.next() { try body(member.key) }
     }
 
     private func forEachMember(

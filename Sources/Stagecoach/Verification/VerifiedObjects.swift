@@ -222,18 +222,9 @@ final class VerifiedObjects {
     }
 
     private func memberKeys(of key: Int64, _ relationship: RelationshipDescription) throws -> [Int64] {
-        let cursor: MemberCursor
-        switch layout.schema.storage(of: relationship) {
-        case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
-            cursor = try source.members(
-                table: table, column: column, owner: key, orderColumn: relationship.isOrdered ? order : nil,
-                in: layout)
-        case .join(let table, let side):
-            cursor = try source.joined(joinTable: table, side: side, key: key, in: layout)
-        case .toOne, .none: return []
-        }
+        let cursor = try source.members(of: key, relationship, in: layout)
         var keys: [Int64] = []
-        while let member = try cursor.next() {
+        while let member = try cursor?.next() {
             guard keys.count < Self.mostMembers else {
                 throw VerificationObstacle("an object has more than \(Self.mostMembers) members")
             }
