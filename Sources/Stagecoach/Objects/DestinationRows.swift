@@ -304,8 +304,13 @@ final class DestinationRows {
         if scratchKey != key {
             scratch.removeAll()
             scratchKey = nil
-            let isThere = try earlier?.fetch(key, into: &scratch) ?? run?.spill.read(key: key, into: &scratch)
-            guard isThere == true else { return nil }
+            let isThere: Bool
+            if let earlier {
+                isThere = try earlier.fetch(key, into: &scratch)
+            } else {
+                isThere = try run?.spill.read(key: key, into: &scratch) ?? false
+            }
+            guard isThere else { return nil }
             scratchKey = key
         }
         return try body(scratch, 0)

@@ -27,8 +27,12 @@ final class StagedFiles {
     /// - Parameter source: the source file that was carried over; nil if the file's bytes were written.
     /// - Throws: `external.write`, `store.full`, `spill.io` (74).
     func note(_ file: ExternalReference, carriedFrom source: ExternalReference?) throws(MigrationError) {
-        let content =
-            try source?.name ?? String(FileSums.sum(ofFile: "\(folder)/\(file.name)"), radix: 16)
+        let content: String
+        if let source {
+            content = source.name
+        } else {
+            content = String(try FileSums.sum(ofFile: "\(folder)/\(file.name)"), radix: 16)
+        }
         try lines.append("\(file.name) \(content)")
         count += 1
     }
