@@ -30,11 +30,12 @@ public struct ProfileLine: Sendable, Codable, Equatable {
         return whole
     }
 
-    private mutating func add(_ other: ProfileLine) {
-        seconds += other.seconds
-        processorSeconds += other.processorSeconds
-        bytesRead += other.bytesRead
-        bytesWritten += other.bytesWritten
-        spilledBytes += other.spilledBytes
+    /// Adds the figures of another line, less those of a third.
+    mutating func add(_ other: ProfileLine, since first: ProfileLine = ProfileLine(stage: "", subject: "")) {
+        seconds += other.seconds - first.seconds
+        processorSeconds += other.processorSeconds - first.processorSeconds
+        bytesRead += other.bytesRead - first.bytesRead
+        bytesWritten += other.bytesWritten - first.bytesWritten
+        spilledBytes += other.spilledBytes - first.spilledBytes
     }
 }
