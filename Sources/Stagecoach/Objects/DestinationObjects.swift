@@ -290,8 +290,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
                 try set(value, property, of: object)
             }
         } catch let error as MigrationError {
-            throw error.inside(
-                .init(entity: place.entity.definition.name, objectID: object.objectID.shortName, property: name))
+            throw error.inside(object.errorContext(property: name))
         }
     }
 

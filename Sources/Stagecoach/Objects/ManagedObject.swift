@@ -25,8 +25,8 @@ open class ManagedObject: NSObject {
         detached = nil
     }
 
-    /// Returns the context of errors about one of the object's properties.
-    func errorContext(property: String) -> MigrationError.Context {
+    /// Returns the context of errors about the object, or one of its properties.
+    func errorContext(property: String? = nil) -> MigrationError.Context {
         .init(entity: place.entity.definition.name, objectID: objectID.shortName, property: property)
     }
 

@@ -384,8 +384,7 @@ public final class ManagedObjectContext {
             let values = try CompositeValue.elements(of: value, composite, in: object.entity)
             for (name, value) in values { try store(value, of: object, key: name) }
         } catch let error as MigrationError {
-            failures.record(
-                error.inside(.init(entity: object.entity.definition.name, objectID: object.objectID.shortName)))
+            failures.record(error.inside(object.errorContext()))
         } catch {
             failures.record(error)
         }

@@ -131,11 +131,7 @@ final class ExpectedLinks {
     // MARK: - Claims
 
     private func claim(_ relationship: RelationshipDescription, side: Int) throws {
-        for mapping in plan.own(turn) {
-            guard mapping.isDeclarative, let entity = mapping.destination, entity.isKindOf(entity: relationship.entity),
-                let property = mapping.mapping.relationshipMapping(named: relationship.name),
-                let expression = property.valueExpression
-            else { continue }
+        for (mapping, property, expression) in plan.expressions(of: relationship, turn: turn) {
             if !relationship.isToMany { deciding.insert(mapping.index) }
             if let step = plan.step(of: relationship, expression, mapping) {
                 try claim(step, side, mapping)
