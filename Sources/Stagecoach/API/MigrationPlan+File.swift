@@ -61,9 +61,7 @@ extension MigrationPlan {
         }
     }
 
-    /// Refuses inputs that the plan was not made for.
-    ///
-    /// - Throws: `plan.outdated` (78) with the differences.
+    /// Refuses inputs that the plan was not made for. Throws `plan.outdated` (78) with the differences.
     func check(inputs now: Inputs) throws(MigrationError) {
         let differences = inputs.differences(from: now)
         guard !differences.isEmpty else { return }

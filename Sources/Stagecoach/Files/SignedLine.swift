@@ -33,9 +33,7 @@ final class SignedLines {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Begins an empty file.
-    ///
-    /// - Throws: `external.write`, `store.full` (74).
+    /// Begins an empty file. Throws `external.write`, `store.full` (74).
     func begin() throws(MigrationError) {
         unlink(path)
         if descriptor >= 0 { close(descriptor) }

@@ -106,9 +106,7 @@ final class DestinationRows {
         return try stored.scan(columns: columns, from: key, through: modelRun.keysBefore.highestKeys[table])
     }
 
-    /// Returns the numbers of existing rows that are not deleted, by Z_ENT.
-    ///
-    /// - Complexity: O(rows).
+    /// Returns the numbers of existing rows that are not deleted, by Z_ENT. Complexity: O(rows).
     func storedCounts() throws(MigrationError) -> [Int64: Int] {
         try stored?.counts(through: modelRun.keysBefore.highestKeys[table]) ?? [:]
     }
@@ -147,9 +145,7 @@ final class DestinationRows {
         run.isSealed = false
     }
 
-    /// Reserves keys for rows that a mapping makes at once.
-    ///
-    /// - Returns: the key before the first reserved one.
+    /// Reserves keys for rows that a mapping makes at once. Returns the key before the first reserved one.
     func reserveKeys(_ count: Int) throws(MigrationError) -> Int64 {
         let base = nextKey - 1
         let (next, overflow) = nextKey.addingReportingOverflow(Int64(count))
@@ -177,9 +173,7 @@ final class DestinationRows {
         return key
     }
 
-    /// Appends rows to the last run, with the next keys.
-    ///
-    /// - Returns: the key of the first row.
+    /// Appends rows to the last run, with the next keys. Returns the key of the first row.
     func append(_ batch: borrowing RowBatch) throws(MigrationError) -> Int64 {
         try putTaken()
         let base = try reserveKeys(batch.count)
@@ -292,9 +286,7 @@ final class DestinationRows {
         return lastRun
     }
 
-    /// Reads a row.
-    ///
-    /// - Returns: nil if there is no such row.
+    /// Reads a row. Returns nil if there is no such row.
     func read<Value>(
         _ key: Int64, _ body: (borrowing RowBatch, Int) throws(MigrationError) -> Value
     ) throws(MigrationError) -> Value? {

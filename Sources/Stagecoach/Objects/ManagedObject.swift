@@ -73,9 +73,7 @@ open class ManagedObject: NSObject {
 
     deinit { context?.forget(place) }
 
-    /// Takes the object into a context.
-    ///
-    /// - Returns: the values that were set before.
+    /// Takes the object into a context. Returns the values that were set before.
     func enter(_ context: ManagedObjectContext, at place: ObjectPlace) -> [String: Any] {
         let values = detached ?? [:]
         detached = nil

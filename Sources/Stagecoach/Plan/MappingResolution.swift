@@ -135,9 +135,7 @@ struct MappingResolution {
         return try SourcePredicate(format: format)
     }
 
-    /// Tells whether a filter has parts that no program can compute.
-    ///
-    /// - Throws: the errors of a value expression.
+    /// Tells whether a filter has parts that no program can compute. Throws the errors of a value expression.
     private func needsObjects(
         _ filter: SourcePredicate?, _ mapping: EntityMapping, _ entity: EntityDescription?
     ) throws(MigrationError) -> Bool {

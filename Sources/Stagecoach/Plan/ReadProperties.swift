@@ -97,9 +97,7 @@ struct ReadProperties {
         var own: Set<Int> = []
     }
 
-    /// Notes the properties that an expression reads.
-    ///
-    /// - Returns: the entities of the source objects that it may give.
+    /// Notes the properties that an expression reads. Returns the entities of the source objects that it may give.
     @discardableResult
     private mutating func read(_ node: ExpressionNode, _ scope: inout ReadScope) -> Set<Int> {
         switch node {

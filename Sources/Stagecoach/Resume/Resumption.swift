@@ -134,9 +134,7 @@ extension CheckpointScheduler {
         try? InterruptedRun.writeCopy(area.publicationPath, try header(), record)
     }
 
-    /// Ends an unfinished run that can be resumed.
-    ///
-    /// - Returns: true if a journal exists.
+    /// Ends an unfinished run that can be resumed. Returns true if a journal exists.
     func keep() -> Bool {
         // Earlier records hold even if later ones failed.
         if let writer {

@@ -28,9 +28,7 @@ final class ExternalJournal {
         lines = SignedLines(path: path, writing: "Writing the journal of external data")
     }
 
-    /// Begins an empty journal.
-    ///
-    /// - Throws: `external.write`, `store.full` (74).
+    /// Begins an empty journal. Throws `external.write`, `store.full` (74).
     func begin() throws(MigrationError) { try lines.begin() }
 
     /// Appends a line.

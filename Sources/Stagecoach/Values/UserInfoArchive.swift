@@ -27,9 +27,7 @@ struct UserInfoArchive {
         return writes(.dictionary, entries, to: &state, Seen()) ? nil : state.bytes
     }
 
-    /// Decodes the values.
-    ///
-    /// - Throws: `journal.damaged` (74).
+    /// Decodes the values. Throws `journal.damaged` (74).
     static func info(_ bytes: [UInt8]) throws(MigrationError) -> [AnyHashable: Any]? {
         var state = StateReader(bytes)
         guard try state.flag() else { return nil }

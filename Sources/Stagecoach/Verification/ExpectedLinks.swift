@@ -90,9 +90,7 @@ final class ExpectedLinks {
     private var storage: VerificationStorage { scene.storage }
     private var plan: VerificationPlan { scene.plan }
 
-    /// Works out the links.
-    ///
-    /// - Returns: the reason why the links cannot be worked out; nil if they have been.
+    /// Works out the links. Returns the reason why the links cannot be worked out; nil if they have been.
     func work() throws -> String? {
         if let obstacle = pair.obstacle ?? plan.obstacle(of: pair) { return obstacle }
         for turn in 0..<plan.turns {

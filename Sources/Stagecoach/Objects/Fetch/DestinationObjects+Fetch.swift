@@ -178,9 +178,7 @@ final class TableFollower {
         rows.changed = { [unowned self] batch, row, key throws(MigrationError) in try note(batch, row, key) }
     }
 
-    /// Reads new rows.
-    ///
-    /// - Complexity: O(new rows).
+    /// Reads new rows. Complexity: O(new rows).
     func catchUp() throws(MigrationError) {
         for run in try rows.runs {
             let next = nextKeys[ObjectIdentifier(run)] ?? .min
