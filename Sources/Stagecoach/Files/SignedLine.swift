@@ -69,7 +69,7 @@ final class SignedLines {
     /// Shows the texts of the sound lines; none if there is no file. Interrupted system calls are repeated.
     ///
     /// - Throws: `external.io` (74) if the file cannot be read to its end; the error of the body.
-    func forEach(_ body: (String) throws(MigrationError) -> Void) throws(MigrationError) {
+    func forEachLine(_ body: (String) throws(MigrationError) -> Void) throws(MigrationError) {
         guard let file = opened() else {
             if errno == ENOENT || errno == ENOTDIR { return }
             throw readingFailure

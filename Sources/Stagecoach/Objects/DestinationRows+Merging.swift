@@ -53,7 +53,7 @@ extension DestinationRows {
                     byteTarget: max(4096, modelRun.inputs.budget.batch / runs.count))
             ) { batch throws(MigrationError) in try reader.next(into: &batch) }
         }
-        try heads.merge(by: { $0.key < $1.key }) { head in
+        try heads.mergeByKey { head in
             try body(head)
             return true
         }
@@ -158,6 +158,9 @@ final class RowHead {
 }
 
 extension [RowHead] {
+    /// Shows the rows of all heads by ascending key, until the body returns false.
+    mutating func mergeByKey(_ body: (RowHead) throws -> Bool) throws { try merge(by: { $0.key < $1.key }, body) }
+
     /// Shows the rows of all heads in order, until the body returns false.
     mutating func merge(by isBefore: (RowHead, RowHead) -> Bool, _ body: (RowHead) throws -> Bool) throws {
         removeAll(where: \.isAtEnd)

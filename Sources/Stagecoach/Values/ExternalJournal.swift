@@ -45,7 +45,7 @@ final class ExternalJournal {
     func forEach(
         _ mark: Mark, _ body: (ExternalReference) throws(MigrationError) -> Void
     ) throws(MigrationError) {
-        try lines.forEach { line throws(MigrationError) in
+        try lines.forEachLine { line throws(MigrationError) in
             guard line.first == mark.rawValue,
                 let reference = ExternalReference(name: String(line.dropFirst()))
             else { return }
@@ -139,7 +139,7 @@ final class ExternalJournal {
     /// Returns the folders that the run created or was about to create.
     private func madeFolders() throws(MigrationError) -> Set<Mark> {
         var made: Set<Mark> = []
-        try lines.forEach { line throws(MigrationError) in
+        try lines.forEachLine { line throws(MigrationError) in
             if let mark = line.first.flatMap(Mark.init(rawValue:)) { made.insert(mark) }
         }
         return made

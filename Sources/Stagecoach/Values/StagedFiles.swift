@@ -44,7 +44,7 @@ final class StagedFiles {
     /// - Throws: `journal.damaged`, `spill.io`, `external.io` (74).
     static func check(in folder: String, source: ExternalFolder) throws(MigrationError) -> Int {
         var count = 0
-        try SignedLines(path: "\(folder)/\(name)", writing: "").forEach { line throws(MigrationError) in
+        try SignedLines(path: "\(folder)/\(name)", writing: "").forEachLine { line throws(MigrationError) in
             let words = line.split(separator: " ")
             guard words.count == 2, let file = ExternalReference(name: String(words[0])) else { return }
             count += 1

@@ -57,7 +57,7 @@ final class DestinationScan {
             self.stored = nil
         }
         if let single { return try single.next(into: &batch) }
-        try heads.merge(by: { $0.key < $1.key }) { head in
+        try heads.mergeByKey { head in
             head.copy(to: &batch)
             return !batch.isFull
         }
