@@ -131,9 +131,8 @@ final class PlannedMapping {
 
     /// Returns the expressions of a mapping's properties, by name.
     static func expressions(of mapping: EntityMapping) -> [String: ValueExpression] {
-        let properties = (mapping.attributeMappings ?? []) + (mapping.relationshipMappings ?? [])
-        return Dictionary(
-            properties.compactMap { property in
+        Dictionary(
+            mapping.propertyMappings.compactMap { property in
                 guard let name = property.name, let expression = property.valueExpression else { return nil }
                 return (name, expression)
             }, uniquingKeysWith: { first, _ in first })
