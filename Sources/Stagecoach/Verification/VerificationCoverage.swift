@@ -4,26 +4,45 @@ extension VerificationReport {
     /// Counts of destination objects by the way in which they were compared.
     public struct Compared: Sendable, Codable, Equatable {
         /// The counts by entity, sorted by name; entities without objects are left out.
-        public var entities: [Coverage] = [] {
-            didSet {
-                func sum(_ count: (Coverage) -> Int) -> Int { entities.reduce(0) { $0 + count($1) } }
-                (objects, recomputed, rerun) = (sum(\.objects), sum(\.recomputed), sum(\.rerun))
-                (checked, passedOver) = (sum(\.checked), sum(\.passedOver))
-            }
-        }
+        public var entities: [Coverage] = []
         /// Missing objects that are assumed to be rejected, because no reject file tells which objects were.
         public var takenForRejected = 0
 
         /// The number of objects in the destination, including those that were passed over.
-        public private(set) var objects = 0
+        public var objects: Int { entities.reduce(0) { $0 + $1.objects } }
         /// Objects that were worked out again from the source.
-        public private(set) var recomputed = 0
+        public var recomputed: Int { entities.reduce(0) { $0 + $1.recomputed } }
         /// Objects that were compared with the results of a second run of the policies.
-        public private(set) var rerun = 0
+        public var rerun: Int { entities.reduce(0) { $0 + $1.rerun } }
         /// Objects that were only checked against the model's rules.
-        public private(set) var checked = 0
+        public var checked: Int { entities.reduce(0) { $0 + $1.checked } }
         /// Objects that were not compared.
-        public private(set) var passedOver = 0
+        public var passedOver: Int { entities.reduce(0) { $0 + $1.passedOver } }
+
+        private enum Key: String, CodingKey {
+            case objects, recomputed, rerun, checked, passedOver, takenForRejected, entities
+        }
+
+        init() {}
+
+        /// Decodes the counts by entity; the sums follow from them.
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Key.self)
+            entities = try container.decode([Coverage].self, forKey: .entities)
+            takenForRejected = try container.decode(Int.self, forKey: .takenForRejected)
+        }
+
+        /// Encodes the entities and their sums.
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Key.self)
+            try container.encode(objects, forKey: .objects)
+            try container.encode(recomputed, forKey: .recomputed)
+            try container.encode(rerun, forKey: .rerun)
+            try container.encode(checked, forKey: .checked)
+            try container.encode(passedOver, forKey: .passedOver)
+            try container.encode(takenForRejected, forKey: .takenForRejected)
+            try container.encode(entities, forKey: .entities)
+        }
     }
 
     /// The counts of one destination entity.
