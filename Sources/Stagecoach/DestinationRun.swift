@@ -160,9 +160,7 @@ final class DestinationRun {
         }
     }
 
-    /// Checks the counts and the finished file.
-    ///
-    /// - Returns: the file's size in bytes.
+    /// Checks the counts and the finished file. Returns the file's size in bytes.
     private func check(_ oneSided: [OneSidedLinks]) throws -> Int {
         let tally = run.tally
         try LossRefusal.check(

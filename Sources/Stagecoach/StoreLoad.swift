@@ -126,9 +126,7 @@ struct StoreLoad {
         try checkpoints.endTurn(isStaged: isStaged, hasRowsBefore: hasRows, rejected: loaded.rejects)
     }
 
-    /// Runs the stages of a mapping model.
-    ///
-    /// - Returns: true if they were barriers.
+    /// Runs the stages of a mapping model. Returns true if they were barriers.
     private func load(
         _ turn: Migration.Turn, _ number: Int, _ work: PlannedWork, isLast: Bool, _ loaded: inout LoadedStore
     ) throws -> Bool {

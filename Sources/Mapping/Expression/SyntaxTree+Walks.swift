@@ -1,10 +1,10 @@
 /// A node of a syntax tree of either kind, for walks over both kinds.
-enum SyntaxNode {
+package enum SyntaxNode {
     case expression(ExpressionNode)
     case predicate(PredicateNode)
 
     /// The child nodes, in reading order.
-    var children: [SyntaxNode] {
+    package var children: [SyntaxNode] {
         var children: [SyntaxNode] = []
         func add(_ node: ExpressionNode) -> ExpressionNode? {
             children.append(.expression(node))

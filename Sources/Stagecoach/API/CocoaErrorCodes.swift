@@ -3,153 +3,111 @@ import Foundation
 // Core Data's names of its codes, and their comparison with an error as Foundation on Apple's systems does it.
 extension CocoaError.Code {
     /// ``NSManagedObjectValidationError``.
-    public static var managedObjectValidation: CocoaError.Code { .init(rawValue: NSManagedObjectValidationError) }
+    public static var managedObjectValidation: Self { .of(NSManagedObjectValidationError) }
     /// ``NSManagedObjectConstraintValidationError``.
-    public static var managedObjectConstraintValidation: CocoaError.Code {
-        .init(rawValue: NSManagedObjectConstraintValidationError)
-    }
+    public static var managedObjectConstraintValidation: Self { .of(NSManagedObjectConstraintValidationError) }
     /// ``NSValidationMultipleErrorsError``.
-    public static var validationMultipleErrors: CocoaError.Code { .init(rawValue: NSValidationMultipleErrorsError) }
+    public static var validationMultipleErrors: Self { .of(NSValidationMultipleErrorsError) }
     /// ``NSValidationMissingMandatoryPropertyError``.
-    public static var validationMissingMandatoryProperty: CocoaError.Code {
-        .init(rawValue: NSValidationMissingMandatoryPropertyError)
-    }
+    public static var validationMissingMandatoryProperty: Self { .of(NSValidationMissingMandatoryPropertyError) }
     /// ``NSValidationRelationshipLacksMinimumCountError``.
-    public static var validationRelationshipLacksMinimumCount: CocoaError.Code {
-        .init(rawValue: NSValidationRelationshipLacksMinimumCountError)
+    public static var validationRelationshipLacksMinimumCount: Self {
+        .of(NSValidationRelationshipLacksMinimumCountError)
     }
     /// ``NSValidationRelationshipExceedsMaximumCountError``.
-    public static var validationRelationshipExceedsMaximumCount: CocoaError.Code {
-        .init(rawValue: NSValidationRelationshipExceedsMaximumCountError)
+    public static var validationRelationshipExceedsMaximumCount: Self {
+        .of(NSValidationRelationshipExceedsMaximumCountError)
     }
     /// ``NSValidationRelationshipDeniedDeleteError``.
-    public static var validationRelationshipDeniedDelete: CocoaError.Code {
-        .init(rawValue: NSValidationRelationshipDeniedDeleteError)
-    }
+    public static var validationRelationshipDeniedDelete: Self { .of(NSValidationRelationshipDeniedDeleteError) }
     /// ``NSValidationNumberTooLargeError``.
-    public static var validationNumberTooLarge: CocoaError.Code { .init(rawValue: NSValidationNumberTooLargeError) }
+    public static var validationNumberTooLarge: Self { .of(NSValidationNumberTooLargeError) }
     /// ``NSValidationNumberTooSmallError``.
-    public static var validationNumberTooSmall: CocoaError.Code { .init(rawValue: NSValidationNumberTooSmallError) }
+    public static var validationNumberTooSmall: Self { .of(NSValidationNumberTooSmallError) }
     /// ``NSValidationDateTooLateError``.
-    public static var validationDateTooLate: CocoaError.Code { .init(rawValue: NSValidationDateTooLateError) }
+    public static var validationDateTooLate: Self { .of(NSValidationDateTooLateError) }
     /// ``NSValidationDateTooSoonError``.
-    public static var validationDateTooSoon: CocoaError.Code { .init(rawValue: NSValidationDateTooSoonError) }
+    public static var validationDateTooSoon: Self { .of(NSValidationDateTooSoonError) }
     /// ``NSValidationInvalidDateError``.
-    public static var validationInvalidDate: CocoaError.Code { .init(rawValue: NSValidationInvalidDateError) }
+    public static var validationInvalidDate: Self { .of(NSValidationInvalidDateError) }
     /// ``NSValidationStringTooLongError``.
-    public static var validationStringTooLong: CocoaError.Code { .init(rawValue: NSValidationStringTooLongError) }
+    public static var validationStringTooLong: Self { .of(NSValidationStringTooLongError) }
     /// ``NSValidationStringTooShortError``.
-    public static var validationStringTooShort: CocoaError.Code { .init(rawValue: NSValidationStringTooShortError) }
+    public static var validationStringTooShort: Self { .of(NSValidationStringTooShortError) }
     /// ``NSValidationStringPatternMatchingError``.
-    public static var validationStringPatternMatching: CocoaError.Code {
-        .init(rawValue: NSValidationStringPatternMatchingError)
-    }
+    public static var validationStringPatternMatching: Self { .of(NSValidationStringPatternMatchingError) }
     /// ``NSManagedObjectContextLockingError``.
-    public static var managedObjectContextLocking: CocoaError.Code {
-        .init(rawValue: NSManagedObjectContextLockingError)
-    }
+    public static var managedObjectContextLocking: Self { .of(NSManagedObjectContextLockingError) }
     /// ``NSPersistentStoreCoordinatorLockingError``.
-    public static var persistentStoreCoordinatorLocking: CocoaError.Code {
-        .init(rawValue: NSPersistentStoreCoordinatorLockingError)
-    }
+    public static var persistentStoreCoordinatorLocking: Self { .of(NSPersistentStoreCoordinatorLockingError) }
     /// ``NSManagedObjectReferentialIntegrityError``.
-    public static var managedObjectReferentialIntegrity: CocoaError.Code {
-        .init(rawValue: NSManagedObjectReferentialIntegrityError)
-    }
+    public static var managedObjectReferentialIntegrity: Self { .of(NSManagedObjectReferentialIntegrityError) }
     /// ``NSManagedObjectExternalRelationshipError``.
-    public static var managedObjectExternalRelationship: CocoaError.Code {
-        .init(rawValue: NSManagedObjectExternalRelationshipError)
-    }
+    public static var managedObjectExternalRelationship: Self { .of(NSManagedObjectExternalRelationshipError) }
     /// ``NSManagedObjectMergeError``.
-    public static var managedObjectMerge: CocoaError.Code { .init(rawValue: NSManagedObjectMergeError) }
+    public static var managedObjectMerge: Self { .of(NSManagedObjectMergeError) }
     /// ``NSManagedObjectConstraintMergeError``.
-    public static var managedObjectConstraintMerge: CocoaError.Code {
-        .init(rawValue: NSManagedObjectConstraintMergeError)
-    }
+    public static var managedObjectConstraintMerge: Self { .of(NSManagedObjectConstraintMergeError) }
     /// ``NSPersistentStoreInvalidTypeError``.
-    public static var persistentStoreInvalidType: CocoaError.Code { .init(rawValue: NSPersistentStoreInvalidTypeError) }
+    public static var persistentStoreInvalidType: Self { .of(NSPersistentStoreInvalidTypeError) }
     /// ``NSPersistentStoreTypeMismatchError``.
-    public static var persistentStoreTypeMismatch: CocoaError.Code {
-        .init(rawValue: NSPersistentStoreTypeMismatchError)
-    }
+    public static var persistentStoreTypeMismatch: Self { .of(NSPersistentStoreTypeMismatchError) }
     /// ``NSPersistentStoreIncompatibleSchemaError``.
-    public static var persistentStoreIncompatibleSchema: CocoaError.Code {
-        .init(rawValue: NSPersistentStoreIncompatibleSchemaError)
-    }
+    public static var persistentStoreIncompatibleSchema: Self { .of(NSPersistentStoreIncompatibleSchemaError) }
     /// ``NSPersistentStoreSaveError``.
-    public static var persistentStoreSave: CocoaError.Code { .init(rawValue: NSPersistentStoreSaveError) }
+    public static var persistentStoreSave: Self { .of(NSPersistentStoreSaveError) }
     /// ``NSPersistentStoreIncompleteSaveError``.
-    public static var persistentStoreIncompleteSave: CocoaError.Code {
-        .init(rawValue: NSPersistentStoreIncompleteSaveError)
-    }
+    public static var persistentStoreIncompleteSave: Self { .of(NSPersistentStoreIncompleteSaveError) }
     /// ``NSPersistentStoreSaveConflictsError``.
-    public static var persistentStoreSaveConflicts: CocoaError.Code {
-        .init(rawValue: NSPersistentStoreSaveConflictsError)
-    }
+    public static var persistentStoreSaveConflicts: Self { .of(NSPersistentStoreSaveConflictsError) }
     /// ``NSCoreDataError``.
-    public static var coreData: CocoaError.Code { .init(rawValue: NSCoreDataError) }
+    public static var coreData: Self { .of(NSCoreDataError) }
     /// ``NSPersistentStoreOperationError``.
-    public static var persistentStoreOperation: CocoaError.Code { .init(rawValue: NSPersistentStoreOperationError) }
+    public static var persistentStoreOperation: Self { .of(NSPersistentStoreOperationError) }
     /// ``NSPersistentStoreOpenError``.
-    public static var persistentStoreOpen: CocoaError.Code { .init(rawValue: NSPersistentStoreOpenError) }
+    public static var persistentStoreOpen: Self { .of(NSPersistentStoreOpenError) }
     /// ``NSPersistentStoreTimeoutError``.
-    public static var persistentStoreTimeout: CocoaError.Code { .init(rawValue: NSPersistentStoreTimeoutError) }
+    public static var persistentStoreTimeout: Self { .of(NSPersistentStoreTimeoutError) }
     /// ``NSPersistentStoreUnsupportedRequestTypeError``.
-    public static var persistentStoreUnsupportedRequestType: CocoaError.Code {
-        .init(rawValue: NSPersistentStoreUnsupportedRequestTypeError)
-    }
+    public static var persistentStoreUnsupportedRequestType: Self { .of(NSPersistentStoreUnsupportedRequestTypeError) }
     /// ``NSPersistentStoreIncompatibleVersionHashError``.
-    public static var persistentStoreIncompatibleVersionHash: CocoaError.Code {
-        .init(rawValue: NSPersistentStoreIncompatibleVersionHashError)
+    public static var persistentStoreIncompatibleVersionHash: Self {
+        .of(NSPersistentStoreIncompatibleVersionHashError)
     }
     /// ``NSMigrationError``.
-    public static var migration: CocoaError.Code { .init(rawValue: NSMigrationError) }
+    public static var migration: Self { .of(NSMigrationError) }
     /// ``NSMigrationConstraintViolationError``.
-    public static var migrationConstraintViolation: CocoaError.Code {
-        .init(rawValue: NSMigrationConstraintViolationError)
-    }
+    public static var migrationConstraintViolation: Self { .of(NSMigrationConstraintViolationError) }
     /// ``NSMigrationCancelledError``.
-    public static var migrationCancelled: CocoaError.Code { .init(rawValue: NSMigrationCancelledError) }
+    public static var migrationCancelled: Self { .of(NSMigrationCancelledError) }
     /// ``NSMigrationMissingSourceModelError``.
-    public static var migrationMissingSourceModel: CocoaError.Code {
-        .init(rawValue: NSMigrationMissingSourceModelError)
-    }
+    public static var migrationMissingSourceModel: Self { .of(NSMigrationMissingSourceModelError) }
     /// ``NSMigrationMissingMappingModelError``.
-    public static var migrationMissingMappingModel: CocoaError.Code {
-        .init(rawValue: NSMigrationMissingMappingModelError)
-    }
+    public static var migrationMissingMappingModel: Self { .of(NSMigrationMissingMappingModelError) }
     /// ``NSMigrationManagerSourceStoreError``.
-    public static var migrationManagerSourceStore: CocoaError.Code {
-        .init(rawValue: NSMigrationManagerSourceStoreError)
-    }
+    public static var migrationManagerSourceStore: Self { .of(NSMigrationManagerSourceStoreError) }
     /// ``NSMigrationManagerDestinationStoreError``.
-    public static var migrationManagerDestinationStore: CocoaError.Code {
-        .init(rawValue: NSMigrationManagerDestinationStoreError)
-    }
+    public static var migrationManagerDestinationStore: Self { .of(NSMigrationManagerDestinationStoreError) }
     /// ``NSEntityMigrationPolicyError``.
-    public static var entityMigrationPolicy: CocoaError.Code { .init(rawValue: NSEntityMigrationPolicyError) }
+    public static var entityMigrationPolicy: Self { .of(NSEntityMigrationPolicyError) }
     /// ``NSSQLiteError``.
-    public static var sqlite: CocoaError.Code { .init(rawValue: NSSQLiteError) }
+    public static var sqlite: Self { .of(NSSQLiteError) }
     /// ``NSInferredMappingModelError``.
-    public static var inferredMappingModel: CocoaError.Code { .init(rawValue: NSInferredMappingModelError) }
+    public static var inferredMappingModel: Self { .of(NSInferredMappingModelError) }
     /// ``NSExternalRecordImportError``.
-    public static var externalRecordImport: CocoaError.Code { .init(rawValue: NSExternalRecordImportError) }
+    public static var externalRecordImport: Self { .of(NSExternalRecordImportError) }
     /// ``NSPersistentHistoryTokenExpiredError``.
-    public static var persistentHistoryTokenExpired: CocoaError.Code {
-        .init(rawValue: NSPersistentHistoryTokenExpiredError)
-    }
+    public static var persistentHistoryTokenExpired: Self { .of(NSPersistentHistoryTokenExpiredError) }
     /// ``NSManagedObjectModelReferenceNotFoundError``.
-    public static var managedObjectModelReferenceNotFound: CocoaError.Code {
-        .init(rawValue: NSManagedObjectModelReferenceNotFoundError)
-    }
+    public static var managedObjectModelReferenceNotFound: Self { .of(NSManagedObjectModelReferenceNotFoundError) }
     /// ``NSStagedMigrationFrameworkVersionMismatchError``.
-    public static var stagedMigrationFrameworkVersionMismatch: CocoaError.Code {
-        .init(rawValue: NSStagedMigrationFrameworkVersionMismatchError)
+    public static var stagedMigrationFrameworkVersionMismatch: Self {
+        .of(NSStagedMigrationFrameworkVersionMismatchError)
     }
     /// ``NSStagedMigrationBackwardMigrationError``.
-    public static var stagedMigrationBackwardMigration: CocoaError.Code {
-        .init(rawValue: NSStagedMigrationBackwardMigrationError)
-    }
+    public static var stagedMigrationBackwardMigration: Self { .of(NSStagedMigrationBackwardMigrationError) }
+
+    private static func of(_ code: Int) -> Self { .init(rawValue: code) }
 
     /// Tells whether an error has this code in Cocoa's domain: `catch CocoaError.Code.migrationCancelled`.
     public static func ~= (code: CocoaError.Code, error: any Error) -> Bool {

@@ -84,10 +84,15 @@ public struct LeftBehind: Sendable, Codable, Equatable {
 
     /// The amounts that are certainly lost, such as `3 objects, 5,000 values, 1 link`; amounts of zero are left out.
     public var amounts: String {
+        Self.amounts(objects, values, links) ?? "what is not counted yet"
+    }
+
+    /// Returns amounts with their nouns; nil if all are unknown or zero.
+    static func amounts(_ objects: Int?, _ values: Int?, _ links: Int?) -> String? {
         let parts = [(objects, "object"), (values, "value"), (links, "link")].compactMap { count, noun in
             count.flatMap { $0 == 0 ? nil : "\($0.grouped) \(noun)\($0 == 1 ? "" : "s")" }
         }
-        return parts.isEmpty ? "what is not counted yet" : parts.joined(separator: ", ")
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 
     /// The lines of data that is certainly lost.

@@ -12,9 +12,7 @@ enum LossRefusal {
 
     /// Returns the error for an account that names lost data.
     static func error(_ left: LeftBehind) -> MigrationError {
-        let shown = left.lost.prefix(5).map(\.sentence)
-        let more = left.lost.count - shown.count
-        let lines = shown.joined(separator: "; ") + (more > 0 ? "; and \(more) more" : "")
+        let lines = left.lost.map(\.sentence).shown
         let suggestion = left.lost.lazy.compactMap { $0.suggestions?.first }.first
         return MigrationError(
             "migration.loss", .data, "The migration would leave data of the source behind: \(lines)",
@@ -54,12 +52,7 @@ extension MigrationPlan {
 
 extension LeftBehind.Line {
     /// The amounts, such as `5,000 values` or `3 objects, 7 values, 1 link`; nil if nothing is counted.
-    public var amounts: String? {
-        let known = [(objects, "object"), (values, "value"), (links, "link")].compactMap { count, noun in
-            count.flatMap { $0 == 0 ? nil : "\($0.grouped) \(noun)\($0 == 1 ? "" : "s")" }
-        }
-        return known.isEmpty ? nil : known.joined(separator: ", ")
-    }
+    public var amounts: String? { LeftBehind.amounts(objects, values, links) }
 
     /// The reason why it stays behind, in words that follow a name.
     public var why: String {

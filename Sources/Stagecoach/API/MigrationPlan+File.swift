@@ -61,14 +61,12 @@ extension MigrationPlan {
         }
     }
 
-    /// Refuses inputs that the plan was not made for.
-    ///
-    /// - Throws: `plan.outdated` (78) with the differences.
+    /// Refuses inputs that the plan was not made for. Throws `plan.outdated` (78) with the differences.
     func check(inputs now: Inputs) throws(MigrationError) {
         let differences = inputs.differences(from: now)
         guard !differences.isEmpty else { return }
         throw MigrationError(
-            "plan.outdated", .configuration, "The plan does not fit its inputs any more: \(Self.shown(differences))",
+            "plan.outdated", .configuration, "The plan does not fit its inputs any more: \(differences.shown)",
             remedy: "Make a new plan, and look at what changed")
     }
 
@@ -111,13 +109,14 @@ extension MigrationPlan {
         }
         guard !lines.isEmpty else { return }
         throw MigrationError(
-            "plan.edited", .configuration, "The plan says what the run would not do: \(Self.shown(lines))",
+            "plan.edited", .configuration, "The plan says what the run would not do: \(lines.shown)",
             remedy: "Edit only the passes of a plan and the keys of its tables, or make a new one")
     }
+}
 
-    private static func shown(_ lines: [String]) -> String {
-        lines.prefix(5).joined(separator: "; ") + (lines.count > 5 ? "; and \(lines.count - 5) more" : "")
-    }
+extension [String] {
+    /// The first five lines, and the number of the others.
+    var shown: String { prefix(5).joined(separator: "; ") + (count > 5 ? "; and \(count - 5) more" : "") }
 }
 
 extension JSONEncoder {

@@ -152,8 +152,7 @@ enum InputDigest {
     }
 
     private static func outline(_ mapping: EntityMapping) -> String {
-        let properties = (mapping.attributeMappings ?? []) + (mapping.relationshipMappings ?? [])
-        let lines = properties.map { "\($0.name ?? "") = \($0.valueExpression?.format ?? "")" }
+        let lines = mapping.propertyMappings.map { "\($0.name ?? "") = \($0.valueExpression?.format ?? "")" }
         return
             ([
                 mapping.sourceEntityName ?? "", mapping.destinationEntityName ?? "",

@@ -5,23 +5,15 @@ public struct ProfileLine: Sendable, Codable, Equatable {
     /// The entity mappings at work, separated by commas, or the name of a join table; empty if the stage works on all.
     public var subject: String
     /// Wall time in seconds.
-    public var seconds: Double
+    public var seconds = 0.0
     /// Processor time in seconds.
-    public var processorSeconds: Double
+    public var processorSeconds = 0.0
     /// Bytes that the process read from files, including reads from the system's cache; 0 if the system does not tell.
-    public var bytesRead: Int
+    public var bytesRead = 0
     /// Bytes that the process wrote to files.
-    public var bytesWritten: Int
+    public var bytesWritten = 0
     /// The part of the written bytes that went to spill files and association tables.
-    public var spilledBytes: Int
-
-    /// Creates a line with all figures zero.
-    init(stage: String, subject: String) {
-        self.stage = stage
-        self.subject = subject
-        (seconds, processorSeconds) = (0, 0)
-        (bytesRead, bytesWritten, spilledBytes) = (0, 0, 0)
-    }
+    public var spilledBytes = 0
 
     /// Returns the sum of a profile's lines.
     public static func sum(_ lines: [ProfileLine]) -> ProfileLine {
@@ -30,11 +22,12 @@ public struct ProfileLine: Sendable, Codable, Equatable {
         return whole
     }
 
-    private mutating func add(_ other: ProfileLine) {
-        seconds += other.seconds
-        processorSeconds += other.processorSeconds
-        bytesRead += other.bytesRead
-        bytesWritten += other.bytesWritten
-        spilledBytes += other.spilledBytes
+    /// Adds the figures of another line, less those of a third.
+    mutating func add(_ other: ProfileLine, since first: ProfileLine = ProfileLine(stage: "", subject: "")) {
+        seconds += other.seconds - first.seconds
+        processorSeconds += other.processorSeconds - first.processorSeconds
+        bytesRead += other.bytesRead - first.bytesRead
+        bytesWritten += other.bytesWritten - first.bytesWritten
+        spilledBytes += other.spilledBytes - first.spilledBytes
     }
 }

@@ -117,14 +117,9 @@ final class MappingAssociations {
         if let entity = mapping.destination, let made = try ownDestination(ofKey: key, table: table) {
             found.append(ObjectReference(entity: UInt32(entity.index), key: made))
         }
-        guard hasPairs else { return }
-        guard !found.isEmpty else {
+        try append(to: &found) { found throws(MigrationError) in
             try pairs.destinations(of: ObjectReference(entity: UInt32(table), key: key), into: &found)
-            return
         }
-        var more: [ObjectReference] = []
-        try pairs.destinations(of: ObjectReference(entity: UInt32(table), key: key), into: &more)
-        for reference in more where !found.contains(reference) { found.append(reference) }
     }
 
     /// Appends the source objects of a destination object, in order of association. Their `entity` is their table.
@@ -134,13 +129,17 @@ final class MappingAssociations {
         {
             found.append(ObjectReference(entity: UInt32(table), key: source))
         }
+        try append(to: &found) { found throws(MigrationError) in try pairs.sources(of: destination, into: &found) }
+    }
+
+    /// Appends the objects of pairs that are not there yet.
+    private func append(
+        to found: inout [ObjectReference], _ read: (inout [ObjectReference]) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
         guard hasPairs else { return }
-        guard !found.isEmpty else {
-            try pairs.sources(of: destination, into: &found)
-            return
-        }
+        guard !found.isEmpty else { return try read(&found) }
         var more: [ObjectReference] = []
-        try pairs.sources(of: destination, into: &more)
+        try read(&more)
         for reference in more where !found.contains(reference) { found.append(reference) }
     }
 

@@ -32,9 +32,7 @@ struct DestinationPath {
         folder.map { "\($0)/.\(name).stagecoach" } ?? workDirectory
     }
 
-    /// Tells whether the path exists.
-    ///
-    /// - Throws: `destination.permission` (77), `destination.io` (74).
+    /// Tells whether the path exists. Throws `destination.permission` (77), `destination.io` (74).
     func exists() throws(MigrationError) -> Bool { try Self.status(path) != nil }
 
     /// Returns the status of a path. A symbolic link is not followed unless requested. Returns nil if nothing exists there.

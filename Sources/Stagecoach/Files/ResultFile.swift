@@ -51,9 +51,7 @@ final class ResultFile {
         if waiting.count >= 64 << 10 { try flush() }
     }
 
-    /// Appends the contents of another file.
-    ///
-    /// - Throws: `output.io` (74).
+    /// Appends the contents of another file. Throws `output.io` (74).
     func append(contentsOf path: String) throws(MigrationError) {
         let other = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
         guard other >= 0 else { throw failure(errno) }
@@ -69,9 +67,7 @@ final class ResultFile {
         }
     }
 
-    /// Copies the contents so far to a file, and syncs that file.
-    ///
-    /// - Throws: `output.io`, `store.full`, `store.io` (74).
+    /// Copies the contents so far to a file, and syncs that file. Throws `output.io`, `store.full`, `store.io` (74).
     func keep(at path: String) throws {
         try flush()
         unlink(path)

@@ -10,9 +10,7 @@ struct StoreFiles {
     private var support: String { ExternalFolder(store: path).support }
     private var journals: [String] { ["-wal", "-shm", "-journal"].map { path + $0 } }
 
-    /// Removes all files of the store that exist.
-    ///
-    /// - Throws: `destination.io` (74), `destination.permission` (77).
+    /// Removes all files of the store that exist. Throws `destination.io` (74), `destination.permission` (77).
     func remove() throws(MigrationError) {
         for file in journals + [path, support] { try Self.remove(file) }
     }

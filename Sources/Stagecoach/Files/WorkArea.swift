@@ -10,27 +10,28 @@ final class WorkArea {
     /// The directory of spill files, association tables and SQLite's temporary files.
     let spills: WorkDirectory
     /// The path of the private store, in the destination's file system.
-    let storePath: String
+    var storePath: String { "\(path)/store.sqlite" }
     /// The path of the copy of the private store from before a mapping model's rows, if the load may have to return to it.
     var checkpointPath: String { storePath + "-before" }
     /// The folder of external binary data files that are to be published, in the destination's file system.
-    let externalPath: String
+    var externalPath: String { "\(path)/external" }
     /// The path of the journal of changes in the destination's folder of external data.
-    let journalPath: String
+    var journalPath: String { "\(path)/external.journal" }
     /// The path of the ledger of rejected objects, kept for a resumed run.
-    let ledgerPath: String
+    var ledgerPath: String { "\(path)/rejects.sqlite" }
     /// The path of the list of external binary data files to which the store referred before it was appended to.
-    let previousFilesPath: String
+    var previousFilesPath: String { "\(path)/external.sqlite" }
     /// The path of the run's journal.
-    let runJournalPath: String
+    var runJournalPath: String { place.journalPath }
     /// The path of the second copy of the publication record.
-    let publicationPath: String
+    var publicationPath: String { place.publicationPath }
     /// The path to which the journal is moved once the store is published and the run is about to end.
-    let lastJournalPath: String
+    var lastJournalPath: String { place.lastJournalPath }
     /// The work directory beside the destination.
     var path: String { beside.path }
     /// The VFS that keeps SQLite's temporary files in the work directory.
     let vfsName: String
+    private let place: DestinationPath
     private let beside: WorkDirectory
     private let vfs: WorkVFS
 
@@ -40,6 +41,7 @@ final class WorkArea {
     /// - Parameter folder: the folder for spills; nil: beside the destination.
     /// - Throws: `destination.busy` (75) if another run holds it, `work.cannotCreate` (73).
     init(beside place: DestinationPath, spills folder: String?) throws {
+        self.place = place
         let calls = RunConditions.current.fileCalls
         beside = try WorkDirectory(path: place.workDirectory, calls: calls, keepsFiles: true)
         do {
@@ -50,14 +52,6 @@ final class WorkArea {
             try? beside.remove(keepsFiles: true)
             throw error
         }
-        storePath = "\(place.workDirectory)/store.sqlite"
-        runJournalPath = place.journalPath
-        publicationPath = place.publicationPath
-        lastJournalPath = place.lastJournalPath
-        externalPath = "\(place.workDirectory)/external"
-        previousFilesPath = "\(place.workDirectory)/external.sqlite"
-        journalPath = "\(place.workDirectory)/external.journal"
-        ledgerPath = "\(place.workDirectory)/rejects.sqlite"
         vfs = WorkVFS(temporaryDirectory: spills.path)
         vfsName = vfs.name
     }

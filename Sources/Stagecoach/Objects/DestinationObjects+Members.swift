@@ -25,8 +25,7 @@ extension DestinationObjects {
                 try links.add(member.end, to: end(place), store, side)
             }
         } catch let error as MigrationError {
-            throw error.inside(
-                .init(entity: place.entity.definition.name, objectID: object.objectID.shortName, property: name))
+            throw error.inside(object.errorContext(property: name))
         }
     }
 

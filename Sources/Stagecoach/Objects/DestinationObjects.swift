@@ -160,15 +160,12 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     static func defaultValues(
         of entity: EntityDescription, schema: StoreSchema
     ) -> [(column: Int, value: ColumnValue)] {
-        var found: [(column: Int, value: ColumnValue)] = []
-        for attribute in entity.attributes {
-            guard let column = schema.column(of: attribute), let initial = attribute.definition.defaultValue,
-                var value = ColumnValue(initial, type: attribute.attributeType)
-            else { continue }
-            if attribute.definition.allowsExternalBinaryDataStorage { value = value.withInlineMarker }
-            found.append((column, value))
+        entity.attributes.compactMap { attribute in
+            guard let column = schema.column(of: attribute), let value = ColumnValue(initial: attribute) else {
+                return nil
+            }
+            return (column, value)
         }
-        return found
     }
 
     func delete(_ object: ManagedObject) throws {
@@ -293,8 +290,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
                 try set(value, property, of: object)
             }
         } catch let error as MigrationError {
-            throw error.inside(
-                .init(entity: place.entity.definition.name, objectID: object.objectID.shortName, property: name))
+            throw error.inside(object.errorContext(property: name))
         }
     }
 

@@ -46,18 +46,16 @@ extension DestinationRows {
     ) throws {
         if runs.count > 1 { for run in runs { try run.spill.joinPatches() } }
         var heads = try runs.map { run in
-            try RowHead(
-                run: run,
-                batch: RowBatch(
+            let reader = RunReader(run, from: key, isLast: isLast)
+            return try RowHead(
+                RowBatch(
                     slots: columns, rowCapacity: max(1, modelRun.inputs.rowCapacity(slots: columns) / runs.count),
-                    byteTarget: max(4096, modelRun.inputs.budget.batch / runs.count)), key: key, isLast: isLast)
+                    byteTarget: max(4096, modelRun.inputs.budget.batch / runs.count))
+            ) { batch throws(MigrationError) in try reader.next(into: &batch) }
         }
-        heads.removeAll { $0.isAtEnd }
-        while var least = heads.indices.first {
-            for index in heads.indices.dropFirst() where heads[index].key < heads[least].key { least = index }
-            try body(heads[least])
-            try heads[least].advance()
-            if heads[least].isAtEnd { heads.remove(at: least) }
+        try heads.mergeByKey { head in
+            try body(head)
+            return true
         }
     }
 
@@ -85,33 +83,93 @@ extension DestinationRows {
         }
         return true
     }
+}
 
-    /// The next row of a run.
-    final class RowHead {
-        private let reader: RowSpillReader
-        private var batch: RowBatch
-        private var row = 0
+/// Reads the rows of a run in order: those of its spill, then those of its open batch.
+final class RunReader {
+    private let run: DestinationRows.Run
+    private let reader: RowSpillReader
+    private var nextKey: Int64
+    private var isSpillRead = false
+    private var isDone = false
 
-        fileprivate init(run: Run, batch: consuming RowBatch, key: Int64, isLast: Bool) throws(MigrationError) {
-            reader = run.spill.makeReader(from: key, isLast: isLast)
-            self.batch = batch
-            _ = try reader.next(into: &self.batch)
+    init(_ run: DestinationRows.Run, from key: Int64, isLast: Bool = false) {
+        self.run = run
+        reader = run.spill.makeReader(from: key, isLast: isLast)
+        nextKey = key
+    }
+
+    /// Adds the next rows to an empty batch. Returns false at the end.
+    func next(into target: inout RowBatch) throws(MigrationError) -> Bool {
+        guard !isDone else { return false }
+        if !isSpillRead {
+            if try reader.next(into: &target) {
+                pass(target.key(target.count - 1))
+                return true
+            }
+            isSpillRead = true
         }
-
-        var isAtEnd: Bool { batch.isEmpty }
-        var key: Int64 { batch.key(row) }
-
-        /// Adds the row to a batch.
-        func copy(to out: inout RowBatch) {
-            out.append(row: row, of: batch, key: key)
+        let open = run.open.count
+        var index = 0
+        while index < open, run.open.key(index) < nextKey { index += 1 }
+        while index < open, !target.isFull {
+            let key = run.open.key(index)
+            target.append(row: index, of: run.open, key: key)
+            pass(key)
+            index += 1
         }
+        if target.isEmpty { isDone = true }
+        return !target.isEmpty
+    }
 
-        fileprivate func advance() throws(MigrationError) {
-            row += 1
-            guard row == batch.count else { return }
-            row = 0
-            batch.removeAll()
-            _ = try reader.next(into: &batch)
+    private func pass(_ key: Int64) {
+        if key == .max { isDone = true } else { nextKey = key + 1 }
+    }
+}
+
+/// The next one of rows that are merged with others.
+final class RowHead {
+    private let read: (inout RowBatch) throws(MigrationError) -> Bool
+    private(set) var batch: RowBatch
+    private(set) var row = 0
+
+    /// - Parameter read: adds the next rows to an empty batch.
+    init(
+        _ batch: consuming RowBatch, read: @escaping (inout RowBatch) throws(MigrationError) -> Bool
+    ) throws(MigrationError) {
+        self.read = read
+        self.batch = batch
+        _ = try read(&self.batch)
+    }
+
+    var isAtEnd: Bool { batch.isEmpty }
+    var key: Int64 { batch.key(row) }
+
+    /// Adds the row to a batch.
+    func copy(to out: inout RowBatch) { out.append(row: row, of: batch, key: key) }
+
+    fileprivate func advance() throws(MigrationError) {
+        row += 1
+        guard row == batch.count else { return }
+        row = 0
+        batch.removeAll()
+        _ = try read(&batch)
+    }
+}
+
+extension [RowHead] {
+    /// Shows the rows of all heads by ascending key, until the body returns false.
+    mutating func mergeByKey(_ body: (RowHead) throws -> Bool) throws { try merge(by: { $0.key < $1.key }, body) }
+
+    /// Shows the rows of all heads in order, until the body returns false.
+    mutating func merge(by isBefore: (RowHead, RowHead) -> Bool, _ body: (RowHead) throws -> Bool) throws {
+        removeAll(where: \.isAtEnd)
+        while var least = indices.first {
+            for index in indices.dropFirst() where isBefore(self[index], self[least]) { least = index }
+            let isWanted = try body(self[least])
+            try self[least].advance()
+            if self[least].isAtEnd { remove(at: least) }
+            if !isWanted { return }
         }
     }
 }

@@ -106,9 +106,7 @@ final class DestinationRows {
         return try stored.scan(columns: columns, from: key, through: modelRun.keysBefore.highestKeys[table])
     }
 
-    /// Returns the numbers of existing rows that are not deleted, by Z_ENT.
-    ///
-    /// - Complexity: O(rows).
+    /// Returns the numbers of existing rows that are not deleted, by Z_ENT. Complexity: O(rows).
     func storedCounts() throws(MigrationError) -> [Int64: Int] {
         try stored?.counts(through: modelRun.keysBefore.highestKeys[table]) ?? [:]
     }
@@ -147,9 +145,7 @@ final class DestinationRows {
         run.isSealed = false
     }
 
-    /// Reserves keys for rows that a mapping makes at once.
-    ///
-    /// - Returns: the key before the first reserved one.
+    /// Reserves keys for rows that a mapping makes at once. Returns the key before the first reserved one.
     func reserveKeys(_ count: Int) throws(MigrationError) -> Int64 {
         let base = nextKey - 1
         let (next, overflow) = nextKey.addingReportingOverflow(Int64(count))
@@ -177,9 +173,7 @@ final class DestinationRows {
         return key
     }
 
-    /// Appends rows to the last run, with the next keys.
-    ///
-    /// - Returns: the key of the first row.
+    /// Appends rows to the last run, with the next keys. Returns the key of the first row.
     func append(_ batch: borrowing RowBatch) throws(MigrationError) -> Int64 {
         try putTaken()
         let base = try reserveKeys(batch.count)
@@ -292,39 +286,23 @@ final class DestinationRows {
         return lastRun
     }
 
-    private func openRow(_ run: Run, _ key: Int64) -> Int? {
-        guard run.open.count > 0, key >= run.open.key(0), key <= run.open.key(run.open.count - 1) else { return nil }
-        var low = 0
-        var high = run.open.count - 1
-        if run.open.key(high) == key { return high }
-        while low < high {
-            let middle = (low + high) / 2
-            if run.open.key(middle) < key { low = middle + 1 } else { high = middle }
-        }
-        return run.open.key(low) == key ? low : nil
-    }
-
-    /// Reads a row.
-    ///
-    /// - Returns: nil if there is no such row.
+    /// Reads a row. Returns nil if there is no such row.
     func read<Value>(
         _ key: Int64, _ body: (borrowing RowBatch, Int) throws(MigrationError) -> Value
     ) throws(MigrationError) -> Value? {
-        if let earlier = earlier(key) {
-            if scratchKey != key {
-                scratch.removeAll()
-                scratchKey = nil
-                guard try earlier.fetch(key, into: &scratch) else { return nil }
-                scratchKey = key
-            }
-            return try body(scratch, 0)
-        }
-        let run = try run(of: key)
-        if let row = openRow(run, key) { return try body(run.open, row) }
+        let earlier = earlier(key)
+        let run = try earlier == nil ? run(of: key) : nil
+        if let run, let row = run.open.row(ofKey: key) { return try body(run.open, row) }
         if scratchKey != key {
             scratch.removeAll()
             scratchKey = nil
-            guard try run.spill.read(key: key, into: &scratch) else { return nil }
+            let isThere: Bool
+            if let earlier {
+                isThere = try earlier.fetch(key, into: &scratch)
+            } else {
+                isThere = try run?.spill.read(key: key, into: &scratch) ?? false
+            }
+            guard isThere else { return nil }
             scratchKey = key
         }
         return try body(scratch, 0)
@@ -337,7 +315,7 @@ final class DestinationRows {
     ) throws(MigrationError) {
         if let earlier = earlier(key) { return try write(key, earlier, body) }
         let run = try run(of: key)
-        if let row = openRow(run, key) {
+        if let row = run.open.row(ofKey: key) {
             try body(&run.open, row)
             try changed?(run.open, row, key)
             // Replaced bytes stay in the arena until the batch is written.

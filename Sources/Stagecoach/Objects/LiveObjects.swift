@@ -14,9 +14,7 @@ struct LiveObjects: ~Copyable {
 
     deinit { places.deallocate() }
 
-    /// Returns the object of a row; nil if it is not referenced.
-    ///
-    /// - Complexity: O(1).
+    /// Returns the object of a row; nil if it is not referenced. Complexity: O(1).
     func object(table: Int, key: Int64) -> ManagedObject? {
         var index = start(table, key)
         while let found = places[index] {
@@ -34,9 +32,7 @@ struct LiveObjects: ~Copyable {
         count += 1
     }
 
-    /// Removes an object.
-    ///
-    /// - Returns: false if there is none.
+    /// Removes an object. Returns false if there is none.
     @discardableResult
     mutating func remove(table: Int, key: Int64) -> Bool {
         var hole = start(table, key)

@@ -25,8 +25,8 @@ open class ManagedObject: NSObject {
         detached = nil
     }
 
-    /// Returns the context of errors about one of the object's properties.
-    func errorContext(property: String) -> MigrationError.Context {
+    /// Returns the context of errors about the object, or one of its properties.
+    func errorContext(property: String? = nil) -> MigrationError.Context {
         .init(entity: place.entity.definition.name, objectID: objectID.shortName, property: property)
     }
 
@@ -73,9 +73,7 @@ open class ManagedObject: NSObject {
 
     deinit { context?.forget(place) }
 
-    /// Takes the object into a context.
-    ///
-    /// - Returns: the values that were set before.
+    /// Takes the object into a context. Returns the values that were set before.
     func enter(_ context: ManagedObjectContext, at place: ObjectPlace) -> [String: Any] {
         let values = detached ?? [:]
         detached = nil

@@ -176,9 +176,7 @@ extension ManagedObjectContext: ExpressionFetching {
     }
 
     /// Calls a closure with the objects of a request one after the other, in the order of ``fetch(_:)``, without
-    /// holding them all.
-    ///
-    /// - Returns: false if the request does not ask for objects.
+    /// holding them all. Returns false if the request does not ask for objects.
     func forEachObject(of request: Any?, _ body: (ManagedObject) throws -> Bool) throws -> Bool {
         func visit<Result>(_ request: FetchRequest<Result>) throws -> Bool {
             guard request.resultType == .managedObjectResultType else { return false }

@@ -77,14 +77,8 @@ public struct ContextObjects: Sequence {
     /// - Complexity: O(objects) the first time, then O(new ones).
     public var count: Int {
         switch kind {
-        case .held(let objects): return objects.count
-        case .inserted:
-            do {
-                return try context.backing?.insertedCount() ?? 0
-            } catch {
-                context.record(error)
-                return 0
-            }
+        case .held(let objects): objects.count
+        case .inserted: context.recording { try $0.insertedCount() } ?? 0
         }
     }
 
@@ -150,12 +144,10 @@ public struct ContextObjects: Sequence {
             position = 0
             page = []
             while table < limits.count {
-                do {
-                    page = try context.backing?.insertedPlaces(table: table, from: nextKey) ?? []
-                } catch {
-                    context.record(error)
+                guard let places = context.recording({ try $0.insertedPlaces(table: table, from: nextKey) }) else {
                     return false
                 }
+                page = places
                 page.removeAll { $0.key >= limits[table] }
                 if let last = page.last, last.key < .max {
                     nextKey = last.key + 1

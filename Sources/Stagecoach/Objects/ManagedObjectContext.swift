@@ -275,22 +275,11 @@ public final class ManagedObjectContext {
 
     /// Deletes an object: it gets no row, and references to it become nil.
     public func delete(_ object: ManagedObject) {
-        do {
-            guard object.context === self else { throw ObjectFailure.foreign(object) }
-            try backing?.delete(object)
-        } catch {
-            failures.record(error)
-        }
+        guard object.context === self else { return failures.record(ObjectFailure.foreign(object)) }
+        _ = recording { try $0.delete(object) }
     }
 
-    func exists(_ object: ManagedObject) -> Bool {
-        do {
-            return try backing?.exists(object.place) ?? false
-        } catch {
-            failures.record(error)
-            return false
-        }
-    }
+    func exists(_ object: ManagedObject) -> Bool { recording { try $0.exists(object.place) } ?? false }
 
     /// Tells whether an object will be saved as a new one.
     func isInserted(_ object: ManagedObject) -> Bool {
@@ -299,12 +288,7 @@ public final class ManagedObjectContext {
 
     /// Tells whether an object of the store will be saved with changes.
     func isUpdated(_ object: ManagedObject) -> Bool {
-        do {
-            return try exists(object) && backing?.isChanged(object.place) ?? false
-        } catch {
-            failures.record(error)
-            return false
-        }
+        recording { try exists(object) && $0.isChanged(object.place) } ?? false
     }
 
     // MARK: - Values
@@ -400,8 +384,7 @@ public final class ManagedObjectContext {
             let values = try CompositeValue.elements(of: value, composite, in: object.entity)
             for (name, value) in values { try store(value, of: object, key: name) }
         } catch let error as MigrationError {
-            failures.record(
-                error.inside(.init(entity: object.entity.definition.name, objectID: object.objectID.shortName)))
+            failures.record(error.inside(object.errorContext()))
         } catch {
             failures.record(error)
         }

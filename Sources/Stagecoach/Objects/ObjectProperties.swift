@@ -22,31 +22,19 @@ final class ObjectProperties {
         /// The links; nil on the source's side and for transient relationships.
         let links: (store: LinkStore, side: LinkStore.Side)?
 
-        init(_ attribute: AttributeDescription, column: Int?) {
-            self.attribute = attribute
-            self.column = column
-            type = attribute.attributeType
-            isExternal = attribute.definition.allowsExternalBinaryDataStorage
-            relationship = nil
-            isToMany = false
-            isOrdered = false
-            targetTable = 0
-            links = nil
-        }
-
         init(
-            _ relationship: RelationshipDescription, column: Int?, targetTable: Int,
-            links: (store: LinkStore, side: LinkStore.Side)?
+            attribute: AttributeDescription? = nil, relationship: RelationshipDescription? = nil, column: Int?,
+            targetTable: Int = 0, links: (store: LinkStore, side: LinkStore.Side)? = nil
         ) {
-            attribute = nil
-            type = .undefined
-            isExternal = false
-            self.column = column
+            self.attribute = attribute
             self.relationship = relationship
-            isToMany = relationship.isToMany
-            isOrdered = relationship.isOrdered
+            self.column = column
             self.targetTable = targetTable
             self.links = links
+            type = attribute?.attributeType ?? .undefined
+            isExternal = attribute?.definition.allowsExternalBinaryDataStorage ?? false
+            isToMany = relationship?.isToMany ?? false
+            isOrdered = relationship?.isOrdered ?? false
         }
     }
 
@@ -69,13 +57,14 @@ final class ObjectProperties {
         if let known = entities[entity.index] { return known[name] }
         var properties: [String: Property] = [:]
         for attribute in entity.attributes {
-            properties[attribute.name] = Property(attribute, column: schema.column(of: attribute))
+            properties[attribute.name] = Property(attribute: attribute, column: schema.column(of: attribute))
         }
         for relationship in entity.relationships {
             var column: Int?
             if case .toOne(_, let own, _, _) = schema.storage(of: relationship) { column = own }
             properties[relationship.name] = Property(
-                relationship, column: column, targetTable: schema.tableIndex(of: relationship.destination),
+                relationship: relationship, column: column,
+                targetTable: schema.tableIndex(of: relationship.destination),
                 links: stores?.store(of: relationship))
         }
         entities[entity.index] = properties

@@ -43,8 +43,7 @@ struct ObjectValidation {
     ) -> MigrationError {
         var error = MigrationError(
             code, .data, message,
-            context: .init(
-                entity: object.entity.definition.name, objectID: object.objectID.shortName, property: property))
+            context: object.errorContext(property: property))
         var info: [String: Any] = [NSValidationObjectErrorKey: object]
         info[NSValidationValueErrorKey] = value
         info[NSValidationPredicateErrorKey] = predicate

@@ -66,9 +66,7 @@ final class PreparedRows {
             byteTarget: 32 << 10)
     }
 
-    /// Stores the taken rows at the end of the source's batch.
-    ///
-    /// - Throws: the errors of writing a spill.
+    /// Stores the taken rows at the end of the source's batch. Throws the errors of writing a spill.
     func finishBatch() throws(MigrationError) {
         try rows.spillTaken()
         if !batch.isEmpty {

@@ -17,8 +17,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
     @exclusivity(unchecked) private(set) var windowTable: Int?
     /// The rows and members that objects of the window refer to.
     let relations: WindowRelations
-    private var readers: [Int: PointReader] = [:]
-    private var fetched: [Int: Fetched] = [:]
+    private let rows: PointRows
 
     /// Temporary indexes of fetches.
     let indexes: EqualityIndexes
@@ -30,14 +29,6 @@ final class SourceObjects: ManagedObjectContext.Backing {
     /// Figures on the rows that fetches have read.
     var statistics = FetchStatistics()
 
-    /// The row fetched last from a table.
-    private final class Fetched {
-        var batch: RowBatch
-        var key: Int64?
-
-        init(columns: Int) { batch = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096) }
-    }
-
     init(modelRun: ModelRun) {
         self.modelRun = modelRun
         schema = modelRun.inputs.layout.schema
@@ -45,6 +36,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
         indexes = EqualityIndexes(directory: modelRun.inputs.work, memory: modelRun.inputs.budget.sorts / 4)
         window = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
         relations = WindowRelations(run: modelRun.run)
+        rows = PointRows(source: modelRun.inputs.source, layout: modelRun.inputs.layout, streams: true)
     }
 
     // MARK: - Identity
@@ -92,15 +84,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
 
     /// Returns the position of a row in the current batch; nil if it is not there.
     func rowInWindow(table: Int, key: Int64) -> Int? {
-        guard windowTable == table, window.count > 0, key >= window.key(0), key <= window.key(window.count - 1)
-        else { return nil }
-        var low = 0
-        var high = window.count - 1
-        while low < high {
-            let middle = (low + high) / 2
-            if window.key(middle) < key { low = middle + 1 } else { high = middle }
-        }
-        return window.key(low) == key ? low : nil
+        windowTable == table ? window.row(ofKey: key) : nil
     }
 
     /// Reads a row with all own columns, with slots in the order of columns.
@@ -113,30 +97,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
             guard let row = related.row(key) else { return nil }
             return try body(related.batch, row)
         }
-        let columns = schema.tables[table].columns.count
-        let slot: Fetched
-        if let known = fetched[table] {
-            slot = known
-        } else {
-            slot = Fetched(columns: columns)
-            fetched[table] = slot
-        }
-        if slot.key != key {
-            slot.batch.removeAll()
-            slot.key = nil
-            let reader: PointReader
-            if let known = readers[table] {
-                reader = known
-            } else {
-                reader = try modelRun.inputs.source.pointReader(
-                    table: table, columns: (0..<columns).map { .own($0) }, in: modelRun.inputs.layout,
-                    streamed: Set(0..<columns))
-                readers[table] = reader
-            }
-            guard try reader.fetch(key, into: &slot.batch) else { return nil }
-            slot.key = key
-        }
-        return try body(slot.batch, 0)
+        return try rows.row(key, table: table).map { row throws(MigrationError) in try body(row.batch, 0) }
     }
 
     // MARK: - Members
@@ -236,7 +197,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
         throw MigrationError(
             "object.readOnly", .data, "Source objects cannot be changed",
             remedy: "Set the value on the destination object",
-            context: .init(entity: object.entity.definition.name, objectID: object.objectID.shortName, property: key))
+            context: object.errorContext(property: key))
     }
 
     func changeMembers(of object: ManagedObject, key: String, adding added: [Any], removing removed: [Any]) throws {
@@ -257,7 +218,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
     func delete(_ object: ManagedObject) throws {
         throw MigrationError(
             "object.readOnly", .data, "Source objects cannot be deleted",
-            context: .init(entity: object.entity.definition.name, objectID: object.objectID.shortName))
+            context: object.errorContext())
     }
 
     func entity(named name: String) throws -> EntityDescription { try ObjectFailure.entity(name, in: schema.model) }
@@ -288,20 +249,19 @@ enum ObjectFailure {
     static func gone(_ object: ManagedObject) -> MigrationError {
         MigrationError(
             "object.unknown", .data, "There is no such object",
-            context: .init(entity: object.entity.definition.name, objectID: object.objectID.shortName))
+            context: object.errorContext())
     }
 
     /// Returns the error for an object of the other side, or of a previous run.
     static func foreign(_ object: ManagedObject) -> MigrationError {
         MigrationError(
             "value.type", .data, "\(object.objectID.shortName) is an object of another context",
-            context: .init(entity: object.entity.definition.name, objectID: object.objectID.shortName))
+            context: object.errorContext())
     }
 
     static func unknownKey(_ name: String, _ object: ManagedObject) -> MigrationError {
         MigrationError(
             "object.unknownKey", .data, "The entity \(object.entity) has no property \(name)",
-            context: .init(
-                entity: object.entity.definition.name, objectID: object.objectID.shortName, property: name))
+            context: object.errorContext(property: name))
     }
 }

@@ -20,15 +20,10 @@ final class WindowRelations {
         /// The position from which the next search for a member starts.
         private var next = 0
 
-        init(owners: ClosedRange<Int64>, starts: [Int64: Range<Int>], members: [Member]) {
+        init(
+            owners: ClosedRange<Int64> = 0...0, asked: Set<Int64>? = nil, starts: [Int64: Range<Int>], members: [Member]
+        ) {
             self.owners = owners
-            asked = nil
-            self.starts = starts
-            self.members = members
-        }
-
-        init(asked: Set<Int64>, starts: [Int64: Range<Int>], members: [Member]) {
-            owners = 0...0
             self.asked = asked
             self.starts = starts
             self.members = members
@@ -70,14 +65,7 @@ final class WindowRelations {
 
         /// Returns the position of a row; nil if it was not read.
         func row(_ key: Int64) -> Int? {
-            guard asked.contains(key), batch.count > 0 else { return nil }
-            var low = 0
-            var high = batch.count - 1
-            while low < high {
-                let middle = (low + high) / 2
-                if batch.key(middle) < key { low = middle + 1 } else { high = middle }
-            }
-            return batch.key(low) == key ? low : nil
+            asked.contains(key) ? batch.row(ofKey: key) : nil
         }
     }
 

@@ -28,6 +28,15 @@ enum ColumnValue: Hashable {
         }
     }
 
+    /// Creates the value of an attribute that nothing sets, in the form in which its column stores it: a default from a version
+    /// passed on the way, or that of the model; nil if there is none.
+    init?(initial attribute: AttributeDescription, _ property: PropertyMapping? = nil) {
+        guard let given = property?.carriedValue ?? attribute.definition.defaultValue,
+            let value = ColumnValue(given, type: attribute.attributeType)
+        else { return nil }
+        self = attribute.definition.allowsExternalBinaryDataStorage ? value.withInlineMarker : value
+    }
+
     /// Returns a decimal as Core Data stores it: an integer if it is integral and fits, else an 8-byte real.
     static func decimal(_ number: Decimal) -> ColumnValue {
         let integer = NSDecimalNumber(decimal: number).int64Value

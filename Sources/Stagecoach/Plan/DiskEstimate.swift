@@ -35,9 +35,7 @@ struct RowSizes {
         self.destination = destination
     }
 
-    /// Returns the estimated size of a row, in bytes.
-    ///
-    /// - Throws: the errors of reading the sample.
+    /// Returns the estimated size of a row, in bytes. Throws the errors of reading the sample.
     mutating func bytes(of mapping: PlannedMapping) throws(MigrationError) -> Double {
         guard let table = mapping.destinationTable, let from = mapping.sourceTable else { return 0 }
         let sampled = try columns(of: from)

@@ -61,9 +61,7 @@ extension LeftBehindPlan {
         return lines.isEmpty ? nil : LeftBehind(lines: lines)
     }
 
-    /// Counts links by the entities of their ends.
-    ///
-    /// - Complexity: O(links); for each link the rows of both ends are read.
+    /// Counts links by the entities of their ends. Complexity: O(links); for each link the rows of both ends are read.
     private func pairs(
         _ ends: CountedLinks, _ wanted: Set<CountedLinks.Ends>, in source: SourceStore,
         checkCancelled: () throws -> Void

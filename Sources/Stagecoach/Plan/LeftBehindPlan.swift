@@ -82,17 +82,20 @@ struct LeftBehindPlan {
             entity: property.entity, property: property.name, reason: reading == .filter ? .filterOnly : .unread)
     }
 
+    /// Adds an item of a line; does nothing if the values are carried over.
+    private mutating func add(_ line: Key?, isLink: Bool, _ count: Count) {
+        if let line { items.append(Item(line: line, isLink: isLink, count: count)) }
+    }
+
     private mutating func addAttributes() {
         for entity in model.entities where hasObjects(entity) {
             for attribute in entity.attributes where !attribute.isDerived {
                 guard let column = schema.column(of: attribute) else { continue }
                 let reading = reads.reading(attribute.reference, of: entity.index)
-                guard let line = line(attribute.reference, of: entity.index, reading) else { continue }
-                items.append(
-                    Item(
-                        line: line, isLink: false,
-                        count: .column(
-                            table: schema.tableIndex(of: entity), column: column, entities: [entity.index])))
+                let table = schema.tableIndex(of: entity)
+                add(
+                    line(attribute.reference, of: entity.index, reading), isLink: false,
+                    .column(table: table, column: column, entities: [entity.index]))
             }
         }
     }
@@ -168,23 +171,18 @@ struct LeftBehindPlan {
         let isTold = byOwner.allSatisfy { lines in lines.allSatisfy { $0 == lines[0] } }
         if isTold, case .owners(let table, let column) = ends.place {
             for (owner, lines) in zip(owners, byOwner) {
-                guard let line = lines[0] else { continue }
-                items.append(
-                    Item(
-                        line: line, isLink: true, count: .column(table: table, column: column, entities: [owner])))
+                add(lines[0], isLink: true, .column(table: table, column: column, entities: [owner]))
             }
             return
         }
         let all = Set(byOwner.flatMap { $0 })
         if let line = all.first, all.count == 1 {
-            guard let line else { return }
             switch ends.place {
-            case .join(let table, _): items.append(Item(line: line, isLink: true, count: .join(table)))
+            case .join(let table, _): add(line, isLink: true, .join(table))
             case .members(let table, let column), .owners(let table, let column):
-                items.append(
-                    Item(
-                        line: line, isLink: true,
-                        count: .column(table: table, column: column, entities: schema.tables[table].entities)))
+                add(
+                    line, isLink: true,
+                    .column(table: table, column: column, entities: schema.tables[table].entities))
             }
             return
         }

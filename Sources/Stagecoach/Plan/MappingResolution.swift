@@ -35,17 +35,13 @@ struct MappingResolution {
             for attribute in destinationEntity.attributes {
                 guard let column = destination.column(of: attribute) else { continue }
                 let property = mapping.attributeMapping(named: attribute.name)
-                var initial = (property?.carriedValue ?? attribute.definition.defaultValue).flatMap {
-                    ColumnValue($0, type: attribute.attributeType)
-                }
-                if attribute.definition.allowsExternalBinaryDataStorage { initial = initial?.withInlineMarker }
                 let evaluation = try evaluation(of: property, attribute, mapping, sourceEntity)
                 attributes.append(
                     PlannedAttribute(
                         attribute: attribute, column: column, expression: property?.valueExpression,
                         replacesNil: property?.carriedValue != nil
                             || property?.isAutomatic == true && !attribute.isOptional,
-                        defaultValue: initial,
+                        defaultValue: ColumnValue(initial: attribute, property),
                         needsObjects: evaluation.needsObjects, refusal: evaluation.refusal))
             }
         }
@@ -139,9 +135,7 @@ struct MappingResolution {
         return try SourcePredicate(format: format)
     }
 
-    /// Tells whether a filter has parts that no program can compute.
-    ///
-    /// - Throws: the errors of a value expression.
+    /// Tells whether a filter has parts that no program can compute. Throws the errors of a value expression.
     private func needsObjects(
         _ filter: SourcePredicate?, _ mapping: EntityMapping, _ entity: EntityDescription?
     ) throws(MigrationError) -> Bool {

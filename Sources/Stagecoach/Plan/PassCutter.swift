@@ -11,9 +11,7 @@ struct PassCutter {
     let tables: [PlannedTable]
     let groups: [[Int]]
 
-    /// Returns the passes; at least one.
-    ///
-    /// - Throws: `plan.steps` for a saved plan that leaves rows out or has them twice.
+    /// Returns the passes; at least one. Throws `plan.steps` for a saved plan that leaves rows out or has them twice.
     func passes() throws(MigrationError) -> [PlannedPass] {
         var passes: [[PlannedStep]]
         switch planner.cut {

@@ -73,11 +73,16 @@ final class PlannedMapping {
         return sourceExpression == nil ? entity == source : entity.isKindOf(entity: source)
     }
 
+    /// - Parameters:
+    ///   - expressions: the properties' expressions; nil: as they are now.
+    ///   - relationships: the relationships, once they are resolved.
     init(
         index: Int, mapping: EntityMapping, source: EntityDescription?, sourceTable: Int?,
         destination: EntityDescription?, destinationTable: Int?, filter: SourcePredicate?,
         filterNeedsObjects: Bool, sourceExpression: ValueExpression?, attributes: [PlannedAttribute],
-        modelPath: String?, followsSource: Bool, observed: ObservedCalls
+        modelPath: String?, followsSource: Bool, observed: ObservedCalls,
+        expressions: [String: ValueExpression]? = nil, relationships: [PlannedRelationship] = [],
+        belongsToPreviousModel: Bool = false, isRelatedByKeys: Bool = false
     ) {
         self.index = index
         self.mapping = mapping
@@ -92,33 +97,8 @@ final class PlannedMapping {
         self.modelPath = modelPath
         self.followsSource = followsSource
         self.observed = observed
-        expressions = PlannedMapping.expressions(of: mapping)
+        self.expressions = expressions ?? PlannedMapping.expressions(of: mapping)
         dynamicAttributes = attributes.filter(\.needsObjects)
-        relationships = []
-        relationshipsInMappingOrder = []
-        belongsToPreviousModel = false
-        isRelatedByKeys = false
-    }
-
-    private init(
-        _ other: PlannedMapping, relationships: [PlannedRelationship], belongsToPreviousModel: Bool,
-        isRelatedByKeys: Bool
-    ) {
-        index = other.index
-        mapping = other.mapping
-        modelPath = other.modelPath
-        followsSource = other.followsSource
-        observed = other.observed
-        source = other.source
-        sourceTable = other.sourceTable
-        destination = other.destination
-        destinationTable = other.destinationTable
-        filter = other.filter
-        filterNeedsObjects = other.filterNeedsObjects
-        sourceExpression = other.sourceExpression
-        expressions = other.expressions
-        attributes = other.attributes
-        dynamicAttributes = other.dynamicAttributes
         self.relationships = relationships
         relationshipsInMappingOrder = (mapping.relationshipMappings ?? []).compactMap { property in
             property.name.flatMap { name in relationships.first { $0.name == name } }
@@ -127,32 +107,32 @@ final class PlannedMapping {
         self.isRelatedByKeys = isRelatedByKeys
     }
 
-    /// Returns the mapping with its relationships resolved.
-    func with(_ relationships: [PlannedRelationship]) -> PlannedMapping {
+    private func copy(
+        _ relationships: [PlannedRelationship]? = nil, belongsToPreviousModel: Bool? = nil, isRelatedByKeys: Bool? = nil
+    ) -> PlannedMapping {
         PlannedMapping(
-            self, relationships: relationships, belongsToPreviousModel: belongsToPreviousModel,
-            isRelatedByKeys: isRelatedByKeys)
+            index: index, mapping: mapping, source: source, sourceTable: sourceTable, destination: destination,
+            destinationTable: destinationTable, filter: filter, filterNeedsObjects: filterNeedsObjects,
+            sourceExpression: sourceExpression, attributes: attributes, modelPath: modelPath,
+            followsSource: followsSource, observed: observed, expressions: expressions,
+            relationships: relationships ?? self.relationships,
+            belongsToPreviousModel: belongsToPreviousModel ?? self.belongsToPreviousModel,
+            isRelatedByKeys: isRelatedByKeys ?? self.isRelatedByKeys)
     }
+
+    /// Returns the mapping with its relationships resolved.
+    func with(_ relationships: [PlannedRelationship]) -> PlannedMapping { copy(relationships) }
 
     /// The mapping as later mapping models see it.
-    var ofPreviousModel: PlannedMapping {
-        belongsToPreviousModel
-            ? self
-            : PlannedMapping(
-                self, relationships: relationships, belongsToPreviousModel: true, isRelatedByKeys: isRelatedByKeys)
-    }
+    var ofPreviousModel: PlannedMapping { belongsToPreviousModel ? self : copy(belongsToPreviousModel: true) }
 
     /// The mapping with the links of its policy's objects found by keys.
-    var relatedByKeys: PlannedMapping {
-        PlannedMapping(
-            self, relationships: relationships, belongsToPreviousModel: belongsToPreviousModel, isRelatedByKeys: true)
-    }
+    var relatedByKeys: PlannedMapping { copy(isRelatedByKeys: true) }
 
     /// Returns the expressions of a mapping's properties, by name.
     static func expressions(of mapping: EntityMapping) -> [String: ValueExpression] {
-        let properties = (mapping.attributeMappings ?? []) + (mapping.relationshipMappings ?? [])
-        return Dictionary(
-            properties.compactMap { property in
+        Dictionary(
+            mapping.propertyMappings.compactMap { property in
                 guard let name = property.name, let expression = property.valueExpression else { return nil }
                 return (name, expression)
             }, uniquingKeysWith: { first, _ in first })

@@ -97,9 +97,7 @@ struct ReadProperties {
         var own: Set<Int> = []
     }
 
-    /// Notes the properties that an expression reads.
-    ///
-    /// - Returns: the entities of the source objects that it may give.
+    /// Notes the properties that an expression reads. Returns the entities of the source objects that it may give.
     @discardableResult
     private mutating func read(_ node: ExpressionNode, _ scope: inout ReadScope) -> Set<Int> {
         switch node {
@@ -152,14 +150,11 @@ struct ReadProperties {
     }
 
     private mutating func read(_ node: PredicateNode, _ scope: inout ReadScope) {
-        switch node {
-        case .constant: break
-        case .not(let inner): read(inner, &scope)
-        case .and(let parts), .or(let parts): for part in parts { read(part, &scope) }
-        case .comparison(_, let left, _, let right, _):
-            read(left, &scope)
-            read(right, &scope)
-        case .expression(let node): read(node, &scope)
+        for child in SyntaxNode.predicate(node).children {
+            switch child {
+            case .expression(let node): read(node, &scope)
+            case .predicate(let node): read(node, &scope)
+            }
         }
     }
 

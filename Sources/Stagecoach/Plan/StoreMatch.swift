@@ -20,9 +20,7 @@ enum StoreMatch {
 
     private static func differences(_ metadata: StoreMetadata, _ model: ManagedObjectModel) -> String? {
         let differences = ModelDifference.describe(store: metadata.versionHashes, model: model)
-        guard !differences.isEmpty else { return nil }
-        let shown = differences.prefix(5).joined(separator: "; ")
-        return differences.count > 5 ? "\(shown); and \(differences.count - 5) more" : shown
+        return differences.isEmpty ? nil : differences.shown
     }
 
     /// Compares the store's entity hashes with the model's.

@@ -20,8 +20,7 @@ struct UnmappedValues {
             guard let target = mapping.destinationEntityName.flatMap({ destination.entity(named: $0) }) else {
                 continue
             }
-            let properties = (mapping.attributeMappings ?? []) + (mapping.relationshipMappings ?? [])
-            for property in properties {
+            for property in mapping.propertyMappings {
                 guard let unmapped = property.unmapped, let name = property.name else { continue }
                 let entity =
                     target.attribute(named: name)?.entityName

@@ -19,9 +19,7 @@ struct StoreCompletion {
     /// The history to carry over; nil for none.
     let history: HistoryCopy?
 
-    /// Completes the private store, syncs it and closes it.
-    ///
-    /// - Throws: `store.…`.
+    /// Completes the private store, syncs it and closes it. Throws `store.…`.
     func finish(_ destination: DestinationStore) throws {
         run.services.begin(.publish)
         guard !isAppended else { return try destination.finishAppending(maximumKeys: maximumKeys) }

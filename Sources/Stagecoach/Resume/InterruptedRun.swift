@@ -106,4 +106,23 @@ struct InterruptedRun {
         let copy = try RunJournal(creating: path)
         for record in [JournalRecord.record(header), publication] { try copy.append(record, synchronizes: false) }
     }
+
+    // MARK: - Words
+
+    /// Returns the error of a run that differs from the interrupted one.
+    static func changed(_ differences: String, at path: String) -> MigrationError {
+        MigrationError(
+            "resume.changed", .configuration,
+            "A run to this destination was interrupted, and this one differs from it: " + differences,
+            remedy: "Run the earlier command again to resume it, or give --restart to begin anew",
+            context: .init(path: path))
+    }
+
+    /// The reason why a journal that is there cannot be read.
+    static let unreadable = "it is damaged, or of another version of this program"
+
+    /// Returns the note of a run that cannot resume the interrupted one.
+    static func beginningAnew(_ reason: String) -> String {
+        "The journal of the killed run could not be used: \(reason); the migration began anew"
+    }
 }

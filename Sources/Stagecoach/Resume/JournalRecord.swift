@@ -161,7 +161,7 @@ enum JournalRecord {
             /// - Parameter part: the path of the file before it is renamed.
             /// - Throws: `destination.io` (74), `destination.permission` (77).
             init(_ path: String, part: String) throws(MigrationError) {
-                guard let status = try Self.status(part) else {
+                guard let status = try DestinationPath.status(part, followsLinks: true) else {
                     throw .writing("Publishing", path: part, otherwise: "destination.io", number: ENOENT)
                 }
                 self.path = path
@@ -173,15 +173,8 @@ enum JournalRecord {
             ///
             /// - Throws: `destination.io` (74), `destination.permission` (77).
             func isPlaced() throws(MigrationError) -> Bool {
-                guard let now = try Self.status(path) else { return false }
+                guard let now = try DestinationPath.status(path, followsLinks: true) else { return false }
                 return UInt64(now.st_dev) == device && UInt64(now.st_ino) == inode
-            }
-
-            private static func status(_ path: String) throws(MigrationError) -> stat? {
-                do throws(FileBytes.Failure) { return try FileBytes.status(path) } catch {
-                    throw .writing(
-                        "Looking for the destination", path: path, otherwise: "destination.io", number: error.number)
-                }
             }
         }
         var store: File

@@ -23,13 +23,11 @@ struct Resumption {
             ]
         }
         var reason = passed.reason
-        if reason == nil, left.hasDamagedJournal { reason = "it is damaged, or of another version of this program" }
+        if reason == nil, left.hasDamagedJournal { reason = InterruptedRun.unreadable }
         if reason == nil, checkpoints.isResumable, let earlier = left.run, !earlier.states.isEmpty {
             reason = "no state of it fits the store that the run left"
         }
-        return reason.map {
-            ["The journal of the killed run could not be used: \($0); the migration began anew"]
-        } ?? []
+        return reason.map { [InterruptedRun.beginningAnew($0)] } ?? []
     }
     let area: WorkArea
     /// The work that an interrupted run left in the area.
@@ -77,13 +75,7 @@ struct Resumption {
         }
         published = nil
         guard differences.isEmpty else {
-            throw MigrationError(
-                "resume.changed", .configuration,
-                "A run to this destination was interrupted, and this one differs from it: "
-                    + differences.prefix(5).joined(separator: "; ")
-                    + (differences.count > 5 ? "; and \(differences.count - 5) more" : ""),
-                remedy: "Run the earlier command again to resume it, or give --restart to begin anew",
-                context: .init(path: area.path))
+            throw InterruptedRun.changed(differences.shown, at: area.path)
         }
         // These result files were named before the store was. They are made again.
         for file in earlier.publication?.results ?? [] where try file.isPlaced() { unlink(file.path) }
@@ -142,9 +134,7 @@ extension CheckpointScheduler {
         try? InterruptedRun.writeCopy(area.publicationPath, try header(), record)
     }
 
-    /// Ends an unfinished run that can be resumed.
-    ///
-    /// - Returns: true if a journal exists.
+    /// Ends an unfinished run that can be resumed. Returns true if a journal exists.
     func keep() -> Bool {
         // Earlier records hold even if later ones failed.
         if let writer {

@@ -68,17 +68,13 @@ struct ReferenceCounts: Equatable, StateCodable {
         try coder.code(list: &missing, empty: reference) { coder, line throws(MigrationError) in
             try coder.code(&line.relationship)
             try coder.code(word: &line.cause)
-            try coder.code(&line.destinationEntity)
-            try coder.code(&line.name)
-            try coder.code(&line.count)
-            try coder.code(&line.samples)
+            try coder.code(&line, \.destinationEntity, \.name, \.count, \.samples)
         }
         let object = FurtherObjects(relationship: "", inverse: nil, kept: .first, count: 0)
         try coder.code(list: &further, empty: object) { coder, line throws(MigrationError) in
             try coder.code(&line.relationship)
             try coder.code(word: &line.kept)
-            try coder.code(&line.inverse)
-            try coder.code(&line.count)
+            try coder.code(&line, \.inverse, \.count)
         }
     }
 }

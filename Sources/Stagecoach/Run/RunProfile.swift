@@ -5,18 +5,10 @@ import SpillStorage
 ///
 /// Memory: one line for each stage and subject.
 final class RunProfile {
-    /// The figures at one moment.
-    private struct Moment {
-        var seconds: Double
-        var processorSeconds: Double
-        var read = 0
-        var written = 0
-        var spilled = 0
-    }
-
     private let clock = RunClock()
     private let spilled: () -> Int
-    private var last: Moment
+    /// The figures at the beginning of the current lap.
+    private var last = ProfileLine(stage: "", subject: "")
     private var stage = ProgressCounter.Phase.opening.label
     private var subject = ""
     private(set) var lines: [ProfileLine] = []
@@ -26,7 +18,6 @@ final class RunProfile {
     /// - Parameter spilled: returns the bytes written to spill files so far.
     init(spilled: @escaping () -> Int) {
         self.spilled = spilled
-        last = Moment(seconds: 0, processorSeconds: 0)
         last = now
     }
 
@@ -45,18 +36,15 @@ final class RunProfile {
                 lines.append(ProfileLine(stage: stage, subject: subject))
                 return lines.count - 1
             }()
-        lines[place].seconds += now.seconds - last.seconds
-        lines[place].processorSeconds += now.processorSeconds - last.processorSeconds
-        lines[place].bytesRead += now.read - last.read
-        lines[place].bytesWritten += now.written - last.written
-        lines[place].spilledBytes += now.spilled - last.spilled
+        lines[place].add(now, since: last)
         last = now
     }
 
-    private var now: Moment {
-        var moment = Moment(seconds: clock.seconds, processorSeconds: clock.processorSeconds)
-        moment.spilled = spilled()
-        (moment.read, moment.written) = Self.transferred()
+    private var now: ProfileLine {
+        var moment = ProfileLine(stage: "", subject: "")
+        (moment.seconds, moment.processorSeconds) = (clock.seconds, clock.processorSeconds)
+        (moment.bytesRead, moment.bytesWritten) = Self.transferred()
+        moment.spilledBytes = spilled()
         return moment
     }
 

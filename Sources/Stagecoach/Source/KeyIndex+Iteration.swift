@@ -1,9 +1,7 @@
 import SpillStorage
 
 extension KeyIndex {
-    /// Calls `body` with every key, ascending.
-    ///
-    /// - Complexity: O(count); memory is 1,024 keys.
+    /// Calls `body` with every key, ascending. Complexity: O(count); memory is 1,024 keys.
     func forEachKey(_ body: (Int64) throws -> Void) throws {
         let buffer = UnsafeMutableBufferPointer<Int64>.allocate(capacity: 1024)
         defer { buffer.deallocate() }

@@ -3,6 +3,9 @@ import Diagnostics
 import Mapping
 import Rows
 
+/// Receives a member of a collection: its owner's place, and the member's row as a batch and an index.
+typealias ShownMember = (Int, borrowing RowBatch, Int) throws(MigrationError) -> Void
+
 /// The values of source rows that are folded over to-many relationships. Each collection costs one grouped read per batch,
 /// whatever the number of rows, and never one read per object.
 ///
@@ -39,9 +42,7 @@ extension SourceFolds {
     /// folded first, because the condition may use them.
     ///
     /// - Parameter body: receives the row's place in the batch and the member's row.
-    func forEachMember(
-        _ batch: inout RowBatch, _ body: (Int, borrowing RowBatch, Int) throws(MigrationError) -> Void
-    ) throws(MigrationError) {
+    func forEachMember(_ batch: inout RowBatch, _ body: ShownMember) throws(MigrationError) {
         guard !batch.isEmpty, let last = runs.last else { return }
         for run in runs.dropLast() { try run.fill(&batch) }
         try last.forEachMember(&batch, body)
@@ -90,9 +91,7 @@ private final class GroupRun {
     /// True if members are compared with values of their owner's row. Then rows of one owner may get different results.
     private var isCorrelated: Bool { !group.members.copies.isEmpty }
 
-    func forEachMember(
-        _ batch: inout RowBatch, _ body: (Int, borrowing RowBatch, Int) throws(MigrationError) -> Void
-    ) throws(MigrationError) {
+    func forEachMember(_ batch: inout RowBatch, _ body: ShownMember) throws(MigrationError) {
         findOwners(&batch)
         guard !owners.isEmpty, let program = group.folds.first?.program else { return }
         try readMembers(&batch) { place, members, row throws(MigrationError) in
@@ -119,9 +118,7 @@ private final class GroupRun {
 
     /// Shows the members of all current owners with the place of their owner: an index into ``owners`` if they are correlated,
     /// otherwise an index into ``starts``.
-    private func readMembers(
-        _ batch: inout RowBatch, _ body: (Int, borrowing RowBatch, Int) throws(MigrationError) -> Void
-    ) throws(MigrationError) {
+    private func readMembers(_ batch: inout RowBatch, _ body: ShownMember) throws(MigrationError) {
         guard let stream else { return try readByKey(&batch, body) }
         let (first, last) = (owners[0].key, owners[owners.count - 1].key)
         if let lastKey, first <= lastKey { stream.restart() }
@@ -164,9 +161,7 @@ private final class GroupRun {
         }
     }
 
-    private func readByKey(
-        _ batch: inout RowBatch, _ body: (Int, borrowing RowBatch, Int) throws(MigrationError) -> Void
-    ) throws(MigrationError) {
+    private func readByKey(_ batch: inout RowBatch, _ body: ShownMember) throws(MigrationError) {
         let reader: MemberReader
         if let byKey {
             reader = byKey
@@ -189,7 +184,7 @@ private final class GroupRun {
     /// Shows the members that a reader gives for the owners between two keys.
     private func read(
         _ reader: MemberReader, from first: Int64, through last: Int64, _ batch: inout RowBatch,
-        _ body: (Int, borrowing RowBatch, Int) throws(MigrationError) -> Void
+        _ body: ShownMember
     ) throws(MigrationError) {
         var place = 0
         while try reader.next(into: &members, from: first, through: last) {
@@ -213,7 +208,7 @@ private final class GroupRun {
     /// Shows members once for each row of their owner, with that row's values.
     private func readCorrelated(
         _ place: inout Int, _ batch: inout RowBatch,
-        _ body: (Int, borrowing RowBatch, Int) throws(MigrationError) -> Void
+        _ body: ShownMember
     ) throws(MigrationError) {
         var work = RowBatch(slots: members.slots, rowCapacity: members.rowCapacity, byteTarget: members.byteTarget)
         var targets: [Int] = []
@@ -237,7 +232,7 @@ private final class GroupRun {
 
     private func show(
         _ work: inout RowBatch, _ targets: inout [Int],
-        _ body: (Int, borrowing RowBatch, Int) throws(MigrationError) -> Void
+        _ body: ShownMember
     ) throws(MigrationError) {
         try nested.fill(&work)
         for row in 0..<work.count { try body(targets[row], work, row) }

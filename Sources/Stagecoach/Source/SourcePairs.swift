@@ -7,14 +7,15 @@ import SpillStorage
 /// The pairs of source keys that a lookup's argument gives for all objects of a mapping: one scan of the table that holds them,
 /// not one query per object.
 struct SourcePairs {
+    /// Receives the owner's source key, the member's source key and the member's place.
+    typealias Body = (Int64, Int64, MemberOrder) throws -> Void
+
     let run: MigrationRun
 
-    /// Calls `body` with the owner's source key, the member's source key and the member's place.
-    ///
-    /// Owners that the mapping does not migrate are included.
+    /// Shows all pairs. Owners that the mapping does not migrate are included.
     func forEach(
         _ mapping: PlannedMapping, _ own: KeyIndex, _ argument: SourceArgument,
-        _ body: (Int64, Int64, MemberOrder) throws -> Void
+        _ body: Body
     ) throws {
         switch argument {
         case .object:
@@ -37,9 +38,7 @@ struct SourcePairs {
     /// scan of the owners, and sorted by owner.
     ///
     /// Memory: two batches and the run's share for sorting.
-    private func forEachMember(
-        _ mapping: PlannedMapping, _ argument: MemberArgument, _ body: (Int64, Int64, MemberOrder) throws -> Void
-    ) throws {
+    private func forEachMember(_ mapping: PlannedMapping, _ argument: MemberArgument, _ body: Body) throws {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
         var slots = try argument.slots(entity, schema: run.inputs.layout.schema)
         let place = argument.ordered.flatMap { slots.addPlace(in: $0) }
@@ -64,9 +63,7 @@ struct SourcePairs {
     }
 
     /// Shows sorted records. The first word is the owner, the last the member. Ranks start at 0 for each owner.
-    private func forEachSorted(
-        _ sorted: SortedRecords, width: Int, isOrdered: Bool, _ body: (Int64, Int64, MemberOrder) throws -> Void
-    ) throws {
+    private func forEachSorted(_ sorted: SortedRecords, width: Int, isOrdered: Bool, _ body: Body) throws {
         try withRecords(width) { record, _ in
             var owner: UInt64?
             var rank: Int64 = 0
@@ -85,7 +82,7 @@ struct SourcePairs {
     /// Memory: at most 4,096 source objects that share the last step's object; the rest is sorted on disk, by owner.
     private func forEachMember(
         _ mapping: PlannedMapping, _ steps: [ToOneStep], _ relationship: RelationshipDescription,
-        _ body: (Int64, Int64, MemberOrder) throws -> Void
+        _ body: Body
     ) throws {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
         let starts = run.services.sorter(width: 2)
@@ -154,9 +151,7 @@ struct SourcePairs {
         while let member = try cursor?.next() { try body(member.key) }
     }
 
-    private func forEachMember(
-        _ relationship: RelationshipDescription, _ body: (Int64, Int64, MemberOrder) throws -> Void
-    ) throws {
+    private func forEachMember(_ relationship: RelationshipDescription, _ body: Body) throws {
         switch run.inputs.layout.schema.storage(of: relationship) {
         case .toManyByInverse(let table, let column, _, let orderColumn),
             .toManyHidden(let table, let column, let orderColumn):

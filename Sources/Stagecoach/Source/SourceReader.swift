@@ -52,9 +52,7 @@ final class SourceRowReader {
         folds = try SourceFolds(run: run, slots: slots, isScan: false)
     }
 
-    /// Clears the batch and puts the row of a key into it.
-    ///
-    /// - Returns: false if there is no such row.
+    /// Clears the batch and puts the row of a key into it. Returns false if there is no such row.
     func fetch(_ key: Int64, into batch: inout RowBatch) throws(MigrationError) -> Bool {
         batch.removeAll()
         guard

@@ -12,9 +12,7 @@ struct CopiedColumns {
     /// The columns of the destination that are read when its rows are written.
     let watched: Set<Int>
 
-    /// Returns the runs of two or more columns.
-    ///
-    /// - Complexity: O(columns × mappings).
+    /// Returns the runs of two or more columns. Complexity: O(columns × mappings).
     func find() -> [RowSelection.Run] {
         var slotByColumn: [Int: Int] = [:]
         for slot in slots.streamed {

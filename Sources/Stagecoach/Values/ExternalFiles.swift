@@ -154,13 +154,10 @@ final class ExternalFiles {
                     } else if ExternalReference.isReference(batch.bytes(cell)) {
                         try finalizeReference(cell, &batch, row, column, table: table, &counts)
                     } else if becomesFile(cell, in: batch) {
-                        let name = try newName(table: table, key: batch.key(row), column)
-                        let writer = try ExternalFileWriter(path: try place(name), permissions: permissions)
-                        try writer.append(UnsafeRawBufferPointer(rebasing: batch.bytes(cell)[1...]))
-                        try writer.finish()
-                        try staged?.note(name, carriedFrom: nil)
-                        refer(to: name, &batch, row, column, &counts)
-                        counts.externalFilesCreated += 1
+                        try makeFile(&batch, row, column, table: table, &counts) {
+                            batch, writer throws(MigrationError) in
+                            try writer.append(UnsafeRawBufferPointer(rebasing: batch.bytes(cell)[1...]))
+                        }
                     }
                 } catch let error as MigrationError {
                     throw error.inside(context(batch, row, column))
@@ -214,10 +211,20 @@ final class ExternalFiles {
     ) throws {
         let value = batch.huge(cell)
         guard carries, value.count - 1 > threshold, !value.isText else { return }
+        let bytes = MarkedValue.unmarked(value)
+        try makeFile(&batch, row, column, table: table, &counts) { _, writer throws(MigrationError) in
+            try bytes.source.read(bytes) { part throws(MigrationError) in try writer.append(part) }
+        }
+    }
+
+    /// Makes a file of a value, and lets the row refer to it.
+    private func makeFile(
+        _ batch: inout RowBatch, _ row: Int, _ column: Column, table: Int, _ counts: inout MigrationCounts,
+        _ write: (borrowing RowBatch, ExternalFileWriter) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
         let name = try newName(table: table, key: batch.key(row), column)
         let writer = try ExternalFileWriter(path: try place(name), permissions: permissions)
-        let bytes = MarkedValue.unmarked(value)
-        try bytes.source.read(bytes) { part throws(MigrationError) in try writer.append(part) }
+        try write(batch, writer)
         try writer.finish()
         try staged?.note(name, carriedFrom: nil)
         refer(to: name, &batch, row, column, &counts)

@@ -5,8 +5,6 @@ import Glibc
 
 /// The journal of a publication's changes in the destination's folder of external data. Each line has a checksum and is on disk
 /// before its change is made. Lines that another program changed are ignored.
-///
-/// The file stays open as long as the journal exists, so that changes can be undone even if no further file can be opened.
 final class ExternalJournal {
     /// The first character of a line.
     enum Mark: Character {
@@ -22,46 +20,24 @@ final class ExternalJournal {
 
     let path: String
     let folder: ExternalFolder
-    /// The descriptor of the journal that was begun; -1 before.
-    private var descriptor: Int32 = -1
+    private let lines: SignedLines
 
     init(path: String, folder: ExternalFolder) {
         self.path = path
         self.folder = folder
+        lines = SignedLines(path: path, writing: "Writing the journal of external data")
     }
 
-    deinit { if descriptor >= 0 { close(descriptor) } }
-
-    /// Begins an empty journal.
-    ///
-    /// - Throws: `external.write`, `store.full` (74).
-    func begin() throws(MigrationError) {
-        unlink(path)
-        if descriptor >= 0 { close(descriptor) }
-        descriptor = SystemCall.uninterrupted {
-            open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        }
-        guard descriptor >= 0 else { throw failure() }
-    }
+    /// Begins an empty journal. Throws `external.write`, `store.full` (74).
+    func begin() throws(MigrationError) { try lines.begin() }
 
     /// Appends a line.
     func append(_ mark: Mark, _ reference: ExternalReference?) throws(MigrationError) {
-        let line = SignedLine.signed("\(mark.rawValue)\(reference?.name ?? "")") + "\n"
-        var rest = Array(line.utf8)[...]
-        while !rest.isEmpty {
-            let count = SystemCall.uninterrupted {
-                rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            }
-            guard count > 0 else { throw failure() }
-            rest = rest.dropFirst(count)
-        }
+        try lines.append("\(mark.rawValue)\(reference?.name ?? "")")
     }
 
     /// Syncs the journal to the disk.
-    func finish() throws(MigrationError) {
-        guard SystemCall.uninterrupted({ fsync(descriptor) }) == 0 || errno == EINVAL else { throw failure() }
-        try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
-    }
+    func finish() throws(MigrationError) { try lines.synchronize() }
 
     /// Shows the lines of one kind. Damaged lines are skipped.
     ///
@@ -69,7 +45,7 @@ final class ExternalJournal {
     func forEach(
         _ mark: Mark, _ body: (ExternalReference) throws(MigrationError) -> Void
     ) throws(MigrationError) {
-        try forEachLine { line throws(MigrationError) in
+        try lines.forEachLine { line throws(MigrationError) in
             guard line.first == mark.rawValue,
                 let reference = ExternalReference(name: String(line.dropFirst()))
             else { return }
@@ -163,57 +139,9 @@ final class ExternalJournal {
     /// Returns the folders that the run created or was about to create.
     private func madeFolders() throws(MigrationError) -> Set<Mark> {
         var made: Set<Mark> = []
-        try forEachLine { line throws(MigrationError) in
+        try lines.forEachLine { line throws(MigrationError) in
             if let mark = line.first.flatMap(Mark.init(rawValue:)) { made.insert(mark) }
         }
         return made
-    }
-
-    /// Shows the lines without their ends. A line that a kill cut off is ignored. Interrupted system calls are repeated.
-    private func forEachLine(_ body: (String) throws(MigrationError) -> Void) throws(MigrationError) {
-        guard let file = opened() else {
-            if errno == ENOENT || errno == ENOTDIR { return }
-            throw readingFailure()
-        }
-        defer { fclose(file) }
-        rewind(file)
-        var buffer = [CChar](repeating: 0, count: 64)
-        while true {
-            guard fgets(&buffer, Int32(buffer.count), file) != nil else {
-                guard ferror(file) != 0 else { return }
-                guard errno == EINTR else { throw readingFailure() }
-                clearerr(file)
-                continue
-            }
-            let line = String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-            if line.hasSuffix("\n"), let text = SignedLine.text(of: line.dropLast()) { try body(text) }
-        }
-    }
-
-    /// Opens the journal for reading: the one that was begun, or that of another run. On failure returns nil and leaves `errno`
-    /// set.
-    private func opened() -> UnsafeMutablePointer<FILE>? {
-        guard descriptor >= 0 else {
-            var file = fopen(path, "re")
-            while file == nil, errno == EINTR { file = fopen(path, "re") }
-            return file
-        }
-        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-        guard copy >= 0 else { return nil }
-        guard let file = fdopen(copy, "r") else {
-            close(copy)
-            return nil
-        }
-        return file
-    }
-
-    private func readingFailure() -> MigrationError {
-        MigrationError(
-            "external.io", .io, "Reading the journal of external data failed: \(String(cString: strerror(errno)))",
-            context: .init(path: path))
-    }
-
-    private func failure() -> MigrationError {
-        .writing("Writing the journal of external data", path: path, otherwise: "external.write")
     }
 }

@@ -23,9 +23,7 @@ final class ExternalPublication {
         journal = ExternalJournal(path: area.journalPath, folder: files.destination)
     }
 
-    /// Refuses a destination whose folder for external data cannot be used.
-    ///
-    /// - Throws: `external.folder` (65).
+    /// Refuses a destination whose folder for external data cannot be used. Throws `external.folder` (65).
     static func check(_ path: String) throws(MigrationError) { _ = try ExternalFolder(store: path).exists() }
 
     /// Records the files to which a store refers that will be appended to.

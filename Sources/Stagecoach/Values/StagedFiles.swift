@@ -1,6 +1,5 @@
 import CoreDataStore
 import Diagnostics
-import Glibc
 import SpillStorage
 
 /// The record of the external data files that a mapping model's load has made, and of their contents: one line per file, in the
@@ -9,8 +8,8 @@ import SpillStorage
 /// A carried file must equal its source; for a written file the line has the checksum. Memory: one line; in a check also the
 /// memory for the checksum of a file.
 final class StagedFiles {
-    private let path: String
-    private var descriptor: Int32 = -1
+    private let folder: String
+    private let lines: SignedLines
     /// The number of lines so far.
     private(set) var count = 0
 
@@ -18,32 +17,23 @@ final class StagedFiles {
     private static let name = "made"
 
     /// - Parameter folder: the folder of the mapping model's files.
-    init(in folder: String) { path = "\(folder)/\(Self.name)" }
-
-    deinit { if descriptor >= 0 { close(descriptor) } }
+    init(in folder: String) {
+        self.folder = folder
+        lines = SignedLines(path: "\(folder)/\(Self.name)", writing: "Noting external binary data")
+    }
 
     /// Records a file that was made.
     ///
     /// - Parameter source: the source file that was carried over; nil if the file's bytes were written.
     /// - Throws: `external.write`, `store.full`, `spill.io` (74).
     func note(_ file: ExternalReference, carriedFrom source: ExternalReference?) throws(MigrationError) {
-        let made = "\(DestinationPath(path: path).folder)/\(file.name)"
         let content: String
-        if let source { content = source.name } else { content = String(try FileSums.sum(ofFile: made), radix: 16) }
-        if descriptor < 0 {
-            descriptor = SystemCall.uninterrupted {
-                open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-            }
-            guard descriptor >= 0 else { throw failure() }
+        if let source {
+            content = source.name
+        } else {
+            content = String(try FileSums.sum(ofFile: "\(folder)/\(file.name)"), radix: 16)
         }
-        var rest = Array((SignedLine.signed("\(file.name) \(content)") + "\n").utf8)[...]
-        while !rest.isEmpty {
-            let written = SystemCall.uninterrupted {
-                rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            }
-            guard written > 0 else { throw failure() }
-            rest = rest.dropFirst(written)
-        }
+        try lines.append("\(file.name) \(content)")
         count += 1
     }
 
@@ -53,16 +43,10 @@ final class StagedFiles {
     /// - Returns: the number of sound lines.
     /// - Throws: `journal.damaged`, `spill.io`, `external.io` (74).
     static func check(in folder: String, source: ExternalFolder) throws(MigrationError) -> Int {
-        guard let lines = fopen("\(folder)/\(name)", "re") else { return 0 }
-        defer { fclose(lines) }
         var count = 0
-        var buffer = [CChar](repeating: 0, count: 128)
-        while fgets(&buffer, Int32(buffer.count), lines) != nil {
-            let line = String(
-                decoding: buffer.prefix { $0 != 0 && $0 != 10 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-            guard let words = SignedLine.text(of: line)?.split(separator: " "), words.count == 2,
-                let file = ExternalReference(name: String(words[0]))
-            else { continue }
+        try SignedLines(path: "\(folder)/\(name)", writing: "").forEachLine { line throws(MigrationError) in
+            let words = line.split(separator: " ")
+            guard words.count == 2, let file = ExternalReference(name: String(words[0])) else { return }
             count += 1
             let found = try FileSums.sum(ofFile: "\(folder)/\(file.name)")
             let expected =
@@ -72,9 +56,5 @@ final class StagedFiles {
             guard found == expected else { throw StateReader.damaged("the external data \(file.name)") }
         }
         return count
-    }
-
-    private func failure() -> MigrationError {
-        .writing("Noting external binary data", path: path, otherwise: "external.write")
     }
 }

@@ -12,9 +12,7 @@ enum TransformableBridge {
         TransformableValue(bytes) { bytes throws(MigrationError) in try object(of: bytes, attribute) }
     }
 
-    /// Returns the object of stored bytes.
-    ///
-    /// - Throws: `value.transformer` (65) naming attribute, transformer and class.
+    /// Returns the object of stored bytes. Throws `value.transformer` (65) naming attribute, transformer and class.
     static func object(of bytes: Data, _ attribute: AttributeDescription) throws(MigrationError) -> Any? {
         if let transformer = registered(attribute) {
             let isUnarchiver = transformer is NSSecureUnarchiveFromDataTransformer

@@ -24,12 +24,10 @@ struct UserInfoArchive {
             guard let name = key.base as? String, type(of: key.base) == String.self else { return nil }
             entries[name] = value
         }
-        return isUnwritable(entries, to: &state, Seen()) ? nil : state.bytes
+        return writes(.dictionary, entries, to: &state, Seen()) ? nil : state.bytes
     }
 
-    /// Decodes the values.
-    ///
-    /// - Throws: `journal.damaged` (74).
+    /// Decodes the values. Throws `journal.damaged` (74).
     static func info(_ bytes: [UInt8]) throws(MigrationError) -> [AnyHashable: Any]? {
         var state = StateReader(bytes)
         guard try state.flag() else { return nil }
@@ -46,51 +44,33 @@ struct UserInfoArchive {
 
     /// Writes a value. Returns true if it has no encoding.
     private static func isUnwritable(_ value: Any, to state: inout StateWriter, _ seen: Seen) -> Bool {
-        func kind(_ kind: Kind) { state.write(kind.rawValue) }
         let type = Swift.type(of: value)
         if type is AnyClass { return isUnwritable(object: value as AnyObject, to: &state, seen) }
         switch value {
-        case let value as Bool where type == Bool.self:
-            kind(.flag)
-            state.write(value)
-        case let value as Int where type == Int.self:
-            kind(.integer)
-            state.write(value)
-        case let value as Double where type == Double.self:
-            kind(.real)
-            state.write(value.bitPattern)
-        case let value as String where type == String.self:
-            kind(.text)
-            state.write(value)
-        case let value as Data where type == Data.self:
-            kind(.data)
-            state.write(bytes: Array(value))
+        case let value as Bool where type == Bool.self: put(.flag, &state) { $0.write(value) }
+        case let value as Int where type == Int.self: put(.integer, &state) { $0.write(value) }
+        case let value as Double where type == Double.self: put(.real, &state) { $0.write(value.bitPattern) }
+        case let value as String where type == String.self: put(.text, &state) { $0.write(value) }
+        case let value as Data where type == Data.self: put(.data, &state) { $0.write(bytes: Array(value)) }
         case let value as Date where type == Date.self:
-            kind(.date)
-            state.write(value.timeIntervalSinceReferenceDate.bitPattern)
-        case let value as Int64 where type == Int64.self:
-            kind(.integer64)
-            state.write(value)
-        case let value as Int32 where type == Int32.self:
-            kind(.integer32)
-            state.write(Int64(value))
-        case let value as Float where type == Float.self:
-            kind(.float)
-            state.write(value.bitPattern)
-        case let value as [String: Any]:
-            kind(.dictionary)
-            return writes(value, to: &state, seen)
-        case let value as [Any]:
-            kind(.array)
-            return writes(value, to: &state, seen)
+            put(.date, &state) { $0.write(value.timeIntervalSinceReferenceDate.bitPattern) }
+        case let value as Int64 where type == Int64.self: put(.integer64, &state) { $0.write(value) }
+        case let value as Int32 where type == Int32.self: put(.integer32, &state) { $0.write(Int64(value)) }
+        case let value as Float where type == Float.self: put(.float, &state) { $0.write(value.bitPattern) }
+        case let value as [String: Any]: return writes(.dictionary, value, to: &state, seen)
+        case let value as [Any]: return writes(.array, value, to: &state, seen)
         default: return true
         }
         return false
     }
 
+    private static func put(_ kind: Kind, _ state: inout StateWriter, _ value: (inout StateWriter) -> Void) {
+        state.write(kind.rawValue)
+        value(&state)
+    }
+
     /// Writes an object of a class. Returns true if it has no encoding.
     private static func isUnwritable(object: AnyObject, to state: inout StateWriter, _ seen: Seen) -> Bool {
-        func kind(_ kind: Kind) { state.write(kind.rawValue) }
         if object is NSMutableArray || object is NSMutableDictionary || object is NSMutableString,
             !seen.objects.insert(ObjectIdentifier(object)).inserted
         {
@@ -99,43 +79,38 @@ struct UserInfoArchive {
         switch object {
         case let number as NSNumber where !(number is NSDecimalNumber):
             switch UInt8(bitPattern: number.objCType.pointee) {
-            case UInt8(ascii: "c"), UInt8(ascii: "B"):
-                kind(.flagNumber)
-                state.write(number.int64Value)
+            case UInt8(ascii: "c"), UInt8(ascii: "B"): put(.flagNumber, &state) { $0.write(number.int64Value) }
             case UInt8(ascii: "d"), UInt8(ascii: "f"):
-                kind(.floatNumber)
-                state.write(number.doubleValue.bitPattern)
+                put(.floatNumber, &state) { $0.write(number.doubleValue.bitPattern) }
             case UInt8(ascii: "Q"): return true
-            default:
-                kind(.number)
-                state.write(number.int64Value)
+            default: put(.number, &state) { $0.write(number.int64Value) }
             }
         case let text as NSString:
-            kind(text is NSMutableString ? .mutableText : .objectText)
-            state.write(String(describing: text))
+            put(text is NSMutableString ? .mutableText : .objectText, &state) { $0.write(String(describing: text)) }
         case let array as NSArray:
-            kind(array is NSMutableArray ? .mutableArray : .objectArray)
-            return writes(Array(array), to: &state, seen)
+            return writes(array is NSMutableArray ? .mutableArray : .objectArray, Array(array), to: &state, seen)
         case let dictionary as NSDictionary:
-            kind(dictionary is NSMutableDictionary ? .mutableDictionary : .objectDictionary)
             var entries: [String: Any] = [:]
             for key in dictionary.allKeys {
                 guard let name = key as? String else { return true }
                 entries[name] = dictionary.object(forKey: key)
             }
-            return writes(entries, to: &state, seen)
+            return writes(
+                dictionary is NSMutableDictionary ? .mutableDictionary : .objectDictionary, entries, to: &state, seen)
         default: return true
         }
         return false
     }
 
-    private static func writes(_ members: [Any], to state: inout StateWriter, _ seen: Seen) -> Bool {
-        state.write(members.count)
+    private static func writes(_ kind: Kind, _ members: [Any], to state: inout StateWriter, _ seen: Seen) -> Bool {
+        put(kind, &state) { $0.write(members.count) }
         return members.contains { isUnwritable($0, to: &state, seen) }
     }
 
-    private static func writes(_ entries: [String: Any], to state: inout StateWriter, _ seen: Seen) -> Bool {
-        state.write(entries.count)
+    private static func writes(
+        _ kind: Kind, _ entries: [String: Any], to state: inout StateWriter, _ seen: Seen
+    ) -> Bool {
+        put(kind, &state) { $0.write(entries.count) }
         for (name, value) in entries.sorted(by: { $0.key < $1.key }) {
             state.write(name)
             if isUnwritable(value, to: &state, seen) { return true }

@@ -90,9 +90,7 @@ final class ExpectedLinks {
     private var storage: VerificationStorage { scene.storage }
     private var plan: VerificationPlan { scene.plan }
 
-    /// Works out the links.
-    ///
-    /// - Returns: the reason why the links cannot be worked out; nil if they have been.
+    /// Works out the links. Returns the reason why the links cannot be worked out; nil if they have been.
     func work() throws -> String? {
         if let obstacle = pair.obstacle ?? plan.obstacle(of: pair) { return obstacle }
         for turn in 0..<plan.turns {
@@ -131,11 +129,7 @@ final class ExpectedLinks {
     // MARK: - Claims
 
     private func claim(_ relationship: RelationshipDescription, side: Int) throws {
-        for mapping in plan.own(turn) {
-            guard mapping.isDeclarative, let entity = mapping.destination, entity.isKindOf(entity: relationship.entity),
-                let property = mapping.mapping.relationshipMapping(named: relationship.name),
-                let expression = property.valueExpression
-            else { continue }
+        for (mapping, property, expression) in plan.expressions(of: relationship, turn: turn) {
             if !relationship.isToMany { deciding.insert(mapping.index) }
             if let step = plan.step(of: relationship, expression, mapping) {
                 try claim(step, side, mapping)

@@ -1,6 +1,5 @@
 import CoreDataStore
 import Diagnostics
-import Glibc
 import Rows
 
 /// Tells whether SQLite's own check of a file would find anything, without its look-up of each row in each index.
@@ -142,88 +141,29 @@ final class FileScreen {
         entries = found
     }
 
-    /// Returns the entries of an index; nil if one does not follow the entry before.
+    /// Returns the entries of an index; nil if one does not follow the entry before, or if they cannot be read from its pages.
     private func entries(of index: Index, _ table: String) throws -> VerificationChecksum? {
-        var found = VerificationChecksum()
-        if let entries = try store.entries(ofIndex: index.name, table: table, columns: index.columns) {
-            // The reader makes sure that they ascend, with their rows' ids.
-            let places = Array(index.columns.indices)
-            var batch = RowBatch(slots: places.count, rowCapacity: 512, byteTarget: 4096)
-            var last: [Cell?] = places.map { _ in nil }
-            while try entries.next(into: &batch) {
-                try noteRead(0)
-                Self.add(batch, places, to: &found)
-                for row in 0..<batch.count where index.isUnique {
-                    var isRepeated = true
-                    for place in places {
-                        let cell = batch[row, place]
-                        if cell != last[place] || cell.kind == .null { isRepeated = false }
-                        last[place] = cell
-                    }
-                    if isRepeated { return nil }
-                }
-            }
-            return found
+        guard let entries = try store.entries(ofIndex: index.name, table: table, columns: index.columns) else {
+            return nil
         }
-        let names = index.columns.map(SQLName.quoted).joined(separator: ", ")
-        let entries = try store.query(
-            "SELECT rowid, \(names) FROM \(SQLName.quoted(table)) INDEXED BY \(SQLName.quoted(index.name))")
-        var before = RowBatch(slots: index.columns.count, rowCapacity: 1, byteTarget: 4096)
-        while try entries.step() {
-            let key = entries.integer(0)
-            func cell(_ place: Int) -> VerifiedCell { VerifiedCell(entries, Int32(place + 1)) }
-            if found.count > 0 {
-                var order = 0
-                for place in index.columns.indices where order == 0 {
-                    order = cell(place).order(after: VerifiedCell(before[0, place], before))
+        // The reader makes sure that they ascend, with their rows' ids.
+        var found = VerificationChecksum()
+        let places = Array(index.columns.indices)
+        var batch = RowBatch(slots: places.count, rowCapacity: 512, byteTarget: 4096)
+        var last: [Cell?] = places.map { _ in nil }
+        while try entries.next(into: &batch) {
+            try noteRead(0)
+            Self.add(batch, places, to: &found)
+            for row in 0..<batch.count where index.isUnique {
+                var isRepeated = true
+                for place in places {
+                    let cell = batch[row, place]
+                    if cell != last[place] || cell.kind == .null { isRepeated = false }
+                    last[place] = cell
                 }
-                let isRepeated = index.isUnique && !index.columns.indices.contains { cell($0).isNull }
-                guard order > 0 || order == 0 && key > before.key(0) && !isRepeated else { return nil }
+                if isRepeated { return nil }
             }
-            before.removeAll()
-            before.appendRow(key: key)
-            for place in index.columns.indices { cell(place).store(in: &before, row: 0, slot: place) }
-            Self.add(before, Array(index.columns.indices), to: &found)
         }
         return found
-    }
-}
-
-extension VerifiedCell {
-    /// The order of the value and of one before it, as in an index of SQLite: less than, equal to or greater than 0.
-    fileprivate func order(after other: VerifiedCell) -> Int {
-        func order<Value: Comparable>(_ one: Value, _ other: Value) -> Int { one == other ? 0 : one < other ? -1 : 1 }
-        switch (self, other) {
-        case (.integer(let one), .integer(let other)): return order(one, other)
-        case (.text(let one), .text(let other)), (.blob(let one), .blob(let other)):
-            let count = min(one.count, other.count)
-            if count > 0, let first = one.baseAddress, let second = other.baseAddress {
-                let difference = memcmp(first, second, count)
-                if difference != 0 { return Int(difference) }
-            }
-            return order(one.count, other.count)
-        default:
-            if let one = realValue, let other = other.realValue { return order(one, other) }
-            return order(storageClass, other.storageClass)
-        }
-    }
-
-    private var storageClass: Int {
-        switch self {
-        case .null: 0
-        case .integer, .real: 1
-        case .text: 2
-        case .blob: 3
-        }
-    }
-
-    fileprivate func store(in batch: inout RowBatch, row: Int, slot: Int) {
-        switch self {
-        case .null: batch[row, slot] = .null
-        case .integer(let number): batch[row, slot] = .integer(number)
-        case .real(let number): batch[row, slot] = .real(number)
-        case .text(let bytes): batch.setBytes(bytes, kind: .text, row: row, slot: slot)
-        case .blob(let bytes): batch.setBytes(bytes, kind: .blob, row: row, slot: slot)
-        }
     }
 }

@@ -164,11 +164,7 @@ final class LinkScreen {
 
     private func addJoin(_ relationship: RelationshipDescription, _ side: Int, _ tally: Tally) -> Bool {
         guard case .join(_, let column) = plan.destination.schema.storage(of: relationship) else { return false }
-        for mapping in plan.mappings where mapping.isDeclarative {
-            guard mapping.destination?.isKindOf(entity: relationship.entity) ?? false,
-                let property = mapping.mapping.relationshipMapping(named: relationship.name),
-                let expression = property.valueExpression
-            else { continue }
+        for (mapping, _, expression) in plan.expressions(of: relationship, turn: 0) {
             guard let step = plan.step(of: relationship, expression, mapping), let old = step.relationship,
                 case .join(let table, let ownerSide) = plan.source.schema.storage(of: old),
                 let owners = scene.storage.keys[mapping.index]

@@ -104,9 +104,7 @@ struct RelativeOrder {
         try insert.run(owner, member, expected, found)
     }
 
-    /// Calls a closure with the members out of order.
-    ///
-    /// - Complexity: a sort of the members.
+    /// Calls a closure with the members out of order. Complexity: a sort of the members.
     func end(_ body: (Member) throws -> Void) throws {
         let sorted = try tables.connection.prepare(
             """

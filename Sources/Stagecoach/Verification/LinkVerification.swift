@@ -26,9 +26,7 @@ struct LinkVerification {
         var found = VerificationChecksum()
     }
 
-    /// Compares the links.
-    ///
-    /// - Returns: the pair's line of the report.
+    /// Compares the links. Returns the pair's line of the report.
     func run() throws -> VerificationReport.Relationship {
         var tally = Tally(line: pair.line())
         switch schema.storage(of: pair.near) {

@@ -101,9 +101,7 @@ final class RowVerification {
         return made
     }
 
-    /// Compares all rows.
-    ///
-    /// - Complexity: O(rows) of the table, and a scan of the source's table for each entity mapping.
+    /// Compares all rows. Complexity: O(rows) of the table, and a scan of the source's table for each entity mapping.
     func run() throws {
         let rows = try scene.rows(of: scene.destination, plan.destination, table: table)
         rows.leave = { [unowned self, unowned rows] in try compareMatches(rows) }

@@ -7,20 +7,20 @@ import SpillStorage
 ///
 /// It uses neither the records of a run nor the programs that compute rows: filters and value expressions are evaluated
 /// object by object; keys, links and ordering keys are worked out again from the documented rules. Both stores are read in
-/// the order of their keys, and links are sorted, so that both sides are merged. Objects made by a policy cannot be worked out. They are checked against the model's rules or,
-/// with ``runsPolicies``, compared with a second run of the policies. ``VerificationReport/compared`` tells which
-/// objects were compared in which way, ``VerificationReport/notRecomputed`` lists everything else that was not worked
-/// out.
+/// the order of their keys and merged. Objects made by a policy cannot be worked out. They are checked against the
+/// model's rules or, with ``runsPolicies``, compared with a second run of the policies. ``VerificationReport/compared``
+/// tells which objects were compared in which way, ``VerificationReport/notRecomputed`` lists everything else that was
+/// not worked out.
 ///
 ///     open both → the file's pages, schema and metadata
 ///       → expected objects and their keys                       (``ExpectedObjects``)
 ///       → rows, table by table: objects, attributes, rules      (``RowVerification``)
 ///       → links, with the rows or by sums; only where these     (``LinkScreen``)
-///         do not tell, sorted pair by pair                      (``ExpectedLinks``, ``LinkVerification``)
+///         do not tell, link by link                             (``ExpectedLinks``, ``LinkVerification``)
 ///       → objects of policies, if the policies run again       (``RerunVerification``)
 ///       → references, uniqueness, keys, external files          (``StructureVerification``)
 ///
-/// Memory: page caches, rows, keys and sorts, within the limit. What outgrows it is in the work directory or the folder for
+/// Memory: page caches, rows, keys and links, within the limit. What outgrows it is in the work directory or the folder for
 /// temporary files, and is removed afterwards.
 public final class StoreVerification {
     private let migration: ChainedMigration
@@ -30,19 +30,14 @@ public final class StoreVerification {
     /// trusts the policies. If the store was appended to, they do not run, because nothing tells what they found there
     /// at the time.
     public var runsPolicies = false
-    /// The manager that policies see when they run again; nil: a new one.
-    private let manager: MigrationManager?
     /// The number of differences kept for each kind, entity and property; all are counted.
     public var limit = 10
 
     /// Creates the verification of a chain.
     ///
     /// - Parameter migration: the chain as it was run; keys, appending and rejects depend on its options.
-    public convenience init(_ migration: ChainedMigration) { self.init(migration, manager: nil) }
-
-    private init(_ migration: ChainedMigration, manager: MigrationManager?) {
+    public init(_ migration: ChainedMigration) {
         self.migration = migration
-        self.manager = manager
         rejectFile = migration.options.rejectFile
     }
 
@@ -53,10 +48,11 @@ public final class StoreVerification {
         let step = MigrationStep(
             from: ModelVersion(name: nil, model: migration.sourceModel),
             to: ModelVersion(name: nil, model: migration.destinationModel), mappingModels: migration.mappingModels)
-        self.init(
-            ChainedMigration(
-                from: migration.sourcePath, steps: [step], to: migration.destinationPath, options: migration.options,
-                progress: migration.progress, cancellation: migration.cancellation), manager: migration.manager)
+        let chain = ChainedMigration(
+            from: migration.sourcePath, steps: [step], to: migration.destinationPath, options: migration.options,
+            progress: migration.progress, cancellation: migration.cancellation)
+        chain.manager = migration.manager
+        self.init(chain)
     }
 
     /// Verifies the destination. Neither store is changed.
@@ -167,23 +163,15 @@ public final class StoreVerification {
         options.isDryRun = false
         options.fullCheck = false
         let path = folder + "/again.sqlite"
-        let runs = migration.runs
         do {
-            if let manager, let run = runs.first, runs.count == 1 {
-                try Migration(
-                    from: migration.sourcePath, model: run.source.model, mappings: run.mappingModels, to: path,
-                    model: run.destination.model, options: options, manager: manager, progress: migration.progress,
-                    cancellation: migration.cancellation
-                ).run()
-            } else {
-                let chain = ChainedMigration(
-                    from: migration.sourcePath, steps: migration.steps, to: path, options: options,
-                    progress: migration.progress, cancellation: migration.cancellation)
-                chain.policies = migration.policies
-                chain.fusesSteps = migration.fusesSteps
-                chain.savedPlan = migration.savedPlan
-                try chain.run()
-            }
+            let chain = ChainedMigration(
+                from: migration.sourcePath, steps: migration.steps, to: path, options: options,
+                progress: migration.progress, cancellation: migration.cancellation)
+            chain.manager = migration.manager
+            chain.policies = migration.policies
+            chain.fusesSteps = migration.fusesSteps
+            chain.savedPlan = migration.savedPlan
+            try chain.run()
         } catch var error as MigrationError {
             error.message = "The migration cannot be run again to see what its policies make: " + error.message
             throw error

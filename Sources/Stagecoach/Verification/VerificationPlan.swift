@@ -154,6 +154,18 @@ final class VerificationPlan {
         return saved?.keys == .sequential ? .sequential : .auto
     }
 
+    /// Returns the expressions that give objects a relationship, with their mappings, in mapping order.
+    func expressions(
+        of relationship: RelationshipDescription, turn: Int
+    ) -> [(mapping: VerifiedMapping, property: PropertyMapping, expression: ValueExpression)] {
+        own(turn).compactMap { mapping in
+            guard mapping.isDeclarative, mapping.destination?.isKindOf(entity: relationship.entity) == true,
+                let property = mapping.mapping.relationshipMapping(named: relationship.name)
+            else { return nil }
+            return property.valueExpression.map { (mapping, property, $0) }
+        }
+    }
+
     /// A lookup of the source object itself, or of the objects of one relationship of it.
     struct Step {
         /// The source's relationship; nil for the source object itself.

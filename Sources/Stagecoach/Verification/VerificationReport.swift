@@ -189,11 +189,6 @@ public struct VerificationReport: Sendable, Codable {
     public var isComplete: Bool {
         compared.rerun + compared.checked + compared.takenForRejected == 0 && notRecomputed.isEmpty
     }
-
-    init(source: String, destination: String) {
-        self.source = source
-        self.destination = destination
-    }
 }
 
 /// Collects differences. The first ones of each kind, entity and property are kept, and all are counted.

@@ -48,10 +48,7 @@ struct VerifiedAttribute {
         self.attribute = attribute
         self.column = column
         let property = mapping.mapping.attributeMapping(named: attribute.name)
-        var initial = (property?.carriedValue ?? attribute.definition.defaultValue).flatMap {
-            ColumnValue($0, type: attribute.attributeType)
-        }
-        if attribute.definition.allowsExternalBinaryDataStorage { initial = initial?.withInlineMarker }
+        let initial = ColumnValue(initial: attribute, property)
         let replacesNil =
             property?.carriedValue != nil || property?.isAutomatic == true && !attribute.isOptional
         standard = replacesNil ? initial : nil

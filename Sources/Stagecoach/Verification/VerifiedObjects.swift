@@ -88,15 +88,7 @@ final class VerifiedObjects {
     var pass: (table: Int, rows: SequentialRows)?
     /// The columns of attributes that were read, by entity and name.
     private var columns: [Int: [String: (column: Int, type: AttributeType)]] = [:]
-    private var readers: [Int: PointReader] = [:]
-    private var rows: [Int: Row] = [:]
-
-    private final class Row {
-        var batch: RowBatch
-        var key: Int64?
-
-        init(columns: Int) { batch = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096) }
-    }
+    private let rows: PointRows
 
     /// True if transformable attributes have objects as values, false if they have bytes.
     private let transforms: Bool
@@ -106,12 +98,12 @@ final class VerifiedObjects {
         self.source = source
         self.layout = layout
         self.external = external
+        rows = PointRows(source: source, layout: layout, streams: false)
     }
 
     func release() {
         pass = nil
-        readers = [:]
-        rows = [:]
+        rows.removeAll()
     }
 
     func object(table: Int, key: Int64) throws -> EvaluatedSource? {
@@ -159,20 +151,7 @@ final class VerifiedObjects {
         table: Int, key: Int64, _ body: (borrowing RowBatch, Int) throws -> Value?
     ) throws -> Value? {
         if let pass, pass.table == table, pass.rows.key == key { return try body(pass.rows.batch, pass.rows.row) }
-        let columns = layout.schema.tables[table].columns.count
-        let row = rows[table] ?? Row(columns: columns)
-        rows[table] = row
-        if row.key != key {
-            let reader =
-                try readers[table]
-                ?? source.pointReader(table: table, columns: (0..<columns).map { .own($0) }, in: layout)
-            readers[table] = reader
-            row.batch.removeAll()
-            row.key = nil
-            guard try reader.fetch(key, into: &row.batch) else { return nil }
-            row.key = key
-        }
-        return try body(row.batch, 0)
+        return try rows.row(key, table: table).flatMap { try body($0.batch, 0) }
     }
 
     func value(of object: EvaluatedSource, _ name: String) throws -> Any? {

@@ -38,9 +38,7 @@ struct VerifiedRules {
     /// True if no row can break a rule.
     var isEmpty: Bool { rules.isEmpty }
 
-    /// Compiles the rules of an entity.
-    ///
-    /// - Throws: `model.regularExpression` (78) for a pattern that does not compile.
+    /// Compiles the rules of an entity. Throws `model.regularExpression` (78) for a pattern that does not compile.
     init(entity: EntityDescription, schema: StoreSchema) throws(MigrationError) {
         for attribute in entity.attributes where !attribute.isDerived {
             guard let column = schema.column(of: attribute) else { continue }

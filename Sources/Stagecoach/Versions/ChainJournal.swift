@@ -53,20 +53,12 @@ final class ChainJournal {
                     copy = try? Self.make(Self.copyPath(stores.journalPath), header, runs)
                     return
                 }
-                guard isOver else {
-                    throw MigrationError(
-                        "resume.changed", .configuration,
-                        "A run to this destination was interrupted, and this one differs from it: "
-                            + differences.prefix(5).joined(separator: "; "),
-                        remedy: "Run the earlier command again to resume it, or give --restart to begin anew",
-                        context: .init(path: stores.path))
-                }
+                guard isOver else { throw InterruptedRun.changed(differences.shown, at: stores.path) }
             } else if try DestinationPath.status(stores.journalPath) != nil {
-                damage = "it is damaged, or of another version of this program"
+                damage = InterruptedRun.unreadable
             }
         }
-        notes =
-            damage.map { ["The journal of the killed run could not be used: \($0); the migration began anew"] } ?? []
+        notes = damage.map { [InterruptedRun.beginningAnew($0)] } ?? []
         stores.beginAnew()
         journal = try Self.make(stores.journalPath, header, [])
         copy = try? Self.make(Self.copyPath(stores.journalPath), header, [])

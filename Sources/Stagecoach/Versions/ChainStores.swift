@@ -98,9 +98,7 @@ final class ChainStores {
         }
     }
 
-    /// Replaces one private store by another, with the files beside it.
-    ///
-    /// - Throws: errors of the file system.
+    /// Replaces one private store by another, with the files beside it. Throws errors of the file system.
     static func replace(_ path: String, by other: String) throws {
         let manager = FileManager.default
         let support = { ExternalFolder(store: $0).support }

@@ -34,6 +34,8 @@ public final class ChainedMigration {
     public var detours: VersionDetours?
     /// A saved plan of a route with several runs. For a route with one run, use ``MigrationOptions/plan``.
     public var savedPlan: ChainPlan?
+    /// The manager that policies of a single run see; nil: a new one.
+    var manager: MigrationManager?
 
     /// Creates a migration. Nothing is read yet.
     ///
@@ -281,11 +283,11 @@ public final class ChainedMigration {
     /// Returns the migration of one run.
     func migration(_ run: ChainRun, from source: String, to destination: String, options: MigrationOptions) -> Migration
     {
-        let manager = MigrationManager(sourceModel: run.source.model, destinationModel: run.destination.model)
-        manager.policies = policies
+        let made = MigrationManager(sourceModel: run.source.model, destinationModel: run.destination.model)
+        made.policies = policies
         let migration = Migration(
             from: source, model: run.source.model, mappings: run.mappingModels, to: destination,
-            model: run.destination.model, options: options, manager: manager, progress: progress,
+            model: run.destination.model, options: options, manager: manager ?? made, progress: progress,
             cancellation: cancellation)
         if run.steps.count > 1 {
             let trace = PropertyTrace(steps: run.steps.map(\.mappingModels))

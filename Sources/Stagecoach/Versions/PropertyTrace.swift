@@ -60,7 +60,7 @@ struct PropertyTrace {
                     found.insert(Place(entity: destination, property: nil))
                     continue
                 }
-                for line in (mapping.attributeMappings ?? []) + (mapping.relationshipMappings ?? []) {
+                for line in mapping.propertyMappings {
                     guard let name = line.name, line.valueExpression?.names(property) ?? false else { continue }
                     found.insert(Place(entity: destination, property: name))
                 }

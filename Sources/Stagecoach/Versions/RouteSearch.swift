@@ -25,9 +25,7 @@ final class RouteSearch {
         self.candidates = candidates
     }
 
-    /// Finds the route.
-    ///
-    /// - Throws: as ``VersionRoute/find(from:to:bundle:via:mappings:)``.
+    /// Finds the route. Throws as ``VersionRoute/find(from:to:bundle:via:mappings:)``.
     func route() throws(MigrationError) -> VersionRoute {
         for candidate in candidates where candidate.isStated && !all.isEmpty { try checkNames(of: candidate) }
         if let step = try wholeStep() { return VersionRoute(steps: [step], unneeded: []) }

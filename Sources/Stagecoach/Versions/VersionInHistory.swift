@@ -24,9 +24,7 @@ final class VersionInHistory {
     /// The version's name in messages.
     var label: String { name ?? "an unnamed version" }
 
-    /// Returns the model.
-    ///
-    /// - Throws: the errors of reading it.
+    /// Returns the model. Throws the errors of reading it.
     func model() throws(MigrationError) -> ManagedObjectModel {
         if let given { return given }
         if let known { return known }

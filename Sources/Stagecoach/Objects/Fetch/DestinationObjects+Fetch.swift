@@ -6,7 +6,7 @@ import Rows
 extension DestinationObjects: FetchSide {
     var isSource: Bool { false }
 
-    func scan(_ wanted: FetchRows, _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool) throws {
+    func scan(_ wanted: FetchRows, _ body: FetchedRow) throws {
         let entities = Set(wanted.entities)
         let table = rows[wanted.table]
         let most = modelRun.inputs.fetchCapacity(slots: table.columns)
@@ -51,9 +51,7 @@ extension DestinationObjects: FetchSide {
         schema.entity(inTable: table, number: batch[row, EntityTable.entityColumn].integerValue)
     }
 
-    func probe(
-        _ wanted: FetchRows, keys: [Int64], _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool
-    ) throws {
+    func probe(_ wanted: FetchRows, keys: [Int64], _ body: FetchedRow) throws {
         guard !keys.isEmpty else { return }
         let table = rows[wanted.table]
         let columns = wanted.columns.compactMap { if case .own(let column) = $0 { column } else { nil } }
@@ -178,9 +176,7 @@ final class TableFollower {
         rows.changed = { [unowned self] batch, row, key throws(MigrationError) in try note(batch, row, key) }
     }
 
-    /// Reads new rows.
-    ///
-    /// - Complexity: O(new rows).
+    /// Reads new rows. Complexity: O(new rows).
     func catchUp() throws(MigrationError) {
         for run in try rows.runs {
             let next = nextKeys[ObjectIdentifier(run)] ?? .min

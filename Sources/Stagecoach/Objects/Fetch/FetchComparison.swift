@@ -18,16 +18,13 @@ struct FetchComparison {
         return false
     }
 
-    private init(
-        modifier: ComparisonModifier, path: [String], constants: [FetchConstant], isUnequal: Bool, isMembership: Bool
-    ) {
-        self.modifier = modifier
-        self.path = path
-        self.constants = constants
-        self.isUnequal = isUnequal
-        self.isMembership = isMembership
+    func with(path: [String]) -> FetchComparison {
+        FetchComparison(
+            modifier: .direct, path: path, constants: constants, isUnequal: isUnequal, isMembership: isMembership)
     }
+}
 
+extension FetchComparison {
     /// Recognises such a comparison; nil for any other.
     init?(
         _ modifier: ComparisonModifier, _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode
@@ -59,10 +56,6 @@ struct FetchComparison {
         }
     }
 
-    func with(path: [String]) -> FetchComparison {
-        FetchComparison(
-            modifier: .direct, path: path, constants: constants, isUnequal: isUnequal, isMembership: isMembership)
-    }
 }
 
 /// The key paths of predicates.
@@ -100,42 +93,19 @@ enum FetchKeys {
     /// Returns the first components of all key paths from the fetched object.
     static func first(in node: PredicateNode) -> Set<String> {
         var found: Set<String> = []
-        collect(node, into: &found)
-        return found
-    }
-
-    private static func collect(_ node: PredicateNode, into found: inout Set<String>) {
-        switch node {
-        case .constant: return
-        case .not(let inner): collect(inner, into: &found)
-        case .and(let parts), .or(let parts): for part in parts { collect(part, into: &found) }
-        case .comparison(_, let left, _, let right, _):
-            collect(left, into: &found)
-            collect(right, into: &found)
-        case .expression(let value): collect(value, into: &found)
-        }
-    }
-
-    private static func collect(_ node: ExpressionNode, into found: inout Set<String>) {
-        switch node {
-        case .keyPath(let target, let components):
-            if let target, target != .evaluatedObject {
-                collect(target, into: &found)
-            } else if let first = components.first, !first.hasPrefix("@") {
-                found.insert(first)
+        func collect(_ node: SyntaxNode) {
+            switch node {
+            case .expression(.keyPath(let target, let components)) where target == nil || target == .evaluatedObject:
+                if let first = components.first, !first.hasPrefix("@") { found.insert(first) }
+            // Inside a subquery's predicate, a bare key belongs to the member.
+            case .expression(.subquery(let collection, _, _)): collect(.expression(collection))
+            case .expression(.function), .expression(.element), .expression(.fetch), .expression(.assignment),
+                .expression(.predicate):
+                return
+            default: node.children.forEach(collect)
             }
-        case .arithmetic(_, let left, let right), .setOperation(_, let left, let right):
-            collect(left, into: &found)
-            collect(right, into: &found)
-        case .negation(let inner), .cast(let inner, _): collect(inner, into: &found)
-        case .aggregate(let members): for member in members { collect(member, into: &found) }
-        case .ternary(let condition, let yes, let no):
-            collect(condition, into: &found)
-            collect(yes, into: &found)
-            collect(no, into: &found)
-        // Inside a subquery's predicate, a bare key belongs to the member.
-        case .subquery(let collection, _, _): collect(collection, into: &found)
-        default: return
         }
+        collect(.predicate(node))
+        return found
     }
 }

@@ -214,9 +214,7 @@ struct FetchCompiler {
         for key in FetchKeys.first(in: node) { try checkKey(key) }
     }
 
-    /// Checks a key.
-    ///
-    /// - Throws: `fetch.unknownKey` (65) if the entity has no such property.
+    /// Checks a key. Throws `fetch.unknownKey` (65) if the entity has no such property.
     func checkKey(_ key: String) throws(MigrationError) {
         guard entity.hasProperty(named: key) || ManagedObject.extraKeys.contains(key) else {
             throw MigrationError(

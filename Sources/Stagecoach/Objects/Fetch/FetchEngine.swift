@@ -111,10 +111,8 @@ struct FetchEngine {
     }
 
     /// Calls a closure with every row that fulfils the condition, ascending by key.
-    private func matches(
-        _ query: FetchQuery, _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool
-    ) throws {
-        let check: (borrowing RowBatch, Int, EntityDescription) throws -> Bool = { batch, row, entity in
+    private func matches(_ query: FetchQuery, _ body: FetchedRow) throws {
+        let check: FetchedRow = { batch, row, entity in
             if let condition = query.condition {
                 guard try holds(condition, batch, row, entity, table: query.rows.table) else { return true }
             }
@@ -163,7 +161,7 @@ struct FetchEngine {
     /// Leading entries whose rows have changed are skipped from then on.
     private func probe(
         _ query: FetchQuery, _ index: EqualityIndex, slot: Int, hash: UInt64,
-        _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool
+        _ body: FetchedRow
     ) throws {
         // Rows of other entities are not read here, so with such rows it is unknown which leading entries are outdated.
         var isLeading = query.rows.entities.count == side.schema.tables[query.rows.table].entities.count

@@ -2,6 +2,9 @@ import CoreDataStore
 import ManagedModel
 import Rows
 
+/// Receives a row of a fetch, as a batch and an index, with its entity. Returns false to end the reading.
+typealias FetchedRow = (borrowing RowBatch, Int, EntityDescription) throws -> Bool
+
 /// The rows of one side of a migration, as fetches read them.
 protocol FetchSide: AnyObject {
     var schema: StoreSchema { get }
@@ -11,13 +14,11 @@ protocol FetchSide: AnyObject {
 
     /// Calls a closure with the rows of some entities, ascending by key, until it returns false. The batch is not
     /// shared, so the closure may read other rows.
-    func scan(_ rows: FetchRows, _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool) throws
+    func scan(_ rows: FetchRows, _ body: FetchedRow) throws
 
     /// Calls a closure with those rows that exist and have one of the entities, in the order of the keys, until it
     /// returns false.
-    func probe(
-        _ rows: FetchRows, keys: [Int64], _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool
-    ) throws
+    func probe(_ rows: FetchRows, keys: [Int64], _ body: FetchedRow) throws
 
     /// Returns the number of objects of an entity, without its subentities.
     func count(of entity: EntityDescription) throws -> Int

@@ -133,7 +133,7 @@ final class FetchSorter {
     }
 
     /// Drops rows that no result needs, or writes a run.
-    private func makeRoom() throws(MigrationError) {
+    private func makeRoom() throws {
         let order = order()
         if let needed, needed <= batch.count / 2 {
             var kept = FetchSorter.batch(slots: batch.slots, inputs)
@@ -147,9 +147,12 @@ final class FetchSorter {
         try writeRun(order)
     }
 
-    private func writeRun(_ order: [Int]) throws(MigrationError) {
-        let run = RowSpill(
-            directory: inputs.work, name: "fetch-sort", slots: batch.slots, memory: inputs.budget.spill / 16)
+    private func makeRun() -> RowSpill {
+        RowSpill(directory: inputs.work, name: "fetch-sort", slots: batch.slots, memory: inputs.budget.spill / 16)
+    }
+
+    private func writeRun(_ order: [Int]) throws {
+        let run = makeRun()
         var out = RowBatch(slots: batch.slots, rowCapacity: 1, byteTarget: 4096)
         for (place, index) in order.prefix(needed ?? .max).enumerated() {
             out.removeAll()
@@ -158,28 +161,34 @@ final class FetchSorter {
         }
         runs.append(run)
         batch.removeAll()
-        if runs.count == FetchSorter.fanIn { try mergeRuns() }
+        guard runs.count == FetchSorter.fanIn else { return }
+        let merged = makeRun()
+        var place: Int64 = 0
+        try forEachMerged { head in
+            out.removeAll()
+            out.append(row: head.row, of: head.batch, key: place)
+            try merged.append(row: 0, of: out)
+            place += 1
+            return true
+        }
+        runs = [merged]
     }
 
     private static let fanIn = 16
 
-    private func mergeRuns() throws(MigrationError) {
-        let run = RowSpill(
-            directory: inputs.work, name: "fetch-sort", slots: batch.slots, memory: inputs.budget.spill / 16)
-        var place: Int64 = 0
-        var out = RowBatch(slots: batch.slots, rowCapacity: 1, byteTarget: 4096)
-        var heads: [Head] = []
-        for old in runs { heads.append(try Head(old, share: runs.count, inputs: inputs)) }
-        heads.removeAll { $0.isAtEnd }
-        while let least = least(of: heads) {
-            out.removeAll()
-            out.append(row: heads[least].row, of: heads[least].batch, key: place)
-            try run.append(row: 0, of: out)
-            place += 1
-            try heads[least].advance()
-            if heads[least].isAtEnd { heads.remove(at: least) }
+    /// Shows the rows of all runs in order, until the body returns false.
+    private func forEachMerged(_ body: (RowHead) throws -> Bool) throws {
+        var heads: [RowHead] = []
+        for run in runs {
+            let reader = run.makeReader()
+            heads.append(
+                try RowHead(
+                    RowBatch(
+                        slots: run.slots, rowCapacity: max(1, inputs.fetchCapacity(slots: run.slots) / runs.count),
+                        byteTarget: max(4096, inputs.budget.batch / runs.count))
+                ) { batch throws(MigrationError) in try reader.next(into: &batch) })
         }
-        runs = [run]
+        try heads.merge(by: { isBefore($0.batch, $0.row, $1.batch, $1.row) }, body)
     }
 
     /// Calls a closure with keys and entities in order, until it returns false.
@@ -192,50 +201,9 @@ final class FetchSorter {
             }
             return
         }
-        var heads: [Head] = []
-        for run in runs { heads.append(try Head(run, share: runs.count, inputs: inputs)) }
-        heads.removeAll { $0.isAtEnd }
-        while let least = least(of: heads) {
-            let head = heads[least]
-            let key = head.batch[head.row, keySlot].integerValue
-            let entity = Int(head.batch[head.row, entitySlot].integerValue)
-            guard try body(key, entity) else { return }
-            try head.advance()
-            if head.isAtEnd { heads.remove(at: least) }
-        }
-    }
-
-    private func least(of heads: [Head]) -> Int? {
-        guard var least = heads.indices.first else { return nil }
-        for index in heads.indices.dropFirst()
-        where isBefore(heads[index].batch, heads[index].row, heads[least].batch, heads[least].row) {
-            least = index
-        }
-        return least
-    }
-
-    /// The reader of one run.
-    private final class Head {
-        private let reader: RowSpillReader
-        private(set) var batch: RowBatch
-        private(set) var row = 0
-
-        init(_ run: RowSpill, share: Int, inputs: RunInputs) throws(MigrationError) {
-            reader = run.makeReader()
-            batch = RowBatch(
-                slots: run.slots, rowCapacity: max(1, inputs.fetchCapacity(slots: run.slots) / share),
-                byteTarget: max(4096, inputs.budget.batch / share))
-            _ = try reader.next(into: &batch)
-        }
-
-        var isAtEnd: Bool { batch.isEmpty }
-
-        func advance() throws(MigrationError) {
-            row += 1
-            guard row == batch.count else { return }
-            row = 0
-            batch.removeAll()
-            _ = try reader.next(into: &batch)
+        try forEachMerged { head in
+            try body(
+                head.batch[head.row, keySlot].integerValue, Int(head.batch[head.row, entitySlot].integerValue))
         }
     }
 }

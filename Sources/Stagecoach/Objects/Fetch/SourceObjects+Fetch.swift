@@ -5,7 +5,7 @@ import Rows
 extension SourceObjects: FetchSide {
     var isSource: Bool { true }
 
-    func scan(_ rows: FetchRows, _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool) throws {
+    func scan(_ rows: FetchRows, _ body: FetchedRow) throws {
         let reader = try modelRun.inputs.source.rows(
             RowSelection(table: rows.table, columns: rows.columns, entities: rows.entities), in: modelRun.inputs.layout)
         let most = modelRun.inputs.fetchCapacity(slots: rows.columns.count)
@@ -33,9 +33,7 @@ extension SourceObjects: FetchSide {
         ).map(schema.model.entity(at:))
     }
 
-    func probe(
-        _ rows: FetchRows, keys: [Int64], _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool
-    ) throws {
+    func probe(_ rows: FetchRows, keys: [Int64], _ body: FetchedRow) throws {
         guard !keys.isEmpty else { return }
         let reader: PointReader
         if let lastProbe, lastProbe.rows == rows {
