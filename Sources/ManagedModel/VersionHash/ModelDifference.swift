@@ -78,8 +78,9 @@ package enum ModelDifference {
         func compare(_ what: String, _ stored: String, _ given: String) {
             if stored != given { lines.append("\(name): \(what) is \(stored) in the store, \(given) in the model") }
         }
-        compare("the parent", superentityName(first), superentityName(second))
-        compare("abstract", yesOrNo(first.isAbstract), yesOrNo(second.isAbstract))
+        let parents = [first, second].map { $0.definition.superentityName ?? "none" }
+        compare("the parent", parents[0], parents[1])
+        compare("abstract", first.isAbstract ? "yes" : "no", second.isAbstract ? "yes" : "no")
         compare("the hash modifier", quoted(first.versionHashModifier), quoted(second.versionHashModifier))
         compare("the list of uniqueness constraints", constraints(first), constraints(second))
         let stored = properties(first)
@@ -147,16 +148,10 @@ package enum ModelDifference {
         return "the elements " + words.sorted(by: ModelResolution.precedes).joined(separator: ", ")
     }
 
-    private static func superentityName(_ entity: EntityDescription) -> String {
-        entity.definition.superentityName ?? "none"
-    }
-
     private static func constraints(_ entity: EntityDescription) -> String {
         let joined = entity.definition.uniquenessConstraints.map { $0.joined(separator: "+") }
         return joined.isEmpty ? "empty" : joined.sorted(by: ModelResolution.precedes).joined(separator: " ")
     }
-
-    private static func yesOrNo(_ flag: Bool) -> String { flag ? "yes" : "no" }
 
     private static func quoted(_ text: String?) -> String { text.map { "\"\($0)\"" } ?? "none" }
 }

@@ -111,13 +111,11 @@ package enum EntityVersionHash: Sendable, Equatable {
 
     /// The bytes if the hash is known; else nil.
     package var bytes: [UInt8]? {
-        guard case .known(let bytes) = self else { return nil }
-        return bytes
+        if case .known(let bytes) = self { bytes } else { nil }
     }
 
     /// The reason if the hash is unknown; else nil.
     package var reason: String? {
-        guard case .unknown(let reason) = self else { return nil }
-        return reason
+        if case .unknown(let reason) = self { reason } else { nil }
     }
 }

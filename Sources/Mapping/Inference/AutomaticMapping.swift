@@ -50,13 +50,10 @@ package struct AutomaticMapping {
 
         /// Returns a property mapping for the outcome. A property that cannot be mapped has no expression, but the reason.
         package func propertyMapping() -> PropertyMapping {
-            if let unmapped {
-                let mapping = PropertyMapping(name: name, valueExpression: nil)
-                mapping.unmapped = unmapped
-                return mapping
-            }
-            let mapping = PropertyMapping(name: name, valueExpression: expression, isAutomatic: true)
-            mapping.replacesNil = replacesNil
+            let unmapped = unmapped
+            let mapping = PropertyMapping(name: name, valueExpression: expression, isAutomatic: unmapped == nil)
+            mapping.replacesNil = replacesNil && unmapped == nil
+            mapping.unmapped = unmapped
             return mapping
         }
     }

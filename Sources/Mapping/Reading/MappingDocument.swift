@@ -77,7 +77,7 @@ struct MappingDocument {
     func wrongType(of node: JSONNode, what: String, expected: String) -> MigrationError {
         failure(
             "mapping.valueType",
-            "\(what.first == "\"" ? what : what.capitalizedFirst) must be \(expected), not \(node.value.kind)",
+            "\(what.prefix(1).uppercased())\(what.dropFirst()) must be \(expected), not \(node.value.kind)",
             at: node.position)
     }
 
@@ -186,9 +186,4 @@ extension MappingDocument {
             rulesLine: (members["rulesOfTheSource"] ?? version).keyPosition.line, from: from, to: to,
             entityMappings: elements)
     }
-}
-
-extension String {
-    /// The text with its first letter in upper case.
-    fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }

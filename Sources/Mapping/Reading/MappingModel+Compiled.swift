@@ -81,9 +81,8 @@ private struct CompiledMappingReader {
     ) throws(MigrationError) -> [ArchivedValue]? {
         // Old compilers may store the mappings by name, in a dictionary with the known keys or another one.
         let value = try object.value(key)
-        var members: [ArchivedValue]?
         if case .null = value { return nil }
-        members = try value.elements()
+        var members = try value.elements()
         if members == nil { members = try value.entries()?.map(\.value) }
         guard let members else { throw Self.malformed("\(key) of \(object.className) is a \(value.kindName)") }
         remainingMembers -= 1 + members.count

@@ -208,8 +208,7 @@ private struct XcodeObjectReader {
     private mutating func properties(
         _ objects: [XcodeObject], isRelationship: Bool
     ) throws(MigrationError) -> [PropertyMapping] {
-        var properties: [PropertyMapping] = []
-        for object in objects {
+        let properties = try objects.map { object throws(MigrationError) in
             guard let name = text("name", of: object) else {
                 throw failure("mapping.missingName", "A property mapping has no name", object)
             }
@@ -218,7 +217,7 @@ private struct XcodeObjectReader {
             do throws(MigrationError) { try fill(property, object, isRelationship) } catch {
                 throw error.inside(.init(property: name))
             }
-            properties.append(property)
+            return property
         }
         return properties.sorted { ($0.name ?? "") < ($1.name ?? "") }
     }

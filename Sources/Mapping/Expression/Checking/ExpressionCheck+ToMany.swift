@@ -13,14 +13,10 @@ extension ExpressionCheck {
             SourcePredicate(node: .comparison(modifier: .any, first, sign, second, options)).format
         }
         if modifier == .direct, Self.isToMany(left), !Self.isWhole(sign, right) {
-            throw several(left.node, sign, against: right.node) {
-                text(left.node, sign, right.node)
-            }
+            throw several(left.node, sign, against: right.node) { text(left.node, sign, right.node) }
         }
         guard Self.isToMany(right), sign != .isIn, modifier != .direct || sign == .contains || !Self.isWhole(sign, left)
-        else {
-            return
-        }
+        else { return }
         if modifier == .direct, let mirrored = sign.mirrored {
             throw several(right.node, sign, against: left.node) { text(right.node, mirrored, left.node) }
         }
@@ -35,12 +31,10 @@ extension ExpressionCheck {
         _ node: ExpressionNode, _ sign: ComparisonOperator, against other: ExpressionNode, _ meant: () -> String
     ) -> ExpressionMistake {
         let path = Self.text(node)
-        let remedy: String
-        if other == .constant(.null) {
-            remedy = "Ask for the number of objects: \(path).@count \(sign == .equal ? "==" : ">") 0"
-        } else {
-            remedy = "Write \(meant()), or ALL for every one of them"
-        }
+        let remedy =
+            other == .constant(.null)
+            ? "Ask for the number of objects: \(path).@count \(sign == .equal ? "==" : ">") 0"
+            : "Write \(meant()), or ALL for every one of them"
         return mistake(
             "expression.type",
             "\(path) gives the values of several objects, and \(sign.rawValue) compares one value", at: path,
