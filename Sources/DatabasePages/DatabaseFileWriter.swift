@@ -78,7 +78,6 @@ package final class DatabaseFileWriter {
         try writeHeader(pageCount: output.pageCount)
     }
 
-    /// Writes the change counter and the page count into the header.
     func writeHeader(pageCount: UInt32) throws(MigrationError) {
         func bytes(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.bigEndian) { Array($0) } }
         // SQLite believes the page count only if "version valid for" equals the change counter. The largest root page at 52
@@ -162,22 +161,13 @@ package final class IndexLoader {
         try tree.append(UnsafeRawBufferPointer(start: space, count: place - space))
     }
 
-    /// Appends an entry of an integer or NULL, and the row's id.
-    package func append(integer: Int64?, _ rowID: Int64) throws(MigrationError) {
-        space.storeBytes(of: 3, as: UInt8.self)
-        var place = space + 3
-        put(integer, serialAt: 1, &place)
-        put(rowID, serialAt: 2, &place)
-        try tree.append(UnsafeRawBufferPointer(start: space, count: place - space))
-    }
-
-    /// Appends an entry of two integers or NULLs, and the row's id.
-    package func append(pair first: Int64?, _ second: Int64?, _ rowID: Int64) throws(MigrationError) {
-        space.storeBytes(of: 4, as: UInt8.self)
-        var place = space + 4
+    /// Appends an entry of one or two columns of integers or NULLs, and the row's id.
+    package func append(_ first: Int64?, _ second: Int64?, columns: Int, _ rowID: Int64) throws(MigrationError) {
+        space.storeBytes(of: UInt8(truncatingIfNeeded: columns + 2), as: UInt8.self)
+        var place = space + columns + 2
         put(first, serialAt: 1, &place)
-        put(second, serialAt: 2, &place)
-        put(rowID, serialAt: 3, &place)
+        if columns == 2 { put(second, serialAt: 2, &place) }
+        put(rowID, serialAt: columns + 1, &place)
         try tree.append(UnsafeRawBufferPointer(start: space, count: place - space))
     }
 

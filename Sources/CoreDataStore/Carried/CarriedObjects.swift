@@ -38,7 +38,6 @@ package struct CarriedObjects: Sendable {
         Dictionary(objects.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The most names in one sentence.
     private static let mostNames = 20
 
     /// One sentence for all objects that are taken over, and one for each reason to leave objects behind.

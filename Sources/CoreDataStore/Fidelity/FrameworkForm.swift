@@ -13,7 +13,6 @@ struct FrameworkForm {
     private var hasUniqueIndexes: Bool { version > 641 }
     /// Frameworks up to 519 made no index on join tables and no model cache.
     private var isBefore2015: Bool { version <= 519 }
-    /// True if join tables have an index.
     var hasJoinIndexes: Bool { !isBefore2015 }
 
     /// The CREATE TABLE statements by name.

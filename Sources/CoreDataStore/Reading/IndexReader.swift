@@ -40,7 +40,7 @@ extension SourceStore {
             else { return nil }
             let path = path
             var request = ScanRequest(
-                large: .init(limit: valueLimit, streamed: [], reference: { _, _, _, _ in preconditionFailure() }) {
+                large: .init(limit: valueLimit) {
                     MigrationError(
                         "store.valueTooLarge", .data, "Row \($1) of \(name) has a value of \($2) bytes",
                         context: .init(path: path))

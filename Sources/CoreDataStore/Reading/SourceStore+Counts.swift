@@ -11,21 +11,12 @@ extension SourceStore {
             // Counts like SQLite, along the smallest index if there is one, but reads many pages at once and bypasses SQLite's
             // cache.
             if readsPages, !repaired.contains(name.uppercased()), let file = try openPages().file {
-                if let root = try indexRoot(ofTable: name) {
-                    if try PairScan.isIndex(file, root: root) { return try TreeCount.entries(ofIndex: root, in: file) }
-                } else if case .table(let found) = try openPages().table(name, connection) {
-                    return try TreeCount.rows(ofTable: found.root, in: file)
-                }
+                let query = try pool.take(PublishedRows.indexQuery)
+                defer { pool.give(query, sql: PublishedRows.indexQuery) }
+                if let count = try PublishedRows.count(name, in: file, connection, query) { return count }
             }
             return try connection.integer("SELECT count(*) FROM \(name.quoted)") ?? 0
         }
-    }
-
-    /// Returns the root page of the index with a table's rows in the fewest pages; nil if no index has all rows.
-    private func indexRoot(ofTable name: String) throws(MigrationError) -> UInt32? {
-        let query = try pool.take(PublishedRows.indexQuery)
-        defer { pool.give(query, sql: PublishedRows.indexQuery) }
-        return try PublishedRows.index(of: name, query)
     }
 
     /// Returns the number of rows of a join table.

@@ -56,10 +56,7 @@ extension SourceStore {
         if let table = try pageTable(index, layout), let file = pages?.file,
             let tally = tally(ofTable: index, table, layout)
         {
-            var request = ScanRequest(
-                large: .init(
-                    limit: .max, streamed: [], reference: { _, _, _, _ in preconditionFailure("no value is read") },
-                    refusal: { _, _, _ in preconditionFailure("no value is read") }))
+            var request = ScanRequest(large: .init(limit: .max) { _, _, _ in preconditionFailure("no value is read") })
             request.tally = tally
             request.after = tally.reached == .min ? nil : tally.reached
             let scan = TableScan(file: file, root: table.root, request: request)

@@ -21,7 +21,6 @@ final class StatementPool {
         return try connection.prepare(sql)
     }
 
-    /// Returns a statement to the pool.
     func give(_ statement: Statement, sql: String) {
         statement.reset()
         guard count < StatementPool.capacity else { return }

@@ -38,7 +38,6 @@ extension DestinationStore {
         let terms: [IndexTerm]
     }
 
-    /// Ends the transaction, if there is one.
     func endTransaction() throws(MigrationError) {
         if sqlite3_get_autocommit(connection.handle) == 0 { try connection.execute("COMMIT") }
     }

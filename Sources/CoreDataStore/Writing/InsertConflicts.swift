@@ -75,15 +75,9 @@ struct InsertConflicts {
         _ violation: UniquenessViolation, key: Int64, other: Int64, cause: MigrationError
     ) throws(MigrationError) -> MigrationError {
         let values = try violation.values(connection, key: other)
-        let shown = zip(violation.attributes, values).map { "\($0) = \($1)" }.joined(separator: ", ")
-        return MigrationError(
-            "validation.uniqueness", .data,
-            "An object has the same \(shown) as another, which must be unique: \(violation.entity)/p\(other) has it, "
-                + "\(violation.entity)/p\(key) would",
-            remedy: "Change the mapping or the source's values, or let the command reject such objects",
-            context: .init(
-                path: connection.path, entity: violation.entity, objectID: "\(violation.entity)/p\(key)",
-                property: violation.attributes.joined(separator: ", ")),
+        return violation.error(
+            "An object has the same \(violation.shown(values)) as another, which must be unique: "
+                + "\(violation.entity)/p\(other) has it, \(violation.entity)/p\(key) would", connection, key: key,
             cause: cause)
     }
 }

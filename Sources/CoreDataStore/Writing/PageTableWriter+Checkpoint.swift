@@ -119,11 +119,7 @@ extension PageTableWriter {
         guard let file = pages.file else { throw StateReader.damaged("the file cannot be read") }
         defer { withExtendedLifetime(pages) {} }
         // No limit, because each value was in memory once, when its row was written.
-        var request = ScanRequest(
-            large: .init(
-                limit: .max, streamed: [],
-                reference: { _, _, _, _ in preconditionFailure("no value is above the limit") },
-                refusal: { _, _, _ in StateReader.damaged("a value") }))
+        var request = ScanRequest(large: .init(limit: .max) { _, _, _ in StateReader.damaged("a value") })
         let indexes = target.indexes.filter { $0.sorter != nil }
         for slot in Set(indexes.flatMap(\.slots)).sorted() {
             request.fields.append(

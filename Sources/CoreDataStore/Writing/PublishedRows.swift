@@ -33,26 +33,29 @@ package final class PublishedRows {
         ORDER BY (SELECT count(*) FROM pragma_index_info(l.name)), m.rootpage LIMIT 1
         """
 
-    /// Returns the result of ``indexQuery`` for a table; nil if it has no index over all its rows.
-    static func index(of table: String, _ query: Statement) throws(MigrationError) -> UInt32? {
+    /// Returns the number of rows of a table, from an index over all of them if there is one; nil if no page can be counted.
+    ///
+    /// - Parameter query: the statement of ``indexQuery``.
+    static func count(
+        _ table: String, in file: PageFile, _ connection: Connection, _ query: Statement
+    ) throws(MigrationError) -> Int64? {
         query.reset()
         query.bind(table, at: 1)
         defer { query.reset() }
-        return try query.step() ? UInt32(exactly: query.integer(0)) : nil
+        if try query.step(), let root = UInt32(exactly: query.integer(0)) {
+            return try PairScan.isIndex(file, root: root) ? TreeCount.entries(ofIndex: root, in: file) : nil
+        }
+        guard let root = try connection.root(of: "table", table), try TableScan.isTable(file, root: root) else {
+            return nil
+        }
+        return try TreeCount.rows(ofTable: root, in: file)
     }
 
     /// Returns the number of rows of a table, from an index over all of them if there is one.
-    ///
-    /// - Throws: `store.damaged`, `store.io`.
     package func count(_ table: String) throws(MigrationError) -> Int64 {
         if let file = pages?.file {
             if indexes == nil { indexes = try connection.prepare(Self.indexQuery) }
-            if let indexes, let root = try Self.index(of: table, indexes) {
-                return try TreeCount.entries(ofIndex: root, in: file)
-            }
-            if let root = try connection.root(of: "table", table), try TableScan.isTable(file, root: root) {
-                return try TreeCount.rows(ofTable: root, in: file)
-            }
+            if let indexes, let count = try Self.count(table, in: file, connection, indexes) { return count }
         }
         return try connection.integer("SELECT count(*) FROM \(SQLName.quoted(table))") ?? -1
     }

@@ -90,14 +90,12 @@ final class SQLiteTableWriter: TableWriter {
 
     private func statement(_ size: Int) throws(MigrationError) -> Statement {
         if let prepared = statements[size] { return prepared }
-        var row = "(?" + String(repeating: ",?", count: target.columns - 1) + ")"
-        let first = row
-        row = "," + first
+        let row = "(?" + String(repeating: ",?", count: target.columns - 1) + ")"
         let verb = target.ignoresDuplicates ? "INSERT OR IGNORE INTO " : "INSERT INTO "
         let names = target.columnNames.map { " (" + $0.map(SQLName.quoted).joined(separator: ", ") + ")" } ?? ""
         let text =
-            verb + SQLName.quoted(target.table) + names + " VALUES " + first
-            + String(repeating: row, count: sizes[size] - 1)
+            verb + SQLName.quoted(target.table) + names + " VALUES "
+            + Array(repeating: row, count: sizes[size]).joined(separator: ",")
         let prepared = try connection.prepare(text)
         statements[size] = prepared
         return prepared

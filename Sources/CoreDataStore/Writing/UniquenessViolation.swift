@@ -50,16 +50,28 @@ struct UniquenessViolation {
         group.reset()
         let values = try values(connection, key: first)
         let keys = try keys(connection, like: first)
-        let shown = zip(attributes, values).map { "\($0) = \($1)" }.joined(separator: ", ")
         let named = keys.map { "\(entity)/p\($0)" }.joined(separator: ", ")
-        return MigrationError(
-            "validation.uniqueness", .data,
-            "\(count) objects have the same \(shown), which must be unique: "
-                + named + (count > keys.count ? " and more" : ""),
+        return error(
+            "\(count) objects have the same \(shown(values)), which must be unique: "
+                + named + (count > keys.count ? " and more" : ""), connection, key: keys.dropFirst().first ?? first)
+    }
+
+    /// The values of the attributes, for messages.
+    func shown(_ values: [String]) -> String {
+        zip(attributes, values).map { "\($0) = \($1)" }.joined(separator: ", ")
+    }
+
+    /// Returns the error for an object that breaks the constraint.
+    func error(
+        _ message: String, _ connection: Connection, key: Int64, cause: MigrationError? = nil
+    ) -> MigrationError {
+        MigrationError(
+            "validation.uniqueness", .data, message,
             remedy: "Change the mapping or the source's values, or let the command reject such objects",
             context: .init(
-                path: connection.path, entity: entity, objectID: "\(entity)/p\(keys.dropFirst().first ?? first)",
-                property: attributes.joined(separator: ", ")))
+                path: connection.path, entity: entity, objectID: "\(entity)/p\(key)",
+                property: attributes.joined(separator: ", ")),
+            cause: cause)
     }
 
     /// Returns the row's values as SQL literals, with long ones cut.

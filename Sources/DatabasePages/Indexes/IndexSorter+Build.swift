@@ -65,13 +65,9 @@ extension IndexSorter {
                         }
                         last = hasNull ? 0 : value
                     }
-                    if isPair {
-                        try loader.append(
-                            pair: CompactIndexEntry.value(ofHalf: high), CompactIndexEntry.value(ofHalf: low),
-                            form.id(of: record))
-                    } else {
-                        try loader.append(integer: CompactIndexEntry.value(ofHalf: high), form.id(of: record))
-                    }
+                    try loader.append(
+                        CompactIndexEntry.value(ofHalf: high), CompactIndexEntry.value(ofHalf: low),
+                        columns: terms.count, form.id(of: record))
                 }
                 next = stop
             }

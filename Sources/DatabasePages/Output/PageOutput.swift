@@ -199,13 +199,8 @@ final class PageOutput {
     /// Overwrites bytes of the file's header.
     func overwriteHeader(_ bytes: [UInt8], at place: Int) throws(MigrationError) {
         try waitForWrites(at: place, count: bytes.count)
-        do {
-            try bytes.withUnsafeBytes { try write($0, at: place) }
-        } catch let error as MigrationError {
-            throw error
-        } catch {
-            throw PageFailure.system("Writing", path, number: Int(EIO))
-        }
+        let result = bytes.withUnsafeBytes { calls.writeWhole(descriptor, from: $0, at: place) }
+        guard result == 0 else { throw PageFailure.system("Writing", path, number: -result) }
         sums?.noteBlock(at: 0) { calls.readWhole(descriptor, into: $0, at: $1) == $0.count }
     }
 

@@ -48,7 +48,6 @@ final class PointerMap {
         existing = existingPages
     }
 
-    /// Sets the entry of a page.
     func set(_ page: UInt32, _ entry: Entry, parent: UInt32) throws(MigrationError) {
         let mapPage = PageGeometry.mapPage(of: page)
         let block = try block(mapPage)

@@ -75,7 +75,6 @@ package final class PageFile {
     /// True if pages are read with direct I/O, which pays only for many pages at once.
     var isDirect: Bool { direct != nil }
 
-    /// True if there is a `-wal`.
     var isLogged: Bool { frames != nil }
 
     /// Tells whether a page comes from the `-wal`.

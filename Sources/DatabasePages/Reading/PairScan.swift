@@ -40,7 +40,6 @@ package final class PairScan {
     /// The table's name, for errors.
     private let table: String
     private let slots: (first: Int, second: Int)
-    /// The number of columns.
     private let columns: Int
     /// True if entries with NULL are read too, and the rows' ids.
     private let readsAll: Bool

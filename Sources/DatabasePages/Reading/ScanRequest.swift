@@ -63,8 +63,10 @@ package struct ScanRequest {
         let refusal: (Int, Int64, Int) -> MigrationError
 
         package init(
-            limit: Int, streamed: Set<Int>, reference: @escaping (Int, Int64, Int, Bool) -> HugeValue,
-            refusal: @escaping (Int, Int64, Int) -> MigrationError
+            limit: Int, streamed: Set<Int> = [],
+            reference: @escaping (Int, Int64, Int, Bool) -> HugeValue = { _, _, _, _ in
+                preconditionFailure("no slot is streamed")
+            }, refusal: @escaping (Int, Int64, Int) -> MigrationError
         ) {
             self.limit = limit
             self.streamed = streamed

@@ -1,7 +1,6 @@
 /// The encoding of an integer in a record.
 struct IntegerForm {
     let serial: UInt8
-    /// The size of the value in bytes.
     let width: UInt8
     /// The shift in bits that moves the value's bytes to the top of its 64-bit word.
     let shift: UInt8

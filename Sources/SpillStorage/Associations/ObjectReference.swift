@@ -21,7 +21,6 @@ package struct ObjectReference: Hashable, Sendable {
 struct PairLayout {
     let isWide: Bool
 
-    /// The number of words of a reference.
     var referenceWords: Int { isWide ? 2 : 1 }
     /// The number of words of a record of two references and a sequence number.
     var width: Int { isWide ? 5 : 3 }
@@ -34,7 +33,6 @@ struct PairLayout {
         reference.entity < 1 << 16 && reference.key >= -bias && reference.key < bias
     }
 
-    /// Writes a reference's words.
     @inline(__always)
     func encode(_ reference: ObjectReference, into words: UnsafeMutablePointer<UInt64>) {
         if isWide {
@@ -45,7 +43,6 @@ struct PairLayout {
         }
     }
 
-    /// Reads a reference from its words.
     @inline(__always)
     func decode(_ words: UnsafePointer<UInt64>) -> ObjectReference {
         if isWide {

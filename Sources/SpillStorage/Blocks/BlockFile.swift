@@ -133,7 +133,6 @@ final class BlockFile {
         return offset
     }
 
-    /// Reads a block.
     func read(at offset: Int, next: Int, into target: RawBuffer) throws(MigrationError) {
         try checkHeader()
         guard offset >= 0, next <= end, offset < next, next - offset > Self.blockHeaderBytes else {

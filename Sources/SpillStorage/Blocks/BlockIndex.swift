@@ -11,7 +11,6 @@ import Diagnostics
 final class BlockIndex {
     /// The number of entries that stay in memory.
     static let kept = 64
-    /// The number of entries in a page.
     static let pageEntries = 64
 
     private let words: Int
@@ -55,10 +54,8 @@ final class BlockIndex {
         try withEntry(block) { Int(truncatingIfNeeded: $0[words]) }
     }
 
-    /// The first word of a block.
     func firstWord(_ block: Int) throws(MigrationError) -> UInt64 { try withEntry(block) { $0[0] } }
 
-    /// Tells whether a block begins after some words.
     func begins(_ block: Int, after prefix: UnsafePointer<UInt64>, words compared: Int) throws(MigrationError) -> Bool {
         try withEntry(block) { RecordOrder.isLess(prefix, $0, words: compared) }
     }

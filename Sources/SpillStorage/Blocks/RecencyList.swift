@@ -8,7 +8,6 @@ struct RecencyList {
     private var oldest: Int32 = -1
     private var used = 0
 
-    /// The number of slots in use.
     var count: Int { used }
     /// The slot that was not used for longest.
     var oldestSlot: Int? { oldest >= 0 ? Int(oldest) : nil }

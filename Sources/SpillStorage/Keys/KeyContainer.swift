@@ -1,10 +1,9 @@
-/// The forms of a chunk of keys: five for up to 65,536 keys of one range, of which only the low 16 bits (the offsets) are kept,
+/// The forms of a chunk of keys: four for up to 65,536 keys of one range, of which only the low 16 bits (the offsets) are kept,
 /// and one for keys that lie far apart.
 ///
 /// Payloads in memory:
 /// - `full`: nothing, every key of the range is present.
 /// - `runs`: the number of runs, the start of each run, then the rank of each start, all UInt16 (at most 128 runs).
-/// - `array`: the offsets, UInt16, ascending (at most 2,048).
 /// - `holes`: the largest offset; the number of missing offsets before each block of 512 offsets, and in all; then the offsets
 ///   below the largest that are missing, ascending (at most 2,048). All are UInt16.
 /// - `bitmap`: 1,024 words, then the rank at every eighth word, UInt16.
@@ -14,7 +13,6 @@
 enum KeyContainer: UInt8 {
     case full = 0
     case runs = 1
-    case array = 2
     case bitmap = 3
     case sparse = 4
     case holes = 5
@@ -24,7 +22,6 @@ enum KeyContainer: UInt8 {
     static let bitmapWords = 1_024
     static let bitmapBytes = bitmapWords * 8 + 128 * 2
     static let mostRuns = 128
-    static let mostInArray = 2_048
     static let mostHoles = 2_048
     /// The number of missing offsets that are compared at once.
     private static let holesAtOnce = 32
@@ -32,27 +29,9 @@ enum KeyContainer: UInt8 {
     static let holesStart = 1 + rangeSize / 512 + 1
     static let mostSparse = 2_048
     /// Ranges with fewer keys than this are kept as sparse keys, so that the directory stays small.
-    static let fewestInRange = 1_024
+    static let fewestInRange = 2_048
 
-    /// The rank within the container of the key with an offset, or -1.
-    @inline(__always)
-    func rank(_ payload: UnsafeMutableRawPointer?, count: Int, offset: Int) -> Int {
-        guard let payload else { return self == .full ? offset : -1 }
-        switch self {
-        case .bitmap: return Self.bitmapRank(payload, offset: offset)
-        case .full: return offset
-        case .runs: return Self.runRank(payload, count: count, offset: offset)
-        case .array:
-            let offsets = payload.assumingMemoryBound(to: UInt16.self)
-            let index = Self.lowerBound(offsets, count: count, UInt16(truncatingIfNeeded: offset))
-            return index < count && Int(offsets[index]) == offset ? index : -1
-        case .holes:
-            let (index, isMissing) = Self.holesBefore(payload, offset: offset)
-            return isMissing ? -1 : offset - index
-        case .sparse: return -1
-        }
-    }
-
+    /// The rank within a bitmap of the key with an offset, or -1.
     @inline(__always)
     static func bitmapRank(_ payload: UnsafeMutableRawPointer, offset: Int) -> Int {
         let words = payload.assumingMemoryBound(to: UInt64.self)
@@ -161,9 +140,6 @@ enum KeyContainer: UInt8 {
         }
         switch self {
         case .full: break
-        case .array:
-            let offsets = payload.assumingMemoryBound(to: UInt16.self)
-            for index in 0..<wanted { target[index] = base &+ Int64(offsets[rank + index]) }
         case .holes: Self.fillBetweenHoles(payload, count: count, base: base, from: rank, into: target, wanted: wanted)
         case .sparse:
             let keys = payload.assumingMemoryBound(to: Int64.self)
@@ -277,20 +253,6 @@ enum KeyContainer: UInt8 {
         while words[word] == 0 { word -= 1 }
         let last = word * 64 + 63 - words[word].leadingZeroBitCount
         if last + 1 - count <= mostHoles { return makeHoles(words, last: last, holes: last + 1 - count) }
-        if count <= mostInArray {
-            let payload = UnsafeMutableRawPointer.allocate(byteCount: count * 2, alignment: 8)
-            let offsets = payload.assumingMemoryBound(to: UInt16.self)
-            var index = 0
-            for word in 0..<bitmapWords {
-                var bits = words[word]
-                while bits != 0 {
-                    offsets[index] = UInt16(truncatingIfNeeded: word * 64 + bits.trailingZeroBitCount)
-                    bits &= bits &- 1
-                    index += 1
-                }
-            }
-            return (.array, payload, count * 2)
-        }
         let payload = UnsafeMutableRawPointer.allocate(byteCount: bitmapBytes, alignment: 8)
         payload.copyMemory(from: bitmap, byteCount: bitmapWords * 8)
         _ = setRanks(payload)
@@ -335,7 +297,6 @@ enum KeyContainer: UInt8 {
         switch self {
         case .full: bytes == 0 && keys == Self.rangeSize
         case .runs: bytes >= 6 && (bytes - 2) % 4 == 0 && bytes <= 2 + Self.mostRuns * 4
-        case .array: bytes == keys * 2
         case .bitmap: bytes == Self.bitmapBytes
         case .sparse: bytes == keys * 8
         case .holes: bytes >= Self.holesStart * 2 && bytes % 2 == 0 && bytes <= (Self.holesStart + Self.mostHoles) * 2
@@ -348,7 +309,7 @@ enum KeyContainer: UInt8 {
         case .runs: Self.isWhole(runs: payload, keys: keys, bytes: bytes)
         case .holes: Self.isWhole(holes: payload, keys: keys, bytes: bytes)
         case .bitmap: Self.setRanks(payload) == keys
-        case .full, .array, .sparse: true
+        case .full, .sparse: true
         }
     }
 
@@ -433,11 +394,6 @@ enum KeyContainer: UInt8 {
         let words = payload.assumingMemoryBound(to: UInt16.self)
         let runs = Int(words[0])
         return (words + 1, words + 1 + runs, runs)
-    }
-
-    private static func runRank(_ payload: UnsafeMutableRawPointer, count: Int, offset: Int) -> Int {
-        guard let run = run(payload, count: count, offset: offset) else { return -1 }
-        return run.rank + offset - run.offsets.lowerBound
     }
 
     /// The run that contains an offset, and the rank of its first key.

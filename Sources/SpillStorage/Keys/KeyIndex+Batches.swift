@@ -37,9 +37,7 @@ extension KeyIndex {
                 let (before, isMissing) = KeyContainer.holesBefore(payload, offset: offset)
                 if !isMissing { span = self.span(payload, offset, before) }
                 return !isMissing
-            case .runs:
-                return rank(of: key, &span) >= 0
-            default: return kind.rank(payload, count: keys, offset: offset) >= 0
+            default: return rank(of: key, &span) >= 0
             }
         }
 
@@ -71,7 +69,7 @@ extension KeyIndex {
                     rank: rank + run.rank)
                 return span.rank(of: key)
             }
-            let found = kind.rank(payload, count: keys, offset: offset)
+            let found = KeyContainer.bitmapRank(payload, offset: offset)
             return found < 0 ? -1 : rank + found
         }
 

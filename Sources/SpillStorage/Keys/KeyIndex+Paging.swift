@@ -39,7 +39,7 @@ extension KeyIndex {
         while writtenChunks < chunkCount {
             let index = writtenChunks
             if let payload = chunks[index].payload {
-                chunks[index].location = try write(chunks[index], payload, keys: keysIn(index), to: target)
+                chunks[index].location = try target.append(encoded(index, payload))
                 payload.deallocate()
                 chunks[index].payload = nil
                 residentBytes -= Int(chunks[index].bytes)
@@ -95,18 +95,41 @@ extension KeyIndex {
         slotChunks[slot] = -1
     }
 
-    private func write(
-        _ chunk: Chunk, _ payload: UnsafeMutableRawPointer, keys: Int, to file: BlockFile
-    ) throws(MigrationError) -> Int {
+    /// The bytes of a chunk in a file or a state, valid until the next call.
+    func encoded(_ index: Int, _ payload: UnsafeMutableRawPointer) -> UnsafeRawBufferPointer {
+        let chunk = chunks[index]
         switch chunk.kind {
         case .sparse:
-            ColumnCodec.encode(payload.assumingMemoryBound(to: UInt64.self), count: keys, width: 1, into: block)
-            return try file.append(block.bytes)
-        case .bitmap:
-            return try file.append(UnsafeRawBufferPointer(start: payload, count: KeyContainer.bitmapWords * 8))
-        default:
-            return try file.append(UnsafeRawBufferPointer(start: payload, count: Int(chunk.bytes)))
+            ColumnCodec.encode(
+                payload.assumingMemoryBound(to: UInt64.self), count: keysIn(index), width: 1, into: block)
+            return block.bytes
+        case .bitmap: return UnsafeRawBufferPointer(start: payload, count: KeyContainer.bitmapWords * 8)
+        default: return UnsafeRawBufferPointer(start: payload, count: Int(chunk.bytes))
         }
+    }
+
+    /// Makes a payload of the bytes of a chunk; nil if they are not those of such keys.
+    static func payload(
+        _ bytes: UnsafeRawBufferPointer, _ kind: KeyContainer, size: Int, keys: Int, first: Int64
+    ) -> UnsafeMutableRawPointer? {
+        let payload = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, size), alignment: 8)
+        guard let start = payload.baseAddress else { return nil }
+        let isWhole: Bool
+        if kind == .sparse {
+            let held = start.assumingMemoryBound(to: Int64.self)
+            isWhole =
+                ColumnCodec.decode(
+                    bytes, width: 1, into: start.assumingMemoryBound(to: UInt64.self), capacity: keys) == keys
+                && held[0] == first && (1..<keys).allSatisfy { held[$0 - 1] < held[$0] }
+        } else if bytes.count == (kind == .bitmap ? KeyContainer.bitmapWords * 8 : size) {
+            payload.copyMemory(from: bytes)
+            isWhole = kind.isWhole(start, keys: keys, bytes: size)
+        } else {
+            isWhole = false
+        }
+        if isWhole { return start }
+        payload.deallocate()
+        return nil
     }
 
     private func read(_ index: Int, from file: BlockFile) throws(MigrationError) -> UnsafeMutableRawPointer {
@@ -114,25 +137,10 @@ extension KeyIndex {
         var next = index + 1
         while next < chunkCount && chunks[next].location < 0 { next += 1 }
         try file.read(at: chunk.location, next: next < chunkCount ? chunks[next].location : file.end, into: block)
-        let payload = UnsafeMutableRawPointer.allocate(byteCount: Int(chunk.bytes), alignment: 8)
-        if fill(payload, from: chunk, keys: keysIn(index)) { return payload }
-        payload.deallocate()
-        throw file.damaged(chunk.location, "its keys are not those written")
-    }
-
-    private func fill(_ payload: UnsafeMutableRawPointer, from chunk: Chunk, keys: Int) -> Bool {
-        switch chunk.kind {
-        case .sparse:
-            return ColumnCodec.decode(
-                block.bytes, width: 1, into: payload.assumingMemoryBound(to: UInt64.self), capacity: keys) == keys
-        case .bitmap:
-            guard block.count == KeyContainer.bitmapWords * 8 else { return false }
-            payload.copyMemory(from: block.start, byteCount: block.count)
-            return KeyContainer.setRanks(payload) == keys
-        default:
-            guard block.count == Int(chunk.bytes) else { return false }
-            payload.copyMemory(from: block.start, byteCount: block.count)
-            return chunk.kind.isWhole(payload, keys: keys, bytes: block.count)
-        }
+        guard
+            let payload = Self.payload(
+                block.bytes, chunk.kind, size: Int(chunk.bytes), keys: keysIn(index), first: chunk.firstKey)
+        else { throw file.damaged(chunk.location, "its keys are not those written") }
+        return payload
     }
 }

@@ -26,17 +26,7 @@ extension KeyIndex {
             state.write(UInt64(chunk.kind.rawValue))
             state.write(Int64(chunk.location))
             guard chunk.location < 0, chunk.kind != .full, let payload = chunk.payload else { continue }
-            if chunk.kind == .sparse {
-                // In a run with hundreds of tables most sets are just a few sparse keys, so write differences.
-                let held = payload.assumingMemoryBound(to: Int64.self)
-                var before = chunk.firstKey
-                for key in 0..<keysIn(index) {
-                    state.write(UInt64(bitPattern: held[key] &- before))
-                    before = held[key]
-                }
-            } else {
-                state.write(bytes: UnsafeRawBufferPointer(start: payload, count: Int(chunk.bytes)))
-            }
+            state.write(bytes: encoded(index, payload))
         }
     }
 
@@ -61,19 +51,11 @@ extension KeyIndex {
             guard kind.isBytes(bytes, ofKeys: keys) else { throw StateReader.damaged("the size of a chunk of keys") }
             before = first
             var payload: UnsafeMutableRawPointer?
-            if location < 0, kind == .sparse {
-                payload = try Self.sparsePayload(&state, first: first, keys: keys, bytes: bytes)
-            } else if location < 0, kind != .full {
-                let content = try state.block()
-                guard content.count == bytes else {
-                    throw StateReader.damaged("the keys of a chunk")
+            if location < 0, kind != .full {
+                payload = try state.block().withUnsafeBytes {
+                    Self.payload($0, kind, size: bytes, keys: keys, first: first)
                 }
-                let space = content.withUnsafeBytes(Self.copy)
-                guard kind.isWhole(space, keys: keys, bytes: bytes) else {
-                    space.deallocate()
-                    throw StateReader.damaged("the keys of a chunk")
-                }
-                payload = space
+                if payload == nil { throw StateReader.damaged("the keys of a chunk") }
             } else if location >= 0, file == nil {
                 throw StateReader.damaged("keys without a file")
             }
@@ -82,30 +64,5 @@ extension KeyIndex {
         writtenChunks = file == nil ? 0 : chunkCount
         endRestoring(lastKey: last)
         if file == nil { try spillIfNeeded() }
-    }
-
-    /// Reads sparse keys into a payload.
-    private static func sparsePayload(
-        _ state: inout StateReader, first: Int64, keys: Int, bytes: Int
-    ) throws(MigrationError) -> UnsafeMutableRawPointer {
-        guard bytes == keys * 8, keys <= KeyContainer.mostSparse else {
-            throw StateReader.damaged("the keys of a chunk")
-        }
-        var held: [Int64] = []
-        held.reserveCapacity(keys)
-        var before = first
-        for number in 0..<keys {
-            let key = before &+ Int64(bitPattern: try state.word())
-            guard number == 0 ? key == first : key > before else { throw StateReader.damaged("the keys of a chunk") }
-            held.append(key)
-            before = key
-        }
-        return held.withUnsafeBytes(copy)
-    }
-
-    private static func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeMutableRawPointer {
-        let space = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 8)
-        space.copyMemory(from: bytes)
-        return space.baseAddress.unsafelyUnwrapped
     }
 }

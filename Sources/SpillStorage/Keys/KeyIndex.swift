@@ -3,11 +3,11 @@ import Diagnostics
 /// A set of ascending keys that knows their ranks: the association table of mappings whose keys follow source order.
 ///
 /// Keys are appended in ascending order and can be looked up at any time in between. They are kept in chunks: the keys of one
-/// aligned range of 65,536 in a compact form of five (``KeyContainer``), or up to 2,048 keys that lie far apart. Dense keys
+/// aligned range of 65,536 in a compact form of four (``KeyContainer``), or up to 2,048 keys that lie far apart. Dense keys
 /// take 0.13 bytes each, keys with a gap in thirty 0.06 bytes at most, keys without gaps nothing.
 ///
 /// Memory: the allowance for chunks, 8.5 KiB for the range being filled, 16 KiB for far keys, and a directory of 48 bytes a
-/// chunk; in a large set a chunk has at least 1,024 keys on average. Above the allowance the chunks are in a file, and those
+/// chunk; in a large set a chunk has at least 2,048 keys on average. Above the allowance the chunks are in a file, and those
 /// used last are decoded in memory.
 /// Complexity: append O(1); lookup O(1) for keys of dense ranges, else O(log chunks), and decoding a block on a cache miss.
 package final class KeyIndex {
@@ -42,7 +42,6 @@ package final class KeyIndex {
         var chunks: UnsafeMutablePointer<Chunk>
         var chunkCount = 0
         var chunkCapacity = 16
-        /// The number of keys in chunks.
         var chunkedKeys = 0
         // For each range from the first one on, the last chunk that begins in it or before. Capacity 0: the table was given up.
         var rangeTable: UnsafeMutablePointer<Int32>
@@ -219,7 +218,6 @@ package final class KeyIndex {
         return done
     }
 
-    /// The number of keys in a chunk.
     func keysIn(_ chunk: Int) -> Int {
         (chunk + 1 < chunkCount ? chunks[chunk + 1].rank : hot.pointee.chunkedKeys) - chunks[chunk].rank
     }

@@ -52,7 +52,6 @@ package final class SortSpace {
         return true
     }
 
-    /// Takes a piece back.
     fileprivate func giveBack(_ piece: UnsafeMutableRawPointer, byteCount: Int) {
         precondition(taken > 0)
         taken -= 1

@@ -110,18 +110,9 @@ enum RecordOrder {
         func value(_ record: UnsafePointer<UInt64>) -> Int { Int((record[word] >> shift) & mask) }
     }
 
-    private static func isSorted(_ records: UnsafePointer<UInt64>, count: Int, width: Int, from word: Int) -> Bool {
-        var record = records + word
-        for _ in 1..<count {
-            if isLess(record + width, record, words: width - word) { return false }
-            record += width
-        }
-        return true
-    }
-
     /// Tells whether records are in order if only the words from one on count, and of that word only the bits of a mask.
     private static func isSorted(
-        _ records: UnsafePointer<UInt64>, count: Int, width: Int, from word: Int, _ last: UInt64
+        _ records: UnsafePointer<UInt64>, count: Int, width: Int, from word: Int, _ last: UInt64 = .max
     ) -> Bool {
         var record = records + word
         for _ in 1..<count {

@@ -114,7 +114,6 @@ final class SortedRecordFile: SortedRun {
         return max(0, try index.lowerBound(prefix, words: compared) - 1)
     }
 
-    /// Tells whether a block begins after the prefix.
     func block(_ number: Int, beginsAfter prefix: UnsafePointer<UInt64>, words: Int) throws(MigrationError) -> Bool {
         try index.begins(number, after: prefix, words: min(words, indexWords))
     }

@@ -42,7 +42,6 @@ class SortedRun {
         try index.restore(from: &state)
     }
 
-    /// Writes the state of the file and the index.
     final func saveFile(to state: inout StateWriter) {
         file.save(to: &state)
         index.save(to: &state)

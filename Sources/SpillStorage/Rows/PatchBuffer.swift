@@ -44,7 +44,6 @@ struct PatchBuffer {
         note(key, from: offset)
     }
 
-    /// Adds a deletion.
     mutating func appendDeletion(key: Int64) {
         let offset = buffer.count
         RowCodec.appendDeletion(key: key, to: buffer)

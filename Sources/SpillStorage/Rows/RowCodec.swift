@@ -20,7 +20,6 @@ enum RowCodec {
 
     /// An encoded row.
     struct Slice {
-        /// The bytes of its cells.
         var cells: UnsafeRawBufferPointer
         var isDeleted: Bool
     }
