@@ -138,7 +138,7 @@ extension JournalRecord.Rejects: StateCodable {
         try coder.code(&made)
         try coder.code(&rounds)
         try coder.code(&skippedRows)
-        try coder.code(&removed)
+        try coder.code(&stamp)
     }
 }
 
