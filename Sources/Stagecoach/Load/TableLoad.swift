@@ -186,7 +186,9 @@ struct TableLoad {
         }
         var first = rows.lowerBound
         for row in rows {
-            guard let key = try compiled.keys.givenKey(of: source.key(row)), try rejected.contains(key) else { continue }
+            guard let key = try compiled.keys.givenKey(of: source.key(row)), try rejected.contains(key) else {
+                continue
+            }
             try makeAll(
                 compiled, of: source, first..<row, into: &destination, open: open, counts: &counts, whenFull: flush)
             first = row + 1
