@@ -60,7 +60,7 @@ final class PolicyLinkSetter {
         try objects.links.beginDeclaredLinks(entity: entity)
         deferLinks(of: numbers)
         try makeDeclared { !$0.isDeferred }
-        try objects.links.makeChanges(entity: entity, where: { try exists($0) }, other: repeatCall)
+        try objects.links.makeChanges(entity: entity, where: exists, other: repeatCall)
     }
 
     /// Makes all links again as if rejected objects had never been made. No user code runs: what it did is done again.
@@ -74,7 +74,8 @@ final class PolicyLinkSetter {
     }
 
     private func exists(_ end: LinkEnd) throws(MigrationError) -> Bool {
-        try !objects.hasDeletions || objects.exists(end)
+        guard objects.hasDeletions else { return true }
+        return try objects.exists(end)
     }
 
     /// Does again what a default method or the making of deferred links did.

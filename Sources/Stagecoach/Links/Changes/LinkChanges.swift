@@ -104,7 +104,8 @@ final class LinkChanges {
     func forEachDeletionAtOnce(_ body: (LinkEnd) throws(MigrationError) -> Void) throws(MigrationError) {
         guard deletions.count > 0 else { return }
         let cursor = try deletions.scan()
-        while try cursor.next(into: record) where record[2] == 0 {
+        while try cursor.next(into: record) {
+            guard record[2] == 0 else { continue }
             try body(LinkEnd(key: SortKey.decode(record[0]), entity: UInt32(truncatingIfNeeded: record[1])))
         }
     }
