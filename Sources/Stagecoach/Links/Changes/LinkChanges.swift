@@ -38,7 +38,8 @@ final class LinkChanges {
     /// Deleted objects: key, Z_ENT, the sequence of the deletion; 0 for objects of an existing store deleted in stage 1.
     private let deletions: RecordLog
     private let record: UnsafeMutablePointer<UInt64>
-    private var sequence: UInt64 = 0
+    /// The number of calls so far, which is the sequence of the last one.
+    private(set) var sequence: UInt64 = 0
     /// The sequence of the last call that was made again; nil unless calls are being made again.
     private var replayed: UInt64?
     /// The number of records written, for tests of the cost of changes.

@@ -15,11 +15,13 @@ extension LinkStores {
     ) throws(MigrationError) {
         try store.makeDeclaredLinks()
         let present = store.isPlain ? [] : try store.partners(of: owner.key, side: side)
-        if !isFree {
+        if let changes, !isFree {
             let grown = SetRelationship(store: store.number, isFirst: side == .first, owner: owner.key)
-            // If a set only grew, just the new members are noted, because policies often add members one at a time.
+            let last = recentSets[grown]
+            // If a set only grew, just the new members are noted, because policies often add members one at a time. Calls in
+            // between may take members away when they are made again, if default methods are among them.
             let isGrown =
-                recentSets[grown] == present.count
+                last?.count == present.count && (!hasDeclared || last?.sequence == changes.sequence)
                 && LinkStores.isPrefix(present, of: members, isOrdered: store.isOrdered(side))
             let noted = isGrown ? Array(members.dropFirst(present.count)) : members
             if !isGrown || !noted.isEmpty {
@@ -28,7 +30,7 @@ extension LinkStores {
                         kind: isGrown ? .add : .set, store: store.number, side: side, owner: owner, members: noted))
             }
             if recentSets.count >= LinkStores.rememberedSets { recentSets.removeAll() }
-            if store.isOrdered(side) { recentSets[grown] = members.count }
+            if store.isOrdered(side) { recentSets[grown] = (members.count, changes.sequence) }
         }
         try apply(owner, store, side, present, members)
     }

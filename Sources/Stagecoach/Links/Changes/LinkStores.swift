@@ -17,8 +17,8 @@ final class LinkStores {
     /// The members that expressions over objects gave for objects of mappings without a policy, if links may have to be made
     /// again: mapping and relationship, owner, position, member, its Z_ENT.
     let dynamicMembers: RecordLog?
-    /// The ordered relationships that were recently set, with the number of their members.
-    var recentSets: [SetRelationship: Int] = [:]
+    /// The ordered relationships that were recently set, with the number of their members and the sequence of the call.
+    var recentSets: [SetRelationship: (count: Int, sequence: UInt64)] = [:]
     static let rememberedSets = 1024
     var counted: CountedMembers?
     private let memory: RecordMemory
