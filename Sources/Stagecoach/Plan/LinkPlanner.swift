@@ -202,7 +202,10 @@ struct LinkPlanner {
             switch planned.value {
             case nil: isClaimed
             case .some(.none): false
-            case .lookup(.object, let candidates), .lookup(.toOne, let candidates): candidates.count > 1
+            case .lookup(.object, let candidates), .lookup(.toOne, let candidates):
+                // Mappings of different entities make no two objects of one source object.
+                Set(candidates.map { mappings[$0].source?.index }).count < candidates.count
+                    || candidates.contains { mappings[$0].sourceExpression != nil }
             case .lookup, .dynamic: true
             }
         }

@@ -8,9 +8,9 @@ import ManagedModel
 /// (a) Objects that break a rule of their row or of their relationships' counts are rejected already. (b) An object that
 /// needs a rejected one is rejected as well, round after round, each over all objects at once, until nothing changes. Where
 /// it may get another object in place of the rejected one (``LinkPlanner/isContested(_:)``), it is a suspect: the next load
-/// shows whether it does. (c) If there are no suspects, among the survivors with equal values of a uniqueness constraint the
-/// one with the lowest key stays, constraint after constraint in the model's order. (d) is (b) again. A rejected object is
-/// never taken back.
+/// shows whether it does. (c) If the next load can bring no others of these, among the survivors with equal values of a
+/// uniqueness constraint the one with the lowest key stays, constraint after constraint in the model's order. (d) is (b)
+/// again. A rejected object is never taken back.
 ///
 /// Works on the private store that the load filled, including the indexes of its relationships: a round joins the keys
 /// that the previous round added, in ascending order, with the columns that refer to them. Memory: two page caches; sorts
@@ -28,11 +28,11 @@ struct RejectFixpoint {
         LinkPlanner(mappings: mappings, source: run.inputs.layout.schema, destination: schema)
     }
 
-    /// True if a relationship may get another object in place of a rejected one.
+    /// True if an object may become invalid because links move to others when objects are left out.
     var mayMoveLinks: Bool {
         let planner = planner
         return planner.declaredRelationships().contains {
-            $0.isToMany && !CountBounds($0).isEmpty && planner.isContested($0)
+            ($0.isToMany ? !CountBounds($0).isEmpty : !$0.isOptional) && planner.isContested($0)
         }
     }
 
@@ -61,7 +61,7 @@ struct RejectFixpoint {
                 _ = try ledger.reject(by: confirm)
             }
             try spread(from: &round, by: steps)
-            if ledger.hasDuplicates, try !ledger.hasSuspects() {
+            if ledger.hasDuplicates, try !ledger.hasSuspects(), !ledger.hasAdded || !mayMoveLinks {
                 ledger.hasDuplicates = false
                 if try rejectDuplicates(in: round + 1) > 0 {
                     round += 1

@@ -150,7 +150,10 @@ final class RejectLedger {
     }
 
     /// True if the current load cannot be published.
-    var isDirty: Bool { count > countBefore || hasDuplicates }
+    var isDirty: Bool { hasAdded || hasDuplicates }
+
+    /// True if objects were rejected since the current load began.
+    var hasAdded: Bool { count > countBefore }
 
     /// Notes an object. An object that is noted already keeps its reason.
     func note(_ broken: BrokenRule) throws(MigrationError) {
