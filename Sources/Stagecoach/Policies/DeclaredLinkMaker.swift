@@ -195,7 +195,8 @@ final class DeclaredLinkMaker {
     private func forEachOwner(
         _ mapping: PlannedMapping, _ keys: DestinationKeys, _ body: (Int64, Int64) throws -> Void
     ) throws {
-        guard mapping.needsObjects, modelRun.validation.rejected == nil, let dynamicValues = lookups.dynamicValues else {
+        guard mapping.needsObjects, modelRun.validation.rejected == nil, let dynamicValues = lookups.dynamicValues
+        else {
             return try keys.forEachPair(body)
         }
         try dynamicValues.forEachSource(of: mapping) { source in
