@@ -203,11 +203,10 @@ struct StoreLoad {
     /// Returns an empty ledger of rejected objects.
     private func ledger(turn: Int) throws -> RejectLedger {
         let keeps = checkpoints?.isResumable ?? false
-        let resumed = checkpoints?.resumed
         let ledger = try RejectLedger(
             path: keeps ? area.ledgerPath : area.spills.file(named: "rejects-\(turn)"), schema: schema,
-            cacheBytes: run.inputs.budget.sourceCache, vfs: area.vfsName, keeps: keeps, resumes: resumed != nil)
-        if let resumed, resumed.rejects == nil { try ledger.forgetRounds() }
+            cacheBytes: run.inputs.budget.sourceCache, vfs: area.vfsName, keeps: keeps,
+            resumes: checkpoints?.resumed != nil)
         let cancellation = run.services.cancellation
         ledger.connection.interrupt { cancellation.error != nil }
         return ledger

@@ -158,6 +158,63 @@ struct CommandRejectTests {
         #expect(try String(contentsOfFile: folder.file("all.jsonl"), encoding: .utf8) == written)
     }
 
+    @Test("a survivor keeps the objects that a rejected one claimed too, and verify agrees")
+    func survivors() throws {
+        let folder = try TemporaryFolder()
+        func entities(_ rule: String, _ player: String) -> String {
+            """
+            <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0"><entity name="Team" syncable="YES">
+            <attribute name="code" attributeType="Integer 16" optional="YES"/>
+            <relationship name="players" optional="YES" toMany="YES" inverseName="team" inverseEntity="Player" \
+            deletionRule="Nullify" destinationEntity="Player"/>\(rule)</entity><entity name="Player" syncable="YES">
+            <relationship name="team" \(player) inverseName="players" inverseEntity="Team" deletionRule="Nullify" \
+            destinationEntity="Team"/></entity></model>
+            """
+        }
+        let constraint =
+            "<uniquenessConstraints><uniquenessConstraint><constraint value=\"code\"/>"
+            + "</uniquenessConstraint></uniquenessConstraints>"
+        for (name, text) in [
+            ("Club", entities("", "optional=\"YES\" toMany=\"YES\"")),
+            // A player needs a team: one who would lose it is not rejected while another team claims the player.
+            ("Club 2", entities(constraint, "maxCount=\"1\"")),
+        ] {
+            let version = folder.url.appendingPathComponent("Club.xcdatamodeld/\(name).xcdatamodel")
+            try FileManager.default.createDirectory(at: version, withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: version.appendingPathComponent("contents"))
+        }
+        try Data(
+            """
+            {"formatVersion": 2, "entityMappings": [
+                {"sourceEntity": "Team", "destinationEntity": "Team"},
+                {"sourceEntity": "Player", "destinationEntity": "Player", "relationships": {"team": null}}]}
+            """.utf8
+        ).write(to: folder.url.appendingPathComponent("map.json"))
+        let models = folder.file("Club.xcdatamodeld")
+        try ReferenceStore.make(ModelLocator.load(models + ":Club").model) { store in
+            for player in 1...4 as ClosedRange<Int64> { store.insert("Player", player) }
+            for (key, members) in [(1, [1, 2]), (2, [2, 3]), (3, [1, 3, 4])] as [(Int64, [Int64])] {
+                store.insert("Team", key, ["code": .integer(key % 2)])
+                store.setMembers("Team", key, "players", members)
+            }
+        }.write(path: folder.file("old.sqlite"))
+        let arguments =
+            ["old.sqlite", "new.sqlite", "--from", models + ":Club", "--to", models + ":Club 2"]
+            + ["--mapping", "map.json", "--on-invalid", "reject", "--reject-file", "rejects.jsonl"]
+        let outcome = try CommandBinary.run(["migrate"] + arguments, in: folder.path)
+        #expect(outcome.code == 0, "\(outcome.messages)")
+        let rejects = try String(contentsOfFile: folder.file("rejects.jsonl"), encoding: .utf8).split(separator: "\n")
+        #expect(rejects.count == 2 && rejects[0].contains("Player/p4") && rejects[1].contains("Team/p3"), "\(rejects)")
+        let connection = try Connection(path: folder.file("new.sqlite"), flags: SQLITE_OPEN_READONLY)
+        // The last of the remaining teams has each player.
+        for (player, team) in [(1, 1), (2, 2), (3, 2)] as [(Int64, Int64)] {
+            #expect(try connection.integer("SELECT ZTEAM FROM ZPLAYER WHERE Z_PK = \(player)") == team)
+        }
+        try connection.close()
+        let verified = try CommandBinary.run(["verify"] + arguments, in: folder.path)
+        #expect(verified.code == 0, "\(verified.output)\(verified.messages)")
+    }
+
     @Test("an existing reject file is refused and stays")
     func fileExists() throws {
         let folder = try TemporaryFolder()

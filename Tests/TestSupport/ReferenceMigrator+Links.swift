@@ -8,6 +8,14 @@ struct ReferenceClaim {
     var ordering: ReferenceOrdering
 }
 
+/// What policy code does to links from stage 2 on.
+enum ReferenceAction {
+    case set(ReferenceChange)
+    /// The default method relates an object of a mapping.
+    case relate(ReferenceObject, Int)
+    case delete(ReferenceObject)
+}
+
 /// A relationship that policy code set.
 struct ReferenceChange {
     var object: ReferenceObject
@@ -88,7 +96,7 @@ extension ReferenceMigrator {
                     break
                 }
                 let names = Set([relationship.name, inverse.name]).sorted(by: Self.precedes)
-                for owner in objects where !owner.isDeleted {
+                for owner in objects where !owner.isGone {
                     for name in names {
                         guard let side = owner.entity.relationship(named: name),
                             side == relationship || side == inverse,
@@ -100,7 +108,7 @@ extension ReferenceMigrator {
             case (true, false?): break  // Handled by the to-one side.
             }
         }
-        for object in objects where !object.isDeleted {
+        for object in objects where !object.isGone {
             for relationship in object.entity.relationships where relationship.isToMany {
                 if object.isExisting, claim(object, relationship.name) == nil {
                     arrangeNew(object, relationship)
@@ -273,7 +281,7 @@ extension ReferenceMigrator {
 
     /// The objects that have a relationship, in order of creation.
     private func live(of relationship: RelationshipDescription) -> [ReferenceObject] {
-        objects.filter { !$0.isDeleted && $0.entity.relationship(named: relationship.name) == relationship }
+        objects.filter { !$0.isGone && $0.entity.relationship(named: relationship.name) == relationship }
     }
 
     private static func precedes(_ first: String, _ second: String) -> Bool {

@@ -45,6 +45,7 @@ extension ReferenceMigrator {
     package func delete(_ object: ReferenceObject) throws(ReferenceFailure) {
         unlinkEverywhere(object)
         object.isDeleted = true
+        laterActions?.append(.delete(object))
     }
 
     /// Associates a source with a destination object; a pair twice counts once.
@@ -87,7 +88,9 @@ extension ReferenceMigrator {
         }
         let claim = ReferenceClaim(members: members.map { ReferenceMember(object: $0) }, ordering: .list)
         set(object, description, claim)
-        earlyChanges?.append(ReferenceChange(object: object, relationship: description, claim: claim))
+        let change = ReferenceChange(object: object, relationship: description, claim: claim)
+        earlyChanges?.append(change)
+        laterActions?.append(.set(change))
     }
 
     /// Does the work of the default policy in stage 2.
@@ -101,5 +104,6 @@ extension ReferenceMigrator {
         for (relationship, claim) in try relationshipValues(of: object, mapping: index) {
             set(object, relationship, claim)
         }
+        laterActions?.append(.relate(object, index))
     }
 }

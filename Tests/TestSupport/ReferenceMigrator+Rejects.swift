@@ -23,13 +23,15 @@ extension ReferenceMigrator {
     /// run.
     ///
     /// - Returns: what is invalid of the objects that the destination had before.
-    func rejectInvalid() -> [ReferenceViolation] {
+    func rejectInvalid() throws(ReferenceFailure) -> [ReferenceViolation] {
         var found: [(ReferenceObject, String, ReferenceViolation.Rule)] = []
         for object in objects where !object.isDeleted && !object.isExisting {
             if let reason = firstViolation(object) { found.append((object, reason.0, reason.1)) }
         }
-        spread(from: reject(found))
-        spread(from: rejectDuplicates())
+        reject(found)
+        try spread()
+        rejectDuplicates()
+        try spread()
         return objects.filter { $0.isExisting && !$0.isGone }.compactMap { object in
             firstViolation(object).map {
                 ReferenceViolation(
@@ -61,51 +63,48 @@ extension ReferenceMigrator {
         return all.filter { !$0.isToMany } + all.filter(\.isToMany)
     }
 
-    private func reject(
-        _ found: [(ReferenceObject, String, ReferenceViolation.Rule)]
-    ) -> Set<ObjectIdentifier> {
+    private func reject(_ found: [(ReferenceObject, String, ReferenceViolation.Rule)]) {
         for (object, property, rule) in found {
             object.isRejected = true
             report.rejects.append(
                 ReferenceReject(
                     entity: object.entity.definition.name, key: object.key, property: property, rule: rule))
         }
-        return Set(found.map { ObjectIdentifier($0.0) })
     }
 
-    /// Removes references to the objects of a round; what that breaks is the next round.
-    private func spread(from first: Set<ObjectIdentifier>) {
-        var round = first
-        while !round.isEmpty {
-            var found: [(ReferenceObject, String, ReferenceViolation.Rule)] = []
-            for object in objects where !object.isDeleted {
-                var reason: (String, ReferenceViolation.Rule)?
-                for relationship in relationshipsInOrder(object) {
-                    let name = relationship.name
-                    guard object.related(name).contains(where: { round.contains(ObjectIdentifier($0)) }) else {
-                        continue
-                    }
-                    if relationship.isToMany {
-                        object.toMany[name]?.removeAll { round.contains(ObjectIdentifier($0.object)) }
-                    } else {
-                        object.toOne[name] = nil
-                    }
-                    guard reason == nil else { continue }
-                    switch Self.broken(by: object.related(name).count, relationship) {
-                    case .missing: reason = (name, .reference)
-                    case .tooFew: reason = (name, .tooFew)
-                    default: break
-                    }
-                }
-                object.hiddenOwners = object.hiddenOwners.filter { !round.contains(ObjectIdentifier($0.value)) }
-                if let reason, !object.isRejected, !object.isExisting { found.append((object, reason.0, reason.1)) }
+    /// Makes the links again without the rejected objects. What breaks a rule now is rejected as well, until nothing
+    /// changes.
+    private func spread() throws(ReferenceFailure) {
+        while objects.contains(where: \.isRejected) {
+            let before = Dictionary(
+                uniqueKeysWithValues: objects.map { (ObjectIdentifier($0), ReferenceLinks(of: $0)) })
+            func members(_ object: ReferenceObject, _ name: String) -> [ReferenceObject] {
+                guard let links = before[ObjectIdentifier(object)] else { return [] }
+                return links.toMany[name]?.map(\.object) ?? links.toOne[name].map { [$0] } ?? []
             }
-            round = reject(found)
+            try relateAgain()
+            var found: [(ReferenceObject, String, ReferenceViolation.Rule)] = []
+            for object in objects where !object.isGone && !object.isExisting {
+                var reason: (String, ReferenceViolation.Rule)?
+                for relationship in relationshipsInOrder(object) where reason == nil {
+                    let name = relationship.name
+                    let (count, members) = (object.related(name).count, members(object, name))
+                    guard let rule = Self.broken(by: count, relationship) else { continue }
+                    // What was excused stays excused until a member is lost, or another one comes.
+                    let isLost = rule != .tooMany && members.contains(where: \.isRejected)
+                    guard isLost || count != members.count && !isOldRule(rule, object, relationship),
+                        rule != .tooMany || count > members.count
+                    else { continue }
+                    reason = (name, isLost && rule == .missing ? .reference : rule)
+                }
+                if let reason { found.append((object, reason.0, reason.1)) }
+            }
+            guard !found.isEmpty else { return }
+            reject(found)
         }
     }
 
-    private func rejectDuplicates() -> Set<ObjectIdentifier> {
-        var round: Set<ObjectIdentifier> = []
+    private func rejectDuplicates() {
         for entity in destinationModel.entities {
             for constraint in entity.definition.uniquenessConstraints {
                 var seen: Set<[ReferenceValue]> = []
@@ -117,9 +116,8 @@ extension ReferenceMigrator {
                     guard !object.isExisting else { continue }
                     found.append((object, constraint.joined(separator: ", "), .unique))
                 }
-                round.formUnion(reject(found))
+                reject(found)
             }
         }
-        return round
     }
 }

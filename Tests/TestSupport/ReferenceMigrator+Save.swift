@@ -85,7 +85,9 @@ extension ReferenceMigrator {
         // Decision: what counts is whether a source object has a destination object in the end; policies may associate
         // later, and delete.
         for (index, source) in fetched {
-            let made = pairs(of: source).filter { $0.mapping == index }
+            let made = (pairsBySource[ObjectIdentifier(source)] ?? []).filter {
+                $0.mapping == index && !$0.destination.isDeleted
+            }
             if made.contains(where: { !$0.destination.isRejected }) {
                 report.migrated[mappings[index].name, default: 0] += 1
             } else if !made.isEmpty {

@@ -36,7 +36,7 @@ package final class ReferenceMigrator {
     /// Objects that the destination had before, and their links then.
     let existing: [ReferenceObject]
     var links: [ObjectIdentifier: ReferenceLinks] = [:]
-    private var pairsBySource: [ObjectIdentifier: [(mapping: Int, destination: ReferenceObject)]] = [:]
+    var pairsBySource: [ObjectIdentifier: [(mapping: Int, destination: ReferenceObject)]] = [:]
     /// The mapping and source that a default policy made an object from.
     var origins: [ObjectIdentifier: (mapping: Int, source: ReferenceObject)] = [:]
     /// Source objects that a mapping fetched and did not filter.
@@ -46,6 +46,9 @@ package final class ReferenceMigrator {
     private var danglingSeen: Set<String> = []
     /// The changes by policy code before stage 2, which are applied on top of the declarative links.
     var earlyChanges: [ReferenceChange]? = []
+    /// The same changes without those of deleted objects, and what policy code did from stage 2 on, for relating again.
+    private var appliedChanges: [ReferenceChange] = []
+    var laterActions: [ReferenceAction]?
 
     /// - Parameters:
     ///   - destination: an existing store to append to; nil makes a fresh one.
@@ -150,6 +153,9 @@ package final class ReferenceMigrator {
         return last
     }
 
+    /// Tells which source objects a mapping's filter leaves out as well, by the mapping's name.
+    package var leavesOut: ((String, ReferenceObject) -> Bool)?
+
     /// Runs the three stages and the save once.
     package func migrate() -> Result<ReferenceOutcome, ReferenceFailure> {
         defer { dismantle() }
@@ -158,7 +164,7 @@ package final class ReferenceMigrator {
             try create()
             try relate()
             try validateCustom()
-            let violations = rejectsInvalid ? rejectInvalid() : validate()
+            let violations = rejectsInvalid ? try rejectInvalid() : validate()
             guard violations.isEmpty else { throw .invalid(violations) }
             let store = save()
             finishReport()
@@ -197,6 +203,7 @@ package final class ReferenceMigrator {
 
     /// Tells whether a source object passes the mapping's filter. Unknown does not pass.
     private func passes(_ object: ReferenceObject, _ mapping: EntityMapping) throws(ReferenceFailure) -> Bool {
+        if let leavesOut, leavesOut(mapping.name, object) { return false }
         if let filter = filters[mapping.name] { return filter(object) }
         guard let filter = mapping.sourceFilter else { return true }
         let evaluator = ReferenceEvaluator(migrator: self, source: object, destination: nil, isFilter: true)
@@ -207,12 +214,10 @@ package final class ReferenceMigrator {
         // Decision: the links of all mappings without policy are there before the first policy method of stage 2; what
         // policy code set in stage 1 is applied on top of them, in call order.
         try resolveDeclarativeLinks()
-        let early = earlyChanges ?? []
+        appliedChanges = (earlyChanges ?? []).filter { !$0.object.isDeleted }
         earlyChanges = nil
-        for var change in early where !change.object.isDeleted {
-            change.claim.members.removeAll { $0.object.isDeleted }
-            set(change.object, change.relationship, change.claim)
-        }
+        laterActions = []
+        for change in appliedChanges { apply(change) }
         for (index, mapping) in mappings.enumerated() where mapping.destinationEntityName != nil {
             if mapping.hasPolicy {
                 for object in destinations(ofMapping: index) {
@@ -220,6 +225,36 @@ package final class ReferenceMigrator {
                 }
             }
             try hook { try policies[index].endRelationshipCreation(mapping, self) }
+        }
+    }
+
+    /// Sets a relationship as policy code did, as far as the objects are there.
+    private func apply(_ change: ReferenceChange) {
+        guard !change.object.isGone else { return }
+        var claim = change.claim
+        claim.members.removeAll { $0.object.isGone }
+        set(change.object, change.relationship, claim)
+    }
+
+    /// Makes all links again as if rejected objects had never been there. Policies are not called: what they did is done
+    /// again in the same order.
+    func relateAgain() throws(ReferenceFailure) {
+        let actions = laterActions ?? []
+        for case .delete(let object) in actions { object.isDeleted = false }
+        try resolveDeclarativeLinks()
+        for change in appliedChanges { apply(change) }
+        for action in actions {
+            switch action {
+            case .set(let change): apply(change)
+            case .relate(let object, let mapping):
+                guard !object.isGone else { continue }
+                for (relationship, claim) in try relationshipValues(of: object, mapping: mapping) {
+                    set(object, relationship, claim)
+                }
+            case .delete(let object):
+                unlinkEverywhere(object)
+                object.isDeleted = true
+            }
         }
     }
 
@@ -358,7 +393,7 @@ package final class ReferenceMigrator {
     }
 
     func pairs(of source: ReferenceObject) -> [(mapping: Int, destination: ReferenceObject)] {
-        (pairsBySource[ObjectIdentifier(source)] ?? []).filter { !$0.destination.isDeleted }
+        (pairsBySource[ObjectIdentifier(source)] ?? []).filter { !$0.destination.isGone }
     }
 
     func addPair(_ source: ReferenceObject, _ object: ReferenceObject, _ mapping: Int) {
@@ -372,7 +407,7 @@ package final class ReferenceMigrator {
     func destinations(ofMapping index: Int) -> [ReferenceObject] {
         var seen: Set<ObjectIdentifier> = []
         return (pairsByMapping[index] ?? []).map(\.destination).filter {
-            !$0.isDeleted && seen.insert(ObjectIdentifier($0)).inserted
+            !$0.isGone && seen.insert(ObjectIdentifier($0)).inserted
         }
     }
 
@@ -383,6 +418,6 @@ package final class ReferenceMigrator {
             object.toMany = [:]
             object.hiddenOwners = [:]
         }
-        earlyChanges = nil
+        (earlyChanges, laterActions, appliedChanges) = (nil, nil, [])
     }
 }

@@ -271,7 +271,7 @@ package final class DestinationStore {
         }
     }
 
-    /// Copies the file in its present state, to return to it with ``init(reopening:at:schema:cacheBytes:vfs:)``. All writers
+    /// Copies the file in its present state, to return to it with ``init(reopening:at:schema:cacheBytes:vfs:checkCancelled:)``. All writers
     /// must be finished. Other statements may be prepared, but none may be at a row.
     ///
     /// - Parameters:
@@ -281,14 +281,25 @@ package final class DestinationStore {
     package func checkpoint(to path: String, checkCancelled: () throws -> Void) throws -> Checkpoint {
         try endTransaction()
         // The permissions are kept, because the copy may become the store again.
-        try FileCopy.copy(self.path, to: path, keepsPermissions: true, checkCancelled: checkCancelled)
-        FileSums.remove(of: path)
-        let sums = FileSums.path(of: self.path)
-        if access(sums, F_OK) == 0 {
-            try FileCopy.copy(sums, to: FileSums.path(of: path), checkCancelled: checkCancelled)
-        }
+        try Self.copy(self.path, to: path, checkCancelled: checkCancelled)
         try beginTransaction()
         return checkpoint(at: path, knowledge: knowledge, stamp: stamp)
+    }
+
+    private static func synchronize(_ path: String) -> Bool {
+        let file = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        return fsync(file) == 0
+    }
+
+    /// Copies a store with its checksums.
+    private static func copy(_ path: String, to target: String, checkCancelled: () throws -> Void) throws {
+        try FileCopy.copy(path, to: target, keepsPermissions: true, checkCancelled: checkCancelled)
+        FileSums.remove(of: target)
+        let sums = FileSums.path(of: path)
+        guard access(sums, F_OK) == 0 else { return }
+        try FileCopy.copy(sums, to: FileSums.path(of: target), checkCancelled: checkCancelled)
     }
 
     /// Returns the checkpoint that another process made of this store at the same point of its work.
@@ -301,20 +312,24 @@ package final class DestinationStore {
         Checkpoint(path: path, filling: filling, knowledge: knowledge, stamp: stamp)
     }
 
-    /// Reopens a store in the state of a checkpoint, and begins the transaction. The checkpoint is used up.
+    /// Reopens a store in the state of a checkpoint, which stays, and begins the transaction.
     ///
     /// - Parameters:
     ///   - path: the path of the store; an existing file is replaced.
     ///   - schema: the same schema as before.
     package convenience init(
-        reopening checkpoint: Checkpoint, at path: String, schema: StoreSchema, cacheBytes: Int, vfs: String?
-    ) throws(MigrationError) {
-        guard rename(checkpoint.path, path) == 0 else {
+        reopening checkpoint: Checkpoint, at path: String, schema: StoreSchema, cacheBytes: Int, vfs: String?,
+        checkCancelled: () throws -> Void
+    ) throws {
+        let copy = checkpoint.path + "-again"
+        try? FileSystem.remove(copy)
+        try Self.copy(checkpoint.path, to: copy, checkCancelled: checkCancelled)
+        guard Self.synchronize(copy), rename(copy, path) == 0 else {
             throw MigrationError(
                 "store.io", .io, "Going back to a copy failed: \(String(cString: strerror(errno)))",
                 context: .init(path: path))
         }
-        FileSums.move(from: checkpoint.path, to: path)
+        FileSums.move(from: copy, to: path)
         let connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs)
         self.init(path, schema, checkpoint.knowledge, checkpoint.stamp, connection)
         filling = checkpoint.filling

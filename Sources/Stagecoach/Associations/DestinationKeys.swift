@@ -16,6 +16,8 @@ final class DestinationKeys {
     var holdsEveryRow = false
     /// True if the load collects the keys as it reads the rows; see ``UnaskedKeys``.
     var isFilledByLoad = false
+    /// The destination keys of rejected objects, which lookups do not find; nil if there are none.
+    var rejected: KeyIndex?
 
     init(mapping: PlannedMapping, mode: KeyMode, index: KeyIndex) {
         self.mapping = mapping
@@ -30,10 +32,16 @@ final class DestinationKeys {
             remedy: "Run with --keys sequential", context: .init(entity: entity))
     }
 
-    /// Returns the destination key of a source row. Returns nil if the mapping does not migrate it.
+    /// Returns the destination key of a source row. Returns nil if the mapping does not migrate it, or if the object is rejected.
     ///
     /// - Complexity: O(1) while the index is in memory; else at most one block read.
     func destinationKey(of source: Int64) throws(MigrationError) -> Int64? {
+        guard let key = try givenKey(of: source), try rejected?.contains(key) != true else { return nil }
+        return key
+    }
+
+    /// Returns the key that was given to the object of a source row, even if the object is rejected.
+    func givenKey(of source: Int64) throws(MigrationError) -> Int64? {
         switch mode {
         case .kept: return try index.contains(source) ? source : nil
         case .sequential:
@@ -49,9 +57,11 @@ struct KeyLookup {
     private let index: KeyIndex
     private let isKept: Bool
     private let base: Int64
+    private let rejected: KeyIndex?
 
     init(_ keys: DestinationKeys) {
         index = keys.index
+        rejected = keys.rejected
         isKept = keys.mode == .kept
         base = keys.base
     }
@@ -64,12 +74,18 @@ struct KeyLookup {
         return try index.key(atRank: Int(min(rank, Int64(index.count))) - 1)
     }
 
-    /// Returns the destination key of a source row. Returns nil if the mapping does not migrate it.
+    /// Returns the destination key of a source row. Returns nil if the mapping does not migrate it, or if the object is rejected.
     @inline(__always)
     func destinationKey(of source: Int64) throws(MigrationError) -> Int64? {
-        if isKept { return try index.contains(source) ? source : nil }
-        guard let rank = try index.rank(of: source) else { return nil }
-        return base + Int64(rank) + 1
+        var key = source
+        if isKept {
+            guard try index.contains(source) else { return nil }
+        } else {
+            guard let rank = try index.rank(of: source) else { return nil }
+            key = base + Int64(rank) + 1
+        }
+        if let rejected, try rejected.contains(key) { return nil }
+        return key
     }
 
     /// Replaces source keys with the destination keys of their rows.
@@ -80,13 +96,17 @@ struct KeyLookup {
     func findDestinationKeys(
         _ keys: UnsafeMutableBufferPointer<Int64>, found: UnsafeMutablePointer<Bool>
     ) throws(MigrationError) {
-        if isKept { return try index.contains(UnsafeBufferPointer(keys), into: found) }
-        guard let start = keys.baseAddress else { return }
-        // In place: a rank is written after its key was read.
-        try index.ranks(of: UnsafeBufferPointer(keys), into: start)
-        for place in keys.indices {
-            found[place] = keys[place] >= 0
-            keys[place] = base &+ keys[place] &+ 1
+        if isKept {
+            try index.contains(UnsafeBufferPointer(keys), into: found)
+        } else if let start = keys.baseAddress {
+            // In place: a rank is written after its key was read.
+            try index.ranks(of: UnsafeBufferPointer(keys), into: start)
+            for place in keys.indices {
+                found[place] = keys[place] >= 0
+                keys[place] = base &+ keys[place] &+ 1
+            }
         }
+        guard let rejected else { return }
+        for place in keys.indices where found[place] { found[place] = try !rejected.contains(keys[place]) }
     }
 }

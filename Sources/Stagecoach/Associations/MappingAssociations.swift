@@ -91,10 +91,10 @@ final class MappingAssociations {
         try table.add(sources: sources, of: UInt32(source), destinations: first, of: UInt32(entity.index))
     }
 
-    /// Returns the key of the row that the mapping itself made of a source row.
+    /// Returns the key of the row that the mapping itself made of a source row, even if it is rejected.
     func ownDestination(ofKey key: Int64, table: Int) throws(MigrationError) -> Int64? {
         guard let keys, isCreated, mapping.sourceTable == table else { return nil }
-        return try keys.destinationKey(of: key)
+        return try keys.givenKey(of: key)
     }
 
     /// Shows the objects that policies associated with a source object, in order of association, without the mapping's own row.

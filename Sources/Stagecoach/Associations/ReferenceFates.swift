@@ -16,12 +16,15 @@ final class ReferenceFates {
 
     private let source: SourceStore
     private let layout: StoreLayout
-    private let destination: ManagedObjectModel
+    private let schema: StoreSchema
+    private var destination: ManagedObjectModel { schema.model }
     private let mappings: [PlannedMapping]
     private let makers: Makers
     private let tally: RunTally
     /// Tells whether objects that were made may have been deleted.
     private let hasDeletions: () -> Bool
+    /// The rejected objects; nil if there are none.
+    var rejected: RejectedKeys?
     private var tables: [Int: Table] = [:]
     private var found: [ObjectReference] = []
 
@@ -39,7 +42,7 @@ final class ReferenceFates {
         tally = run.tally
         source = run.inputs.source
         layout = run.inputs.layout
-        destination = run.inputs.destinationSchema.model
+        schema = run.inputs.destinationSchema
         self.mappings = mappings
         self.makers = makers
         self.hasDeletions = hasDeletions
@@ -55,7 +58,8 @@ final class ReferenceFates {
         let table = table(index)
         var other: ReferenceFate?
         for mapping in table.makers {
-            for entity in try made(of: key, table: index, by: mapping) {
+            for object in try made(of: key, table: index, by: mapping) {
+                let entity = destination.entity(at: Int(object.entity))
                 guard entity.isKindOf(entity: relationship.destination) else {
                     other = other ?? ReferenceFate(cause: .otherEntity, name: entity.definition.name)
                     continue
@@ -70,6 +74,21 @@ final class ReferenceFates {
             return ReferenceFate(cause: .stray)
         }
         return fate(ofRowsOf: layout.schema.model.entity(at: entity))
+    }
+
+    /// Tells whether a rejected object was made of a row, for a relationship whose lookup found no object.
+    func isRejected(
+        _ key: Int64, table index: Int, for relationship: RelationshipDescription
+    ) throws(MigrationError) -> Bool {
+        guard let rejected else { return false }
+        for mapping in table(index).makers {
+            for object in try made(of: key, table: index, by: mapping) {
+                let entity = destination.entity(at: Int(object.entity))
+                guard entity.isKindOf(entity: relationship.destination) else { continue }
+                if try rejected.contains(object.key, table: schema.tableIndex(of: entity)) { return true }
+            }
+        }
+        return false
     }
 
     private func fate(ofRowsOf entity: EntityDescription) -> ReferenceFate {
@@ -117,17 +136,17 @@ final class ReferenceFates {
 
     private func made(
         of key: Int64, table: Int, by mapping: PlannedMapping
-    ) throws(MigrationError) -> [EntityDescription] {
+    ) throws(MigrationError) -> [ObjectReference] {
         switch makers {
         case .keys(let keys):
             guard mapping.sourceTable == table, let entity = mapping.destination, let own = keys[mapping.index],
-                try own.destinationKey(of: key) != nil
+                let made = try own.givenKey(of: key)
             else { return [] }
-            return [entity]
+            return [ObjectReference(entity: UInt32(entity.index), key: made)]
         case .associations(let tables):
             found.removeAll(keepingCapacity: true)
             try tables[mapping.index].destinations(ofKey: key, table: table, into: &found)
-            return found.map { destination.entity(at: Int($0.entity)) }
+            return found
         }
     }
 }

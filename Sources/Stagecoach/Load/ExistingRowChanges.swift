@@ -26,9 +26,7 @@ struct ExistingRowChanges {
             if case .toManyHidden(let table, let column, let orderColumn) = schema.storage(of: store.first) {
                 try writeColumn(
                     store, .second, earlier,
-                    Place(
-                        table: table, partners: schema.tableIndex(of: store.first.entity), column: column, entity: nil,
-                        order: orderColumn, relationship: store.first))
+                    Place(table: table, column: column, entity: nil, order: orderColumn))
             }
             if case .join(let table, let side) = schema.storage(of: store.first) {
                 try writeJoin(store, table: table, ownerSide: side, earlier)
@@ -67,7 +65,6 @@ struct ExistingRowChanges {
         let tables = [store.first.entity, store.second?.entity ?? store.first.destination].map(schema.tableIndex(of:))
         for (side, table) in zip([LinkStore.Side.first, .second], tables) where !(store.isReflexive && side == .second)
         {
-            let partners = tables[side == .first ? 1 : 0]
             let change: TouchedRows.Change = store.relationship(of: side) == nil ? .row : .links
             let changes = try store.changes(side: side)
             var object: Int64?
@@ -85,9 +82,7 @@ struct ExistingRowChanges {
                 }
                 guard !isNoted, earlier.isExisting(key, side: side) else { continue }
                 let before = try earlier.view(of: key, to: link.partner.key, side: side)
-                let isLive =
-                    try changes.isLive
-                    && modelRun.validation.rejected?.contains(link.partner.key, table: partners) != true
+                let isLive = changes.isLive
                 if isLive != (before != nil) {
                     isNoted = true
                     try touched.note(key, table: table, change)
@@ -111,12 +106,9 @@ struct ExistingRowChanges {
     /// The columns that hold the partner of one side.
     private struct Place {
         let table: Int
-        /// The table of the partners.
-        let partners: Int
         let column: Int
         let entity: Int?
         let order: Int?
-        let relationship: RelationshipDescription
     }
 
     private func writeColumns(
@@ -125,11 +117,7 @@ struct ExistingRowChanges {
         guard case .toOne(let table, let column, let entityColumn, let orderColumn) = schema.storage(of: relationship)
         else { return }
         let order = store.isOrdered(side.other) ? orderColumn : nil
-        try writeColumn(
-            store, side, earlier,
-            Place(
-                table: table, partners: schema.tableIndex(of: relationship.destination), column: column,
-                entity: entityColumn, order: order, relationship: relationship))
+        try writeColumn(store, side, earlier, Place(table: table, column: column, entity: entityColumn, order: order))
     }
 
     private func writeColumn(
@@ -145,13 +133,7 @@ struct ExistingRowChanges {
             guard key != last, earlier.isExisting(key, side: side) else { continue }
             last = key
             try modelRun.services.checkCancelled()
-            var partner = try store.partners(of: key, side: side).first
-            if let found = partner,
-                try modelRun.validation.rejected?.removesReference(
-                    to: found.partner.key, table: place.partners, of: place.relationship) == true
-            {
-                partner = nil
-            }
+            let partner = try store.partners(of: key, side: side).first
             batch.removeAll()
             let row = batch.appendRow(key: key)
             for slot in 0..<columns { batch[row, slot] = .absent }

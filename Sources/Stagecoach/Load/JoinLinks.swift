@@ -160,22 +160,10 @@ struct JoinLinks {
         let orderWords = (0...1).filter { join.sides[$0].orderColumn != nil }.map { 2 + 2 * $0 }
         var batch = modelRun.inputs.destinationBatch(slots: 2 + orderWords.count)
         var written = 0
-        let rejected = modelRun.validation.rejected
         let done = start?.links ?? 0
-        // The skipped links were already counted before the run was killed.
-        let removedBefore = rejected?.removed ?? ReferenceCounts()
         try forEachMerged(sorted) { link in
-            if let rejected,
-                try rejected.removesLink(
-                    SortKey.decode(link[0]), SortKey.decode(link[1]), joinTable: joinTable)
-            {
-                return
-            }
             written += 1
-            guard written > done else {
-                if written == done { rejected?.removed = removedBefore }
-                return
-            }
+            guard written > done else { return }
             let row = batch.appendRow(key: Int64(written))
             batch[row, 0] = .integer(SortKey.decode(link[0]))
             batch[row, 1] = .integer(SortKey.decode(link[1]))

@@ -11,8 +11,8 @@ struct LoadRequest {
     let resume: (DestinationStore, TouchedRows) throws -> Void
 }
 
-/// The optimistic load of one mapping model's rows. If objects are to be rejected and some are invalid, it returns to the copy
-/// of the store, computes the rejected keys from the loaded rows, and loads once more without them.
+/// The optimistic load of one mapping model's rows. If objects are to be rejected and some are invalid, it computes the rejected
+/// keys from the loaded rows, returns to the copy of the store, and loads again without them, until all objects are valid.
 final class OptimisticLoad {
     /// The treatment of invalid objects.
     enum Purpose {
@@ -37,6 +37,8 @@ final class OptimisticLoad {
     private(set) var made = 0
     /// All objects rejected so far; only those of previous mapping models if none was collected here.
     private(set) var report: RejectReport
+    /// True if a load changed existing rows. No state records which.
+    private var changesExisting = false
     /// The number of objects that would be rejected, if rules are only counted.
     private(set) var rejectedObjects = 0
 
@@ -65,32 +67,41 @@ final class OptimisticLoad {
     /// - Returns: Z_MAX by destination table.
     /// - Throws: `validation.tooManyRejects` (65) above the limit; the errors of the filling.
     func run(_ filling: LoadRequest, for purpose: Purpose) throws -> [Int64] {
-        let ledger = modelRun.validation.ledger
-        var isLast = false
-        if case .countLast = purpose { isLast = !modelRun.keysBefore.hasRows.contains(true) }
+        let validation = modelRun.validation
         let before = modelRun.tally.written
-        let checkpoint = ledger == nil || isLast ? nil : try copyBeforeLoad()
+        let checkpoint = try validation.ledger.map { _ in try copyBeforeLoad() }
         // A resumed run may need the copy, so it stays as long as the work directory.
         defer { if !(checkpoints?.isResumable ?? false) { checkpoint?.remove() } }
-        modelRun.external.beginLoad(turn: turn)
-        if let ledger, let rejects = checkpoints?.resumed?.rejects {
-            // The killed run was in the load without the rejected objects.
-            made = rejects.made
-            rejectedObjects = ledger.count
-            return try loadAgain(filling, purpose, ledger, rounds: rejects.rounds)
-        }
-        let highest = try filling.fill(store.destination)
-        try validate()
-        made = zip(modelRun.tally.rowsWritten, before.rows).reduce(0) { $0 + $1.0 - $1.1 }
-        guard let ledger else { return highest }
-        guard ledger.isDirty else {
-            if modelRun.validation.tally == nil, let broken = modelRun.validation.brokenExisting {
-                throw broken.error(nil)
+        let resumed = checkpoints?.resumed?.rejects
+        if let resumed { made = resumed.made }
+        try validation.ledger?.begin(after: resumed?.rounds)
+        while true {
+            modelRun.external.beginLoad(turn: turn)
+            if let ledger = validation.ledger, ledger.base >= 0 { validation.rejected = try ledger.keys(modelRun.run) }
+            let highest = try filling.fill(store.destination)
+            try validate()
+            if validation.rejected == nil {
+                made = zip(modelRun.tally.rowsWritten, before.rows).reduce(0) { $0 + $1.0 - $1.1 }
             }
-            return highest
+            guard let ledger = validation.ledger, let checkpoint, ledger.isDirty else {
+                if validation.tally == nil, let broken = validation.brokenExisting { throw broken.error(nil) }
+                try account(for: purpose)
+                return highest
+            }
+            let mayEnd = try reject(ledger, filling)
+            if case .countLast = purpose, mayEnd { return highest }
+            if case .publish(let file) = purpose, try !ledger.hasSuspects() { try checkLimit(ledger, file) }
+            modelRun.tally.written = before
+            try goBack(to: checkpoint, ledger, filling)
         }
-        let changesExisting = !(modelRun.touched?.isEmpty ?? true)
+    }
+
+    /// Closes the filled store and computes the rejected keys from it.
+    ///
+    /// - Returns: true if no load is needed to know them all.
+    private func reject(_ ledger: RejectLedger, _ filling: LoadRequest) throws -> Bool {
         if let touched = modelRun.touched {
+            changesExisting = changesExisting || !touched.isEmpty
             try ledger.keep(touched)
             touched.close()
             modelRun.touched = nil
@@ -98,56 +109,9 @@ final class OptimisticLoad {
         filling.release()
         try checkpoints?.closeFilled()
         try store.destination.closeUnfinished()
-        let rounds = try reject(ledger)
-        guard let checkpoint else { return highest }
-        if case .publish(let file) = purpose { try checkLimit(ledger, rounds: rounds, file) }
-        modelRun.tally.written = before
-        try checkpoints?.loadAgain(.init(made: made, rounds: rounds), changesExisting: changesExisting)
-        try store.goBack(to: checkpoint)
-        if let checkpoints {
-            checkpoints.fill(store.destination)
-            // From here on, as before the first load, unfinished work can be rolled back.
-            if checkpoints.isActive { try store.destination.commitStep() }
-        }
-        if modelRun.keysBefore.hasRows.contains(true) {
-            let touched = TouchedRows(store.destination)
-            try ledger.restore(touched)
-            modelRun.touched = touched
-            try filling.resume(store.destination, touched)
-        }
-        modelRun.external.beginLoad(turn: turn)
-        return try loadAgain(filling, purpose, ledger, rounds: rounds)
-    }
-
-    /// Loads without the rejected objects, and accounts for them.
-    private func loadAgain(
-        _ filling: LoadRequest, _ purpose: Purpose, _ ledger: RejectLedger, rounds: Int
-    ) throws -> [Int64] {
-        let rejected = try RejectedKeys(ledger, run: modelRun.run)
-        modelRun.validation.rejected = rejected
-        let highest = try filling.fill(store.destination)
-        try validate()
-        guard ledger.count > 0, let origins = modelRun.validation.origins else { return highest }
-        modelRun.archive.hasDeletions = true
-        modelRun.archive.rejectingTables.formUnion(try ledger.tables())
-        var file: RejectFile?
-        if case .publish(let asked) = purpose { file = asked }
-        checkpoints?.draft.countsBeforeRejects = modelRun.tally.counts
-        report = try RejectAccount(
-            run: modelRun.run, previousStepIDs: modelRun.previousStepIDs, mappings: mappings, ledger: ledger,
-            rejected: rejected, origins: origins, rounds: rounds,
-            earlier: previousRejects
-        ).run(file: file)
-        return highest
-    }
-
-    /// Computes the rejected keys from the filled store.
-    ///
-    /// - Returns: the number of rounds in which objects were rejected because of other rejects.
-    private func reject(_ ledger: RejectLedger) throws -> Int {
         let fixpoint = RejectFixpoint(
-            run: modelRun.run, ledger: ledger, firstKeys: modelRun.keysBefore.firstKeys)
-        if let tally = modelRun.validation.tally {
+            run: modelRun.run, mappings: mappings, ledger: ledger, firstKeys: modelRun.keysBefore.firstKeys)
+        if let tally = modelRun.validation.tally, modelRun.validation.rejected == nil {
             try ledger.forEachEntry(in: modelRun.inputs.destinationSchema) { entry in
                 guard entry.rule == .value else { return }
                 tally.count(
@@ -160,9 +124,46 @@ final class OptimisticLoad {
             }
             try fixpoint.countDuplicates(inStoreAt: store.path, into: tally)
         }
-        let rounds = try fixpoint.run(onStoreAt: store.path)
+        let hasSuspects = try fixpoint.run(onStoreAt: store.path)
         rejectedObjects = ledger.count
-        return rounds
+        return !hasSuspects && !fixpoint.mayMoveLinks && !modelRun.keysBefore.hasRows.contains(true)
+    }
+
+    /// Returns to the copy of the store, for a load without the rejected objects.
+    private func goBack(
+        to checkpoint: DestinationStore.Checkpoint, _ ledger: RejectLedger, _ filling: LoadRequest
+    ) throws {
+        let rounds = try ledger.rounds().any
+        try ledger.begin(after: rounds)
+        try checkpoints?.loadAgain(.init(made: made, rounds: rounds), changesExisting: changesExisting)
+        try store.goBack(to: checkpoint)
+        if let checkpoints {
+            checkpoints.fill(store.destination)
+            // From here on, as before the first load, unfinished work can be rolled back.
+            if checkpoints.isActive { try store.destination.commitStep() }
+        }
+        guard modelRun.keysBefore.hasRows.contains(true) else { return }
+        let touched = TouchedRows(store.destination)
+        try ledger.restore(touched)
+        modelRun.touched = touched
+        try filling.resume(store.destination, touched)
+    }
+
+    /// Counts and lists the rejected objects, once no further ones were found.
+    private func account(for purpose: Purpose) throws {
+        guard let ledger = modelRun.validation.ledger, let rejected = modelRun.validation.rejected, ledger.count > 0,
+            let origins = modelRun.validation.origins
+        else { return }
+        rejectedObjects = ledger.count
+        modelRun.archive.hasDeletions = true
+        modelRun.archive.rejectingTables.formUnion(try ledger.tables())
+        var file: RejectFile?
+        if case .publish(let asked) = purpose { file = asked }
+        checkpoints?.draft.countsBeforeRejects = modelRun.tally.counts
+        report = try RejectAccount(
+            run: modelRun.run, previousStepIDs: modelRun.previousStepIDs, mappings: mappings, ledger: ledger,
+            rejected: rejected, origins: origins, earlier: previousRejects
+        ).run(file: file)
     }
 
     private func validate() throws {
@@ -174,7 +175,7 @@ final class OptimisticLoad {
     }
 
     /// Ends the run if too many objects are rejected. The reject file is written before, because it lists them.
-    private func checkLimit(_ ledger: RejectLedger, rounds: Int, _ file: RejectFile?) throws {
+    private func checkLimit(_ ledger: RejectLedger, _ file: RejectFile?) throws {
         let count = previousRejects.objects + ledger.count
         guard let limit = modelRun.inputs.options.maximumRejects, count > limit else { return }
         var first: RejectLedger.Entry?

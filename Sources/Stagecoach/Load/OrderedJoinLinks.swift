@@ -78,7 +78,6 @@ struct OrderedJoinLinks {
         let (firstKeys, secondKeys) = (KeyLookup(keys[0]), KeyLookup(keys[1]))
         let (firstSlot, secondSlot) = (source.side, 1 - source.side)
         let ends = LinkEnds(capacity: links.rowCapacity)
-        let rejected = modelRun.validation.rejected
         var counts = start?.references ?? ReferenceCounts()
         var last: (first: Int64, second: Int64)?
         // The last link of the previous batch.
@@ -114,7 +113,6 @@ struct OrderedJoinLinks {
                 }
                 if let last, last == (first, second) { continue }
                 last = (first, second)
-                if let rejected, try rejected.removesLink(first, second, joinTable: joinTable) { continue }
                 if batch.isFull { try flush(before: row) }
                 written += 1
                 guard written > done else { continue }

@@ -24,6 +24,11 @@ struct PolicyLoad {
     func run(into destination: DestinationStore) throws -> [Int64] {
         let resumed = checkpoints?.resumed
         if resumed == nil { try checkpoints?.beginLoad() }
+        if let rejected = modelRun.validation.rejected {
+            modelRun.missing.fates?.rejected = rejected
+            if let relating { rejected.hide(in: relating.keys.byMapping.values) }
+            try runtime.relating.makeLinksAgain(without: rejected)
+        }
         // A complete store already has these changes.
         if let touched = modelRun.touched, !(resumed?.isComplete ?? false) {
             try ExistingRowChanges(
@@ -109,8 +114,8 @@ struct PolicyLoad {
             try modelRun.services.checkCancelled()
             let last = out.key(out.count - 1)
             highest = max(highest, last)
-            for patch in patches { try patch.apply(to: &out) }
             try modelRun.validation.rejected?.filter(&out, table: table.table)
+            for patch in patches { try patch.apply(to: &out) }
             try modelRun.validation.check(out, rules, modelRun.tally)
             try modelRun.finalizeExternalValues(&out, table: table.table)
             try writer.append(out)

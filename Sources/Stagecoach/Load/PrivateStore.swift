@@ -58,14 +58,11 @@ final class PrivateStore {
     /// - Throws: `journal.damaged`, `spill.io` (74).
     func keptCopy(_ checkpoints: CheckpointScheduler) throws -> DestinationStore.Checkpoint {
         guard let before = checkpoints.draft.next.before else { throw StateReader.damaged("the store before the load") }
-        // If the load without rejected objects has begun, the run has already returned to the copy.
-        if checkpoints.draft.next.rejects == nil {
-            try FileSums.check(checkpointPath, copiedFrom: checkpoints.original)
-        }
+        try FileSums.check(checkpointPath, copiedFrom: checkpoints.original)
         return destination.checkpoint(at: checkpointPath, knowledge: before.knowledge, stamp: before.stamp)
     }
 
-    /// Copies the store, so that the load can return to it once.
+    /// Copies the store, so that the load can return to it.
     ///
     /// - Throws: `store.full`, `store.io`, `spill.io` (74); the cancellation.
     /// - Complexity: O(1) if the file system shares blocks, else O(bytes).
@@ -80,10 +77,11 @@ final class PrivateStore {
         return checkpoint
     }
 
-    /// Opens the copy of the store. The filled store must be closed.
-    func goBack(to checkpoint: DestinationStore.Checkpoint) throws(MigrationError) {
+    /// Opens a copy of the copy of the store. The filled store must be closed.
+    func goBack(to checkpoint: DestinationStore.Checkpoint) throws {
         destination = try DestinationStore(
-            reopening: checkpoint, at: path, schema: destination.schema, cacheBytes: cacheBytes, vfs: vfs)
+            reopening: checkpoint, at: path, schema: destination.schema, cacheBytes: cacheBytes, vfs: vfs
+        ) { [cancellation] in if let error = cancellation.error { throw error } }
         interruptible()
         try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
     }

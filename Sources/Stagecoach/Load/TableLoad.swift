@@ -172,10 +172,36 @@ struct TableLoad {
         ).find()
     }
 
-    /// Makes the destination rows of some source rows of one entity.
+    /// Makes the destination rows of some source rows of one entity, without those of rejected objects.
     ///
     /// - Parameter open: a buffer for the numbers of the source rows whose references are still to be looked up.
     private func make(
+        _ compiled: Compiled, of source: borrowing RowBatch, _ rows: Range<Int>, into destination: inout RowBatch,
+        open: UnsafeMutableBufferPointer<Int>, counts: inout ReferenceCounts,
+        whenFull flush: (inout RowBatch) throws -> Void
+    ) throws {
+        guard let rejected = compiled.keys.rejected else {
+            return try makeAll(
+                compiled, of: source, rows, into: &destination, open: open, counts: &counts, whenFull: flush)
+        }
+        var first = rows.lowerBound
+        for row in rows {
+            guard let key = try compiled.keys.givenKey(of: source.key(row)), try rejected.contains(key) else {
+                continue
+            }
+            try makeAll(
+                compiled, of: source, first..<row, into: &destination, open: open, counts: &counts, whenFull: flush)
+            first = row + 1
+            compiled.made += 1
+            compiled.highest = max(compiled.highest, key)
+            modelRun.validation.rejected?.skippedRows += 1
+        }
+        try makeAll(
+            compiled, of: source, first..<rows.upperBound, into: &destination, open: open, counts: &counts,
+            whenFull: flush)
+    }
+
+    private func makeAll(
         _ compiled: Compiled, of source: borrowing RowBatch, _ rows: Range<Int>, into destination: inout RowBatch,
         open: UnsafeMutableBufferPointer<Int>, counts: inout ReferenceCounts,
         whenFull flush: (inout RowBatch) throws -> Void
@@ -334,11 +360,10 @@ struct TableLoad {
             columns: modelRun.inputs.destinationSchema.tables[table.table].columns.count)
     }
 
-    /// Merges the patches, removes rejected rows, checks the rules, and writes the rows.
+    /// Merges the patches, checks the rules, and writes the rows.
     private func flush(_ batch: inout RowBatch, _ rules: [Int64: RowRules], to writer: any TableWriter) throws {
         guard !batch.isEmpty else { return }
         for patch in patches { try patch.apply(to: &batch) }
-        try modelRun.validation.rejected?.filter(&batch, table: table.table)
         try modelRun.validation.check(batch, rules, modelRun.tally)
         try modelRun.finalizeExternalValues(&batch, table: table.table)
         try writer.append(batch)

@@ -24,6 +24,8 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     private let isAbstract: [Bool]
     /// True if any object was deleted: the ends of links are then checked for existence.
     private(set) var hasDeletions: Bool
+    /// The objects that count as if they had never been made; nil if there are none.
+    private var rejected: RejectedKeys?
     /// The association tables of all mappings; set once, right after the runtime is made.
     var associations: [MappingAssociations] = []
     /// Temporary indexes of fetches.
@@ -243,10 +245,19 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     func insertedPlaces(table: Int, from key: Int64) throws -> [ObjectPlace] { try places(inTable: table, from: key) }
     var insertionLimits: [Int64] { rows.map(\.nextKey) }
 
-    /// Tells whether a link's end has a row.
+    /// Tells whether a link's end has a row and is not rejected.
     func exists(_ end: LinkEnd) throws(MigrationError) -> Bool {
         guard let entity = schema.entityByNumber[Int(end.entity)] else { return false }
-        return try rows[schema.tableByEntity[entity]].read(end.key) { _, _ throws(MigrationError) in true } ?? false
+        let table = schema.tableByEntity[entity]
+        if try rejected?.contains(end.key, table: table) == true { return false }
+        if try rows[table].read(end.key, { _, _ throws(MigrationError) in true }) == true { return true }
+        return try links.isDeletedLater(end)
+    }
+
+    /// Makes rejected objects count as if they had never been made.
+    func leaveOut(_ rejected: RejectedKeys) {
+        self.rejected = rejected
+        hasDeletions = true
     }
 
     // MARK: - Reading

@@ -201,7 +201,9 @@ struct PolicyPath {
         let associations = modelRun.archive.tables + own
         return PolicyRuntime(
             modelRun: modelRun, mappings: mappings, associations: associations, rows: rows,
-            links: LinkStores(modelRun.run, keysBefore: modelRun.keysBefore), storeUUID: storeUUID)
+            links: LinkStores(
+                modelRun.run, keysBefore: modelRun.keysBefore, mayReject: modelRun.validation.ledger != nil),
+            storeUUID: storeUUID)
     }
 
     /// Returns the first key for objects without a source row of their own. Sequential tables continue from the highest

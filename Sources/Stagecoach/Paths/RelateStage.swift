@@ -23,7 +23,9 @@ struct RelateStage {
     func run(from start: StagePosition?) throws {
         if start.map({ $0.phase == .create || $0.phase == .relate && $0.mapping == nil }) ?? true {
             stages.position = StagePosition(phase: .relate)
-            try makeDeclaredLinks()
+            // Before the first policy is called. Links that can be left to the load are.
+            let relating = try RelatingByKeys(modelRun: modelRun, mappings: mappings, runtime: runtime, keys: keys)
+            try runtime.relating.makeLinks(deferring: relating?.stores ?? [])
         }
         for mapping in mappings {
             guard let part = StagePosition.part(of: mapping.index, in: .relate, from: start) else { continue }
@@ -41,22 +43,6 @@ struct RelateStage {
             stages.position = part
             try checkpoints?.tickStages()
             try validate(mapping)
-        }
-    }
-
-    /// Makes the links of mapping models before the first policy is called, as far as they cannot be left to the load. Changes
-    /// that policies made in stage 1 come on top.
-    private func makeDeclaredLinks() throws {
-        let schema = modelRun.inputs.destinationSchema
-        try runtime.objects.links.beginDeclaredLinks { number in
-            schema.entityByNumber[Int(number)].map { schema.model.entity(at: $0) }
-        }
-        let relating = try RelatingByKeys(modelRun: modelRun, mappings: mappings, runtime: runtime, keys: keys)
-        if let relating { runtime.relating.deferLinks(of: relating.stores) }
-        try runtime.relating.relateAll()
-        try runtime.objects.links.replayEarlyChanges { end throws(MigrationError) in
-            guard runtime.objects.hasDeletions else { return true }
-            return try runtime.objects.exists(end)
         }
     }
 

@@ -87,9 +87,12 @@ struct RowPath {
         ).scan()
         let keys = PlanKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         modelRun.sourceKeys = keys
-        modelRun.missing.fates = ReferenceFates(
+        let fates = ReferenceFates(
             run: modelRun.run, mappings: mappings, makers: .keys(keys.byMapping),
             hasDeletions: { [archive = modelRun.archive] in archive.hasDeletions })
+        fates.rejected = modelRun.validation.rejected
+        fates.rejected?.hide(in: keys.byMapping.values.filter { !$0.mapping.belongsToPreviousModel })
+        modelRun.missing.fates = fates
         modelRun.validation.origins = .keys(keys, mappings: mappings)
         keys.account(for: mappings, in: modelRun.tally)
         return keys

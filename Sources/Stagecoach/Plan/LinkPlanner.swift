@@ -184,6 +184,33 @@ struct LinkPlanner {
         CopiedPair(relationship, among: mappings)?.isKept ?? false
     }
 
+    /// Tells whether several objects may claim the members of a relationship, or its lookups find several objects. If one of
+    /// them is left out, the relationship gets another.
+    func isContested(_ relationship: RelationshipDescription) -> Bool {
+        guard !mappings.contains(where: { $0.hasPolicy || $0.hasDynamicRelationships }) else { return true }
+        let inverse = LinkPlanner.mutualInverse(of: relationship)
+        if relationship.isToMany {
+            // Every link of a many-to-many is stored.
+            guard let inverse else { return true }
+            return !inverse.isToMany && isContested(inverse)
+        }
+        if let inverse, !inverse.isToMany {
+            return !isMirroredSplit(relationship, inverse) && !keepsBothColumns(relationship)
+        }
+        let isClaimed = inverse.map { !LinkPlanner.lookups(of: $0, among: mappings).isEmpty } ?? false
+        return LinkPlanner.owners(of: relationship, among: mappings).contains { _, planned in
+            switch planned.value {
+            case nil: isClaimed
+            case .some(.none): false
+            case .lookup(.object, let candidates), .lookup(.toOne, let candidates):
+                // Mappings of different entities make no two objects of one source object.
+                Set(candidates.map { mappings[$0].source?.index }).count < candidates.count
+                    || candidates.contains { mappings[$0].sourceExpression != nil }
+            case .lookup, .dynamic: true
+            }
+        }
+    }
+
     /// Returns the inverse, if it names the relationship as its own inverse; otherwise nil.
     static func mutualInverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
         guard let inverse = relationship.inverseRelationship, !inverse.isTransient,

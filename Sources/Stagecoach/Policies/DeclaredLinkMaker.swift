@@ -65,6 +65,7 @@ final class DeclaredLinkMaker {
     ///   - owner: the destination object.
     ///   - source: the key of the source object that `$source` stands for.
     private func relate(_ owner: LinkEnd, source: Int64, in mapping: PlannedMapping) throws {
+        if objects.hasDeletions, try !objects.exists(owner) { return }
         for planned in relationships(of: mapping) {
             switch planned.value {
             case nil: break
@@ -194,11 +195,41 @@ final class DeclaredLinkMaker {
     private func forEachOwner(
         _ mapping: PlannedMapping, _ keys: DestinationKeys, _ body: (Int64, Int64) throws -> Void
     ) throws {
-        guard mapping.needsObjects, let dynamicValues = lookups.dynamicValues else { return try keys.forEachPair(body) }
+        guard mapping.needsObjects, modelRun.validation.rejected == nil, let dynamicValues = lookups.dynamicValues
+        else {
+            return try keys.forEachPair(body)
+        }
         try dynamicValues.forEachSource(of: mapping) { source in
             guard let key = try keys.destinationKey(of: source) else { return }
             try body(source, key)
         }
+    }
+
+    /// Returns the objects that an expression gives for an object: if links are made again, those of the first time that are
+    /// left.
+    private func members(
+        of owner: LinkEnd, _ expression: ValueExpression, _ planned: PlannedRelationship, source: Int64,
+        in mapping: PlannedMapping
+    ) throws -> [LinkMember] {
+        let place = mapping.relationships.firstIndex { $0.name == planned.name } ?? 0
+        let prefix = [UInt64(mapping.index) << 32 | UInt64(place), SortKey.encode(owner.key)]
+        guard let log = objects.links.dynamicMembers else {
+            return try lookups.dynamicMembers(of: owner, expression, planned, source: source, in: mapping)
+        }
+        var found: [LinkMember] = []
+        if modelRun.validation.rejected != nil {
+            try log.forEach(prefix: prefix, words: 2) {
+                let end = LinkEnd(key: SortKey.decode($0[3]), entity: UInt32(truncatingIfNeeded: $0[4]))
+                found.append(LinkMember(end: end))
+            }
+            return try found.filter { try objects.exists($0.end) }
+        }
+        found = try lookups.dynamicMembers(of: owner, expression, planned, source: source, in: mapping)
+        for (rank, member) in found.enumerated() {
+            try log.append(
+                prefix[0], prefix[1], UInt64(rank), SortKey.encode(member.end.key), UInt64(member.end.entity))
+        }
+        return found
     }
 
     /// Links an owner to the objects that an expression gives, by the rules for mappings without a policy.
@@ -206,7 +237,7 @@ final class DeclaredLinkMaker {
         _ owner: LinkEnd, _ expression: ValueExpression, _ planned: PlannedRelationship, source: Int64,
         in mapping: PlannedMapping
     ) throws {
-        let found = try lookups.dynamicMembers(of: owner, expression, planned, source: source, in: mapping)
+        let found = try members(of: owner, expression, planned, source: source, in: mapping)
         if found.isEmpty { return try clear(owner, planned.relationship) }
         for (rank, member) in found.enumerated() {
             try link(

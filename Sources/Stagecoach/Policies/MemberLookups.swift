@@ -287,7 +287,7 @@ final class MemberLookups {
 
     /// Counts objects that were found for a to-one relationship in addition to the one it got.
     func countFurther(_ count: Int, of relationship: RelationshipDescription) {
-        guard count > 0 else { return }
+        guard count > 0, modelRun.validation.rejected == nil else { return }
         var counts = ReferenceCounts()
         counts.add(further: count, of: counted(relationship))
         modelRun.tally.add(counts)
@@ -298,6 +298,13 @@ final class MemberLookups {
         _ argument: SourceArgument, _ key: Int64, _ relationship: RelationshipDescription, of owner: Int64
     ) throws(MigrationError) {
         let table = argument.table
+        guard modelRun.validation.rejected == nil else {
+            // All others were counted the first time.
+            guard !relationship.isToMany || isJoined(argument), let fates = modelRun.missing.fates,
+                try fates.isRejected(key, table: table, for: relationship)
+            else { return }
+            return count(.rejected, relationship, owner)
+        }
         guard try modelRun.sourceKeys?.byTable[table]?.contains(key) ?? true else {
             return count(.dangling, relationship, owner)
         }
@@ -318,6 +325,7 @@ final class MemberLookups {
         return made
     }
 
+    /// Counts a reference of which an object came to nothing.
     private func count(_ fate: ReferenceFate, _ relationship: RelationshipDescription, _ owner: Int64) {
         var counts = ReferenceCounts()
         counts.add(counted(relationship), fate, owner: owner)

@@ -47,8 +47,50 @@ final class PolicyLinkSetter {
             modelRun: modelRun, mappings: mappings, associations: associations, objects: objects, sources: sources)
     }
 
-    /// Makes the links of all mappings without a policy that are not deferred.
-    func relateAll() throws { try makeDeclared { !$0.isDeferred } }
+    /// Makes the links that mapping models declare, as far as they are not deferred, and on top the changes by user code so
+    /// far.
+    ///
+    /// - Parameter numbers: the numbers of the stores whose links are deferred.
+    func makeLinks(deferring numbers: Set<Int>) throws {
+        let schema = objects.schema
+        func entity(_ number: UInt32) -> EntityDescription? {
+            schema.entityByNumber[Int(number)].map { schema.model.entity(at: $0) }
+        }
+        position = (0, 0)
+        try objects.links.beginDeclaredLinks(entity: entity)
+        deferLinks(of: numbers)
+        try makeDeclared { !$0.isDeferred }
+        try objects.links.makeChanges(entity: entity, where: exists, other: repeatCall)
+    }
+
+    /// Makes all links again as if rejected objects had never been made. No user code runs: what it did is done again.
+    func makeLinksAgain(without rejected: RejectedKeys) throws {
+        objects.leaveOut(rejected)
+        for table in associations { if let keys = table.keys { rejected.hide(in: CollectionOfOne(keys)) } }
+        let stores = objects.links.all
+        guard !stores.allSatisfy(\.isDeferred) else { return }
+        try makeLinks(deferring: Set(stores.lazy.filter(\.wasDeferred).map(\.number)))
+        finish()
+    }
+
+    private func exists(_ end: LinkEnd) throws(MigrationError) -> Bool {
+        guard objects.hasDeletions else { return true }
+        return try objects.exists(end)
+    }
+
+    /// Does again what a default method or the making of deferred links did.
+    private func repeatCall(_ call: LinkChange) throws {
+        if call.kind == .makeDeferred {
+            position = (Int(call.owner.entity), Int(call.owner.key))
+            return try objects.links.all[call.store].makeDeclaredLinks()
+        }
+        guard let source = call.members.first?.end else { return }
+        let mapping = mappings[Int(source.entity)]
+        if position.mapping != mapping.index { try begin(mapping, after: 0) }
+        for step in steps(of: mapping) where !step.store.isDeferred {
+            try set(step, of: call.owner, source: source.key, in: mapping)
+        }
+    }
 
     private func makeDeclared(of stores: @escaping (LinkStore) -> Bool) throws {
         try DeclaredLinkMaker(
@@ -65,7 +107,11 @@ final class PolicyLinkSetter {
     func deferLinks(of numbers: Set<Int>) {
         hasDeferred = !numbers.isEmpty
         for store in objects.links.all where numbers.contains(store.number) {
+            store.wasDeferred = true
             store.makeDeclared = { [unowned self, unowned store] () throws(MigrationError) in
+                let (mapping, count) = position
+                let place = LinkEnd(key: Int64(count), entity: UInt32(mapping))
+                try objects.links.note(LinkChange(kind: .makeDeferred, store: store.number, owner: place))
                 do { try make(store) } catch let error as MigrationError { throw error } catch {
                     throw MigrationError("policy.failed", .data, "The links cannot be made", cause: error)
                 }
@@ -96,6 +142,7 @@ final class PolicyLinkSetter {
                 count += 1
                 let entity = objects.schema.model.entity(at: Int(pair.destination.entity))
                 let end = LinkEnd(key: pair.destination.key, entity: UInt32(objects.schema.number(of: entity)))
+                guard try exists(end) else { continue }
                 for step in steps { try set(step, of: end, source: pair.firstSource.key, in: mapping) }
             }
         }
@@ -132,7 +179,7 @@ final class PolicyLinkSetter {
 
     /// Notes that all mappings are related.
     func finish() {
-        position = (.max, 0)
+        position = (mappings.count, 0)
         end()
     }
 
@@ -150,11 +197,17 @@ final class PolicyLinkSetter {
         } else {
             for step in steps { try step.store.makeDeclaredLinks() }
         }
-        for step in steps where !step.store.isDeferred { try set(step, of: owner, source: source, in: mapping) }
+        guard steps.contains(where: { !$0.store.isDeferred }) else { return }
+        func setSteps() throws {
+            for step in steps where !step.store.isDeferred { try set(step, of: owner, source: source, in: mapping) }
+        }
+        // Expressions that user code has changed since, or that only objects answer, cannot be evaluated again.
+        guard mappings[mapping.index] === mapping, !mapping.hasDynamicRelationships else { return try setSteps() }
+        try objects.links.relate(owner, from: source, in: mapping.index, setSteps)
     }
 
     private func set(_ step: SetStep, of owner: LinkEnd, source: Int64, in mapping: PlannedMapping) throws {
-        if step.dynamic == nil, step.store.isPlain, objects.links.isReplayed {
+        if step.dynamic == nil, step.store.isPlain, objects.links.isFree {
             return try setPlain(of: owner, source: source, step, in: mapping)
         }
         members.removeAll(keepingCapacity: true)
@@ -163,7 +216,7 @@ final class PolicyLinkSetter {
             members = try lookups.dynamicMembers(
                 of: owner, dynamic.expression, dynamic.planned, source: source, in: mapping)
         } else if let lookup = step.lookup {
-            let canSpill = objects.links.isReplayed && step.store.canStreamPartners
+            let canSpill = objects.links.isFree && step.store.canStreamPartners
             try lookups.forEachMember(lookup, for: owner, of: source, in: mapping) { member, order, _ in
                 if let many { return try many.append(LinkMember(end: member, order: order)) }
                 members.append(LinkMember(end: member, order: order))

@@ -235,9 +235,12 @@ final class CheckpointScheduler {
     /// that no state describes must not look like the work of the last state.
     func closeFilled() throws {
         guard isActive, isStale, let destination = draft.destination else { return }
-        try destination.write(stamp: destination.stamp + 1)
+        try destination.write(stamp: unusedStamp)
         isStale = false
     }
+
+    /// A stamp that no state has. Loads that were repeated had greater ones.
+    private var unusedStamp: Int64 { max(draft.destination?.stamp ?? 0, draft.next.rejects?.stamp ?? 0) + 1 }
 
     /// Records that the load starts again without the rejected objects, from the copy of the store. The run's counts have
     /// been reset to their values at the copy.
@@ -245,7 +248,9 @@ final class CheckpointScheduler {
     /// - Parameter changesExisting: true if existing rows change. No state records which, so none is written.
     func loadAgain(_ rejects: JournalRecord.Rejects, changesExisting: Bool) throws {
         guard isResumable else { return }
+        let stamp = unusedStamp
         draft.next.rejects = rejects
+        draft.next.rejects?.stamp = stamp
         resumed = nil
         draft.beginTables()
         guard isActive, !changesExisting, let before = draft.next.before, var state = try draft.savedState() else {
@@ -328,7 +333,7 @@ final class CheckpointScheduler {
     /// does not commit.
     private func invalidate() throws {
         guard isActive, let destination = draft.destination, destination.writesPages else { return }
-        try destination.write(stamp: destination.stamp + 1)
+        try destination.write(stamp: unusedStamp)
         try destination.commitStep()
     }
 

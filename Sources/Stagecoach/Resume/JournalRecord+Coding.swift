@@ -96,7 +96,7 @@ extension JournalRecord.Before: StateCodable {
 
 extension JournalRecord.Rejects: StateCodable {
     mutating func code(with coder: inout StateCoder) throws(MigrationError) {
-        try coder.code(&self, \.made, \.rounds, \.skippedRows, \.removed)
+        try coder.code(&self, \.made, \.rounds, \.skippedRows, \.stamp)
     }
 }
 

@@ -140,14 +140,15 @@ enum JournalRecord {
         var stamp: Int64 = 0
     }
 
-    /// The results of the first of two loads.
+    /// The results of the loads before a load without rejected objects.
     struct Rejects {
         /// The number of rows that the first load made, valid or not.
         var made = 0
         var rounds = 0
-        /// The rows and references that the second load has left out so far.
+        /// The rows that the load has left out so far.
         var skippedRows = 0
-        var removed = ReferenceCounts()
+        /// The greatest stamp of the loads before.
+        var stamp: Int64 = 0
     }
 
     /// The files that are about to be renamed to their final paths, and the report.

@@ -45,7 +45,6 @@ final class StateDraft {
         run.services.progress.go(to: state.progress.rows)
         if let rejects = state.rejects, let rejected = model?.validation.rejected {
             rejected.skippedRows = rejects.skippedRows
-            rejected.removed = rejects.removed
         }
         if state.hasDuplicates { model?.validation.ledger?.hasDuplicates = true }
         next.progress.highest = state.progress.highest
@@ -112,7 +111,6 @@ final class StateDraft {
         guard stages == nil || stagesBytes != nil else { return nil }
         if let rejected = model?.validation.rejected {
             next.rejects?.skippedRows = rejected.skippedRows
-            next.rejects?.removed = rejected.removed
         }
         // The models that finished before the first state was taken have not been encoded yet.
         if next.turns.done > 0, next.models == nil { next.models = try FinishedModels.bytes(previous) }

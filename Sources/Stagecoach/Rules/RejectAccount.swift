@@ -11,7 +11,6 @@ struct RejectAccount {
     let ledger: RejectLedger
     let rejected: RejectedKeys
     let origins: ObjectOrigins
-    let rounds: Int
     /// The rejects of previous mapping models.
     let earlier: RejectReport
 
@@ -25,9 +24,10 @@ struct RejectAccount {
     /// - Complexity: O(rejected objects), with a lookup of the origin for each.
     func run(file: RejectFile?) throws -> RejectReport {
         var report = earlier
-        report.removedReferences += rejected.removed.missing { _ in true }
-        run.tally.add(rejected.removed)
-        report.rounds += rounds
+        report.removedReferences = (run.tally.counts.nilReferences ?? []).reduce(0) {
+            $1.cause == .rejected ? $0 + $1.count : $0
+        }
+        report.rounds += try ledger.rounds().rejected
         let lines = RejectLines(run: run, previousStepIDs: previousStepIDs, ledger: ledger, origins: origins)
         try lines.show { object, entry, origin in
             let name = object.entity

@@ -2,51 +2,75 @@ import CoreDataStore
 import Diagnostics
 import ManagedModel
 
-/// Finds all objects to leave out, starting from the objects that break rules of their own: a fixpoint over keys.
+/// Finds the objects that the next load leaves out, starting from the objects that broke rules in the last one: a fixpoint
+/// over keys.
 ///
-/// (a) Objects that break a rule of their row or of their relationships' counts are rejected already. (b) References to
-/// rejects are removed. If that breaks a required relationship or a least count of an object, the object is rejected as
-/// well, round after round, each over all objects at once, until nothing changes. (c) Among the survivors with equal
-/// values of a uniqueness constraint, the one with the lowest key stays, constraint after constraint in the model's
-/// order. (d) is (b) again. A rejected object is never taken back.
+/// (a) Objects that break a rule of their row or of their relationships' counts are rejected already. (b) An object that
+/// needs a rejected one is rejected as well, round after round, each over all objects at once, until nothing changes. Where
+/// it may get another object in place of the rejected one (``LinkPlanner/isContested(_:)``), it is a suspect: the next load
+/// shows whether it does. (c) If the next load can bring no others of these, among the survivors with equal values of a
+/// uniqueness constraint the one with the lowest key stays, constraint after constraint in the model's order. (d) is (b)
+/// again. A rejected object is never taken back.
 ///
-/// Works on the private store that the optimistic load filled, including the indexes of its relationships: a round
-/// joins the keys that the previous round added, in ascending order, with the columns that refer to them. Memory: two
-/// page caches; sorts go to the work directory. Complexity: O(links of rejected objects) probes in all.
+/// Works on the private store that the load filled, including the indexes of its relationships: a round joins the keys
+/// that the previous round added, in ascending order, with the columns that refer to them. Memory: two page caches; sorts
+/// go to the work directory. Complexity: O(links of rejected objects) probes in all.
 struct RejectFixpoint {
     let run: MigrationRun
+    let mappings: [PlannedMapping]
     let ledger: RejectLedger
     /// The lowest key of the run's own rows by table. Rows with lower keys existed before, and stay.
     let firstKeys: [Int64]
 
     private var schema: StoreSchema { run.inputs.destinationSchema }
 
-    /// A statement that rejects objects because objects of another table were rejected in the previous round.
+    private var planner: LinkPlanner {
+        LinkPlanner(mappings: mappings, source: run.inputs.layout.schema, destination: schema)
+    }
+
+    /// True if an object may become invalid because links move to others when objects are left out.
+    var mayMoveLinks: Bool {
+        let planner = planner
+        return planner.declaredRelationships().contains {
+            ($0.isToMany ? !CountBounds($0).isEmpty : !$0.isOptional) && planner.isContested($0)
+        }
+    }
+
+    /// The statements for one relationship that objects need.
     private struct Step {
-        /// The table of the objects that a relationship refers to.
+        /// The table of the objects that the relationship refers to.
         let target: Int
-        let statement: Statement
+        /// Rejects or suspects objects because members were rejected in the previous round.
+        let lose: Statement
+        /// Rejects the suspects that got no other member; nil if `lose` rejects.
+        let confirm: Statement?
     }
 
     /// Adds the objects that become invalid through the rejects in the ledger.
     ///
     /// - Parameter store: path of the filled store, closed.
-    /// - Returns: the number of rounds that rejected objects because of others.
+    /// - Returns: true if there are suspects, on which the next load decides.
     /// - Throws: `store.full`, `store.io` (74).
-    func run(onStoreAt store: String) throws -> Int {
+    func run(onStoreAt store: String) throws -> Bool {
         try ledger.attach(store, cacheBytes: run.inputs.budget.destinationCache / 2)
-        var round = 0
+        var round = ledger.base + 1
         do {
             let steps = try steps()
+            for confirm in steps.compactMap(\.confirm) where ledger.base >= 0 {
+                confirm.bind(Int64(round), at: 1)
+                _ = try ledger.reject(by: confirm)
+            }
             try spread(from: &round, by: steps)
-            let before = round
-            if ledger.hasDuplicates, try rejectDuplicates(in: round + 1) > 0 {
-                round = before + 1
-                try spread(from: &round, by: steps)
+            if ledger.hasDuplicates, try !ledger.hasSuspects(), !ledger.hasAdded || !mayMoveLinks {
+                ledger.hasDuplicates = false
+                if try rejectDuplicates(in: round + 1) > 0 {
+                    round += 1
+                    try spread(from: &round, by: steps)
+                }
             }
         }
         try ledger.detach()
-        return round
+        return try ledger.hasSuspects()
     }
 
     /// Runs the rounds of (b), starting with the objects of a given round.
@@ -60,9 +84,9 @@ struct RejectFixpoint {
             changed.reset()
             var added = 0
             for step in steps where tables.contains(step.target) {
-                step.statement.bind(Int64(round), at: 1)
-                step.statement.bind(Int64(round + 1), at: 2)
-                added += try ledger.reject(by: step.statement)
+                step.lose.bind(Int64(round), at: 1)
+                step.lose.bind(Int64(round + 1), at: 2)
+                if step.confirm == nil { added += try ledger.reject(by: step.lose) } else { try step.lose.run() }
             }
             guard added > 0 else { return }
             round += 1
@@ -86,17 +110,18 @@ struct RejectFixpoint {
         return toOne + toMany
     }
 
-    /// Returns a step that rejects objects whose required to-one refers to an object rejected in the previous round.
+    /// Returns the step for objects whose required to-one refers to an object rejected in the previous round.
     private func requiredStep(
         _ relationship: RelationshipDescription, of entity: EntityDescription
     ) throws(MigrationError) -> Step? {
         guard case .toOne(let table, let column, _, _) = schema.storage(of: relationship) else { return nil }
         let target = schema.tableIndex(of: relationship.destination)
+        let isContested = planner.isContested(relationship)
         // The plus keeps SQLite from using the index on Z_ENT, which would read all objects of the entity for each
         // rejected one.
-        let statement = try ledger.connection.prepare(
+        let lose = try ledger.connection.prepare(
             """
-            INSERT OR IGNORE INTO rejected
+            INSERT OR IGNORE INTO \(isContested ? "suspect" : "rejected")
             SELECT \(table), o.Z_PK, \(entity.index), ?2, \(literal(relationship.name)),
                 '\(ValidationRule.reference.rawValue)',
                 (SELECT name FROM entity WHERE n = f.entity) || '/p' || f.k
@@ -105,10 +130,22 @@ struct RejectFixpoint {
             WHERE f.round = ?1 AND f.t = \(target) AND +o.Z_ENT = \(schema.number(of: entity))
                 AND +o.Z_PK >= \(firstKeys[table])
             """)
-        return Step(target: target, statement: statement)
+        guard isContested else { return Step(target: target, lose: lose, confirm: nil) }
+        let confirm = try ledger.connection.prepare(
+            """
+            INSERT OR IGNORE INTO rejected SELECT s.t, s.k, s.entity, ?1, s.property, s.rule, s.value
+            FROM suspect AS s CROSS JOIN store.\(name(table)) AS o ON o.Z_PK = s.k
+            WHERE \(isSuspect(relationship, of: entity)) AND o.\(name(table, column)) IS NULL ORDER BY s.round DESC
+            """)
+        return Step(target: target, lose: lose, confirm: confirm)
     }
 
-    /// Returns a step that rejects objects whose to-many lost members in the previous round and has too few now.
+    private func isSuspect(_ relationship: RelationshipDescription, of entity: EntityDescription) -> String {
+        "s.t = \(schema.tableIndex(of: entity)) AND s.entity = \(entity.index) AND s.property = "
+            + literal(relationship.name)
+    }
+
+    /// Returns the step for objects whose to-many lost members in the previous round and may have too few now.
     private func countStep(
         _ relationship: RelationshipDescription, of entity: EntityDescription
     ) throws(MigrationError) -> Step? {
@@ -130,31 +167,51 @@ struct RejectFixpoint {
             member = SQLName.quoted(join.sides[1 - side].column)
         case .toOne, .none: return nil
         }
-        let enough = max(bounds.least, bounds.leastWhenAny)
-        let statement = try ledger.connection.prepare(
+        let reason = """
+            \(literal(relationship.name)), CASE n WHEN 0 THEN '\(ValidationRule.reference.rawValue)'
+                ELSE '\(ValidationRule.minimumCount.rawValue)' END,
+            CASE n WHEN 0 THEN NULL ELSE CAST(n AS TEXT) END
             """
-            INSERT OR IGNORE INTO rejected
-            SELECT \(owners), k, \(entity.index), ?2, \(literal(relationship.name)),
-                CASE n WHEN 0 THEN '\(ValidationRule.reference.rawValue)'
-                    ELSE '\(ValidationRule.minimumCount.rawValue)' END,
-                CASE n WHEN 0 THEN NULL ELSE CAST(n AS TEXT) END
-            FROM (
-                SELECT o.Z_PK AS k, (
-                    SELECT count(*) FROM (
-                        SELECT 1 FROM store.\(links) AS s WHERE s.\(owner) = o.Z_PK AND NOT EXISTS (
-                            SELECT 1 FROM rejected AS x
-                            WHERE x.t = \(target) AND x.k = s.\(member) AND x.round <= ?1)
-                        LIMIT \(enough))) AS n
-                FROM (
-                    SELECT DISTINCT m.\(owner) AS k
-                    FROM rejected AS f INDEXED BY rejected_by_round
-                    CROSS JOIN store.\(links) AS m ON m.\(member) = f.k
-                    WHERE f.round = ?1 AND f.t = \(target)) AS a
-                CROSS JOIN store.\(name(owners)) AS o ON o.Z_PK = a.k
-                WHERE +o.Z_ENT = \(schema.number(of: entity)) AND +o.Z_PK >= \(firstKeys[owners]))
-            WHERE (n = 0 AND \(bounds.least) > 0) OR (n > 0 AND n < \(bounds.leastWhenAny))
+        let tooFew = "(n = 0 AND \(bounds.least) > 0) OR (n > 0 AND n < \(bounds.leastWhenAny))"
+        let losers = """
+            (SELECT DISTINCT m.\(owner) AS k FROM rejected AS f INDEXED BY rejected_by_round
+                CROSS JOIN store.\(links) AS m ON m.\(member) = f.k
+                WHERE f.round = ?1 AND f.t = \(target)) AS a
+            CROSS JOIN store.\(name(owners)) AS o ON o.Z_PK = a.k
+            WHERE +o.Z_ENT = \(schema.number(of: entity)) AND +o.Z_PK >= \(firstKeys[owners])
+            """
+        /// - Parameter condition: admits a link `s` of the owner `o`.
+        func count(where condition: String) -> String {
+            """
+            (SELECT count(*) FROM (
+                SELECT 1 FROM store.\(links) AS s WHERE s.\(owner) = o.Z_PK AND \(condition)
+                LIMIT \(max(bounds.least, bounds.leastWhenAny))))
+            """
+        }
+        guard planner.isContested(relationship) else {
+            let isRejected = "x.t = \(target) AND x.k = s.\(member) AND x.round <= ?1"
+            let stays = "NOT EXISTS (SELECT 1 FROM rejected AS x WHERE \(isRejected))"
+            let lose = try ledger.connection.prepare(
+                """
+                INSERT OR IGNORE INTO rejected SELECT \(owners), k, \(entity.index), ?2, \(reason)
+                FROM (SELECT o.Z_PK AS k, \(count(where: stays)) AS n FROM \(losers)) WHERE \(tooFew)
+                """)
+            return Step(target: target, lose: lose, confirm: nil)
+        }
+        let lose = try ledger.connection.prepare(
+            """
+            INSERT OR IGNORE INTO suspect SELECT \(owners), o.Z_PK, \(entity.index), ?2, \(literal(relationship.name)),
+                '\(ValidationRule.reference.rawValue)', NULL FROM \(losers)
             """)
-        return Step(target: target, statement: statement)
+        let confirm = try ledger.connection.prepare(
+            """
+            INSERT OR IGNORE INTO rejected SELECT \(owners), k, \(entity.index), ?1, \(reason)
+            FROM (SELECT o.Z_PK AS k, \(count(where: "1")) AS n
+                FROM (SELECT DISTINCT s.k AS k FROM suspect AS s WHERE \(isSuspect(relationship, of: entity))) AS a
+                CROSS JOIN store.\(name(owners)) AS o ON o.Z_PK = a.k)
+            WHERE \(tooFew)
+            """)
+        return Step(target: target, lose: lose, confirm: confirm)
     }
 
     // MARK: - Uniqueness

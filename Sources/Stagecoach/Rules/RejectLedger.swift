@@ -29,8 +29,12 @@ final class RejectLedger {
     private var isUnsaved = true
     private let insert: Statement
     private let find: Statement
+    private let findSuspect: Statement
     /// The number of objects noted.
     private(set) var count = 0
+    /// The last round whose objects the current load leaves out; -1 in the first load. What breaks a rule now is of the next.
+    private(set) var base = -1
+    private var countBefore = 0
     /// True if a value could not be computed.
     private(set) var hasValueErrors = false
     /// True if rows may share the values of a uniqueness constraint. The fixpoint decides which ones to reject.
@@ -73,12 +77,13 @@ final class RejectLedger {
             return connection
         }
         if !resumes { try Self.makeTables(connection, schema) }
-        insert = try connection.prepare("INSERT OR IGNORE INTO rejected VALUES (?, ?, ?, 0, ?, ?, ?)")
+        insert = try connection.prepare("INSERT OR IGNORE INTO rejected VALUES (?, ?, ?, ?, ?, ?, ?)")
         find = try connection.prepare("SELECT rule FROM rejected WHERE t = ? AND k = ?")
+        findSuspect = try connection.prepare(
+            "SELECT value FROM suspect WHERE t = ? AND k = ? AND property = ? ORDER BY round DESC LIMIT 1")
         guard resumes else { return }
         // BEGIN EXCLUSIVE above rolled back the unfinished transaction, so the file is as it was at its last commit.
         try FileSums.check(path)
-        count = Int(try connection.integer("SELECT count(*) FROM rejected") ?? 0)
         hasValueErrors =
             try connection.integer(
                 "SELECT 1 FROM rejected WHERE rule = '\(ValidationRule.value.rawValue)' LIMIT 1") != nil
@@ -91,6 +96,9 @@ final class RejectLedger {
                 round INTEGER NOT NULL, property TEXT NOT NULL, rule TEXT NOT NULL, value TEXT,
                 PRIMARY KEY (t, k)) WITHOUT ROWID;
             CREATE INDEX rejected_by_round ON rejected (round, t, k);
+            CREATE TABLE suspect (t INTEGER NOT NULL, k INTEGER NOT NULL, entity INTEGER NOT NULL,
+                round INTEGER NOT NULL, property TEXT NOT NULL, rule TEXT NOT NULL, value TEXT,
+                PRIMARY KEY (t, k, property, round)) WITHOUT ROWID;
             CREATE TABLE touched (t INTEGER NOT NULL, k INTEGER NOT NULL, c INTEGER NOT NULL);
             CREATE TABLE entity (n INTEGER PRIMARY KEY, number INTEGER NOT NULL, name TEXT NOT NULL);
             CREATE UNIQUE INDEX entity_by_number ON entity (number);
@@ -113,28 +121,64 @@ final class RejectLedger {
         isUnsaved = false
     }
 
-    /// Removes the objects that were rejected because of others; a killed run had not finished computing them.
-    func forgetRounds() throws(MigrationError) {
-        try connection.execute("DELETE FROM rejected WHERE round > 0")
-        count -= changes
+    /// Begins a load.
+    ///
+    /// - Parameter round: the last round of objects that the load leaves out; nil in the first load. What a killed run
+    ///   computed after the load is removed.
+    func begin(after round: Int?) throws(MigrationError) {
+        base = round ?? -1
+        try connection.execute(
+            "DELETE FROM rejected WHERE round > \(base + 1); DELETE FROM suspect WHERE round > \(base)")
+        count = Int(try connection.integer("SELECT count(*) FROM rejected") ?? 0)
+        countBefore = Int(try connection.integer("SELECT count(*) FROM rejected WHERE round <= \(base)") ?? 0)
         isUnsaved = true
     }
 
+    /// The last round in which objects were rejected, and the last with a suspect.
+    func rounds() throws(MigrationError) -> (rejected: Int, any: Int) {
+        let rejected = Int(try connection.integer("SELECT max(round) FROM rejected") ?? 0)
+        return (rejected, max(rejected, Int(try connection.integer("SELECT max(round) FROM suspect") ?? 0)))
+    }
+
+    /// True if the next load decides on an object: it lost one that it needs, and may get another instead.
+    func hasSuspects() throws(MigrationError) -> Bool {
+        try connection.integer(
+            """
+            SELECT 1 FROM suspect AS s WHERE s.round > \(base)
+            AND NOT EXISTS (SELECT 1 FROM rejected AS x WHERE x.t = s.t AND x.k = s.k) LIMIT 1
+            """) != nil
+    }
+
     /// True if the current load cannot be published.
-    var isDirty: Bool { count > 0 || hasDuplicates }
+    var isDirty: Bool { hasAdded || hasDuplicates }
+
+    /// True if objects were rejected since the current load began.
+    var hasAdded: Bool { count > countBefore }
 
     /// Notes an object. An object that is noted already keeps its reason.
     func note(_ broken: BrokenRule) throws(MigrationError) {
+        let lost = try lost(broken)
         insert.bind(Int64(broken.table), at: 1)
         insert.bind(broken.key, at: 2)
         insert.bind(Int64(broken.entity), at: 3)
-        insert.bind(broken.property, at: 4)
-        insert.bind(broken.rule.rawValue, at: 5)
-        if let value = broken.value { insert.bind(value, at: 6) } else { insert.bindNull(at: 6) }
+        insert.bind(Int64(base + 1), at: 4)
+        insert.bind(broken.property, at: 5)
+        insert.bind((lost == nil ? broken.rule : .reference).rawValue, at: 6)
+        if let value = lost ?? broken.value { insert.bind(value, at: 7) } else { insert.bindNull(at: 7) }
         try insert.run()
         count += changes
         isUnsaved = true
         if broken.rule == .value { hasValueErrors = true }
+    }
+
+    /// Returns the rejected object that a required relationship referred to: nil if it had none, and a nil value for members.
+    private func lost(_ broken: BrokenRule) throws(MigrationError) -> String?? {
+        guard base >= 0, broken.isRelationship, broken.rule == .required else { return nil }
+        findSuspect.bind(Int64(broken.table), at: 1)
+        findSuspect.bind(broken.key, at: 2)
+        findSuspect.bind(broken.property, at: 3)
+        defer { findSuspect.reset() }
+        return try findSuspect.step() ? .some(findSuspect.text(0)) : nil
     }
 
     /// Returns the rule for which an object is rejected; nil if it is not.
@@ -163,6 +207,7 @@ final class RejectLedger {
 
     /// Saves the noted changes of existing rows while the store that holds them is closed.
     func keep(_ touched: TouchedRows) throws {
+        try connection.execute("DELETE FROM touched")
         let insert = try connection.prepare("INSERT INTO touched VALUES (?, ?, ?)")
         try touched.forEachNoted { table, key, change in
             insert.bind(Int64(table), at: 1)
@@ -214,11 +259,24 @@ final class RejectLedger {
     /// Detaches the other database.
     func detach() throws(MigrationError) { try connection.execute("COMMIT; DETACH store; BEGIN EXCLUSIVE") }
 
-    /// Calls `body` with the rejected keys of a table, ascending.
-    func forEachKey(ofTable table: Int, _ body: (Int64) throws(MigrationError) -> Void) throws(MigrationError) {
-        let select = try connection.prepare("SELECT k FROM rejected WHERE t = ? ORDER BY k")
-        select.bind(Int64(table), at: 1)
-        while try select.step() { try body(select.integer(0)) }
+    /// Returns the keys of the objects that the current load leaves out.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74).
+    func keys(_ run: MigrationRun) throws(MigrationError) -> RejectedKeys {
+        let tables = run.inputs.destinationSchema.tables.count
+        let allowance = max(64 << 10, run.inputs.budget.keys / 4 / max(1, tables))
+        let select = try connection.prepare("SELECT k FROM rejected WHERE t = ? AND round <= ? ORDER BY k")
+        var keys: [KeyIndex?] = []
+        for table in 0..<tables {
+            let index = KeyIndex(directory: run.inputs.work, name: "rejected", memory: allowance)
+            select.bind(Int64(table), at: 1)
+            select.bind(Int64(base), at: 2)
+            while try select.step() { try index.append(select.integer(0)) }
+            select.reset()
+            try index.seal()
+            keys.append(index.count == 0 ? nil : index)
+        }
+        return RejectedKeys(keys)
     }
 
     /// Calls `body` with every rejected object, by entity name, then key.

@@ -7,7 +7,7 @@ extension Validation {
     /// constraint.
     func prepare(_ table: Int, expecting rows: Int, in destination: DestinationStore) throws {
         try destination.prepareRows(table: table, expecting: rows)
-        guard let ledger = ledger, rejected == nil, rows > 0 else { return }
+        guard let ledger, rejected == nil || ledger.hasDuplicates, rows > 0 else { return }
         // A table without rows may have its constraints already, in an appended store.
         guard try !destination.prepareDuplicates(table: table) else { return }
         // Without the index nothing tells whether there are duplicates, so assume that there are.
@@ -58,7 +58,7 @@ extension Validation {
     /// If rejects are collected, a uniqueness constraint that rows break is noted and its index left out. Such a store
     /// is never published.
     func createIndexes(of table: Int, in destination: DestinationStore) throws {
-        guard let ledger = ledger, rejected == nil else {
+        guard let ledger else {
             do throws(MigrationError) {
                 return try destination.createIndexes(table: table)
             } catch {

@@ -6,7 +6,7 @@ import Rows
 /// The handling of broken rules while objects are made and loaded.
 ///
 /// A run that rejects loads optimistically and notes every object that breaks a rule. If there are any, the rejected
-/// keys are computed, and everything is loaded again without them.
+/// keys are computed, and everything is loaded again without them, until nothing new breaks a rule.
 final class Validation {
     /// The keys of the rows that existed before the mapping model.
     private let keysBefore: KeysBefore
@@ -14,8 +14,8 @@ final class Validation {
     let ledger: RejectLedger?
     /// The counts of all broken rules, for `check`; nil if rejecting is enough.
     let tally: ViolationTally?
-    /// The keys that the load leaves out; nil in the first load. An object that was invalid in the first load may be
-    /// valid in the next.
+    /// The keys that the load leaves out; nil in the first load. An existing row that was invalid in one load may be valid
+    /// in the next.
     var rejected: RejectedKeys? {
         didSet { brokenExisting = nil }
     }
@@ -36,11 +36,10 @@ final class Validation {
 
     /// Notes a broken rule of a row that the mapping model made, or ends the run.
     ///
-    /// - Throws: `validation.…` (65) if the first one ends the run, `internal.rejects` (70) in the second load.
+    /// - Throws: `validation.…` (65) if the first one ends the run.
     func note(_ broken: BrokenRule) throws {
         guard let ledger else { throw broken.error(try origins?.origin(broken), excuse: excuse) }
         if broken.isOfSource { brokeRuleOfSource = true }
-        guard rejected == nil else { throw Validation.remaining(broken.error(nil)) }
         // If a value of an object could not be computed, nothing else is reported about its attributes.
         if !broken.isRelationship, broken.rule != .value, ledger.hasValueErrors,
             try ledger.rule(table: broken.table, key: broken.key) == .value
@@ -66,7 +65,7 @@ final class Validation {
             brokenExisting = brokenExisting ?? broken
             return
         }
-        guard ledger != nil, rejected == nil else { throw broken.error(nil) }
+        guard ledger != nil else { throw broken.error(nil) }
         brokenExisting = brokenExisting ?? broken
     }
 
@@ -75,10 +74,6 @@ final class Validation {
     /// - Parameter error: thrown if it may concern more than one object; only `value.…` errors concern a single one.
     func note(_ error: MigrationError, table: Int, key: Int64, entity: Int, entityName: String) throws(MigrationError) {
         guard let ledger, error.category == .data, error.code.rawValue.hasPrefix("value.") else { throw error }
-        if let rejected {
-            guard try rejected.contains(key, table: table) else { throw Validation.remaining(error) }
-            return
-        }
         let broken = BrokenRule(
             table: table, key: key, entity: entity, entityName: entityName, property: error.context.property ?? "",
             rule: .value, value: error.message, bound: nil, isRelationship: false)
@@ -123,13 +118,6 @@ final class Validation {
         } catch let error as MigrationError {
             try noting(subject) { () throws(MigrationError) in throw error }
         }
-    }
-
-    /// Returns the error for an object that breaks a rule after all rejects were left out: a defect of the engine.
-    private static func remaining(_ error: MigrationError) -> MigrationError {
-        MigrationError(
-            "internal.rejects", .internal, "An object breaks a rule although all rejected objects are left out",
-            context: error.context, cause: error)
     }
 }
 

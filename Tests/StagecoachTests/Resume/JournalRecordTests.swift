@@ -70,7 +70,7 @@ import Testing
         }
         if Bool.random(using: &random) {
             state.rejects = .init(
-                made: number(), rounds: number(), skippedRows: number(), removed: .init(missing: nilLines()))
+                made: number(), rounds: number(), skippedRows: number(), stamp: Int64(number()))
             state.appended = .init(
                 identity: keys(), highestKeys: keys(), hasRows: flags(), rows: numbers(), links: numbers())
             state.before = .init(knowledge: knowledge, stamp: Int64(number()))

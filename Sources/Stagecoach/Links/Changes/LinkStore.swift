@@ -101,6 +101,8 @@ final class LinkStore {
     /// Makes the links that mapping models declare, before the first read or change of the store; nil once they are made. A
     /// store that nobody asks is never filled: the load finds its links by keys.
     var makeDeclared: (() throws(MigrationError) -> Void)?
+    /// True if the links were deferred when stage 2 began.
+    var wasDeferred = false
     /// The number of changes so far, which is the sequence number of the last change.
     @exclusivity(unchecked) private(set) var sequence: UInt64 = 0
     /// The greatest ordering keys of recently queried owners, by side.
@@ -205,6 +207,7 @@ final class LinkStore {
     func save(to state: inout StateWriter) throws(MigrationError) {
         for log in logs { try log.save(to: &state) }
         state.write(sequence)
+        state.write(wasDeferred)
     }
 
     /// Restores an encoded store. This store must be empty.
@@ -213,6 +216,7 @@ final class LinkStore {
     func restore(from state: inout StateReader) throws(MigrationError) {
         for log in logs { try log.restore(from: &state) }
         sequence = try state.word()
+        wasDeferred = try state.flag()
         for (side, changes, resets) in [
             (Side.first, recent.first, resets.first), (.second, recent.second, resets.second),
         ] {

@@ -13,20 +13,24 @@ extension LinkStores {
     func set(
         _ owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side, to members: [LinkMember]
     ) throws(MigrationError) {
+        try store.makeDeclaredLinks()
         let present = store.isPlain ? [] : try store.partners(of: owner.key, side: side)
-        if let early {
+        if let changes, !isFree {
             let grown = SetRelationship(store: store.number, isFirst: side == .first, owner: owner.key)
-            // If a set only grew, just the new members are logged, because policies often add members one at a time.
-            if setEarly.contains(grown), LinkStores.isPrefix(present, of: members, isOrdered: store.isOrdered(side)) {
-                let added = Array(members.dropFirst(present.count))
-                if !added.isEmpty {
-                    try early.append(.add, store: store.number, side: side, owner: owner, members: added)
-                }
-            } else {
-                if setEarly.count >= LinkStores.rememberedSets { setEarly.removeAll() }
-                if store.isOrdered(side) { setEarly.insert(grown) }
-                try early.append(.set, store: store.number, side: side, owner: owner, members: members)
+            let last = recentSets[grown]
+            // If a set only grew, just the new members are noted, because policies often add members one at a time. Calls in
+            // between may take members away when they are made again, if default methods are among them.
+            let isGrown =
+                last?.count == present.count && (!hasDeclared || last?.sequence == changes.sequence)
+                && LinkStores.isPrefix(present, of: members, isOrdered: store.isOrdered(side))
+            let noted = isGrown ? Array(members.dropFirst(present.count)) : members
+            if !isGrown || !noted.isEmpty {
+                try note(
+                    LinkChange(
+                        kind: isGrown ? .add : .set, store: store.number, side: side, owner: owner, members: noted))
             }
+            if recentSets.count >= LinkStores.rememberedSets { recentSets.removeAll() }
+            if store.isOrdered(side) { recentSets[grown] = (members.count, changes.sequence) }
         }
         try apply(owner, store, side, present, members)
     }
@@ -46,8 +50,7 @@ extension LinkStores {
     func add(
         _ member: LinkEnd, to owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side
     ) throws(MigrationError) {
-        try early?.append(
-            .add, store: store.number, side: side, owner: owner, members: [LinkMember(end: member)])
+        try note(.add, member, of: owner, store, side)
         try applyAddition(of: member, to: owner, store, side)
     }
 
@@ -57,9 +60,18 @@ extension LinkStores {
     func remove(
         _ member: LinkEnd, from owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side
     ) throws(MigrationError) {
-        try early?.append(
-            .remove, store: store.number, side: side, owner: owner, members: [LinkMember(end: member)])
+        try note(.remove, member, of: owner, store, side)
         try applyRemoval(of: member, from: owner, store, side)
+    }
+
+    private func note(
+        _ kind: LinkChange.Kind, _ member: LinkEnd, of owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side
+    ) throws(MigrationError) {
+        try store.makeDeclaredLinks()
+        guard !isFree else { return }
+        recentSets[SetRelationship(store: store.number, isFirst: side == .first, owner: owner.key)] = nil
+        try note(
+            LinkChange(kind: kind, store: store.number, side: side, owner: owner, members: [LinkMember(end: member)]))
     }
 
     /// Returns the number of an object's partners.
@@ -101,9 +113,6 @@ extension LinkStores {
 
     /// The numbers of the stores whose links are left to the load.
     var deferred: Set<Int> { Set(all.lazy.filter(\.isDeferred).map(\.number)) }
-
-    /// True if ``set(_:_:_:to:)`` may be done member by member, because changes need no longer be logged for a replay.
-    var isReplayed: Bool { early == nil }
 
     func apply(
         _ owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side, _ present: [LinkView], _ members: [LinkMember]
@@ -169,7 +178,7 @@ extension LinkStores {
     func set(
         _ owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side, to members: ManyMembers
     ) throws {
-        precondition(isReplayed && store.canStreamPartners, "a set that has to be remembered is held")
+        precondition(isFree && store.canStreamPartners, "a set that has to be remembered is held")
         let present = try store.livePartners(of: owner.key, side: side)
         var next = try present.next()
         let found = try members.finish()

@@ -6,16 +6,26 @@ import SpillStorage
 /// The link stores of all stored relationships of the destination model, one for each inverse pair.
 final class LinkStores {
     let all: [LinkStore]
-    /// The changes that policy code makes before stage 2; nil from then on.
-    var early: ChangesBeforeRelate?
-    /// The ordered relationships that were recently set before stage 2.
-    var setEarly: Set<SetRelationship> = []
+    /// The changes by user code that are made again: those of stage 1 on top of the declared links, all of them if objects are
+    /// rejected. Nil once none will be made again.
+    private(set) var changes: LinkChanges?
+    private let mayReject: Bool
+    /// True once the declared links have been made, with the changes of stage 1 on top.
+    private(set) var hasDeclared = false
+    /// True while changes need not be noted: they are being made again, or a default method makes them whose call is noted.
+    private var isNoted = false
+    /// The members that expressions over objects gave for objects of mappings without a policy, if links may have to be made
+    /// again: mapping and relationship, owner, position, member, its Z_ENT.
+    let dynamicMembers: RecordLog?
+    /// The ordered relationships that were recently set, with the number of their members and the sequence of the call.
+    var recentSets: [SetRelationship: (count: Int, sequence: UInt64)] = [:]
     static let rememberedSets = 1024
     var counted: CountedMembers?
     private let memory: RecordMemory
     private let byRelationship: [PropertyReference: (store: LinkStore, side: LinkStore.Side)]
 
-    init(_ run: MigrationRun, keysBefore: KeysBefore) {
+    /// - Parameter mayReject: true if links may have to be made again without rejected objects.
+    init(_ run: MigrationRun, keysBefore: KeysBefore, mayReject: Bool) {
         let schema = run.inputs.destinationSchema
         var pairs: [(RelationshipDescription, RelationshipDescription?)] = []
         var seen: Set<PropertyReference> = []
@@ -58,7 +68,11 @@ final class LinkStores {
         all = stores
         self.memory = memory
         byRelationship = index
-        early = ChangesBeforeRelate(directory: run.inputs.work, memory: memory)
+        self.mayReject = mayReject
+        changes = LinkChanges(directory: run.inputs.work, memory: memory)
+        dynamicMembers =
+            mayReject
+            ? RecordLog(directory: run.inputs.work, name: "links-found", width: 5, indexWords: 2, memory: memory) : nil
     }
 
     /// Lays the stores over the links of rows that previous mapping models made.
@@ -74,13 +88,17 @@ final class LinkStores {
     /// Encodes all stores. Flushes their in-memory parts to their files.
     func save(to state: inout StateWriter) throws(MigrationError) {
         for store in all { try store.save(to: &state) }
-        try state.write(optional: early) { early, state throws(MigrationError) in try early.save(to: &state) }
+        state.write(hasDeclared)
+        try state.write(optional: changes) { changes, state throws(MigrationError) in try changes.save(to: &state) }
+        try dynamicMembers?.save(to: &state)
     }
 
     /// Restores encoded stores. These stores must be empty.
     func restore(from state: inout StateReader) throws(MigrationError) {
         for store in all { try store.restore(from: &state) }
-        if try state.flag() { try early?.restore(from: &state) } else { early = nil }
+        hasDeclared = try state.flag()
+        if try state.flag() { try changes?.restore(from: &state) } else { changes = nil }
+        try dynamicMembers?.restore(from: &state)
     }
 
     /// Releases the statements on the destination.
@@ -90,7 +108,7 @@ final class LinkStores {
 
     /// The cost of changes to links.
     var statistics: LinkStatistics {
-        all.reduce(into: LinkStatistics(writtenRecords: early?.writtenRecords ?? 0)) { sum, store in
+        all.reduce(into: LinkStatistics(writtenRecords: changes?.writtenRecords ?? 0)) { sum, store in
             sum.writtenRecords += store.statistics.writtenRecords
             sum.readRecords += store.statistics.readRecords
         }
@@ -119,38 +137,84 @@ final class LinkStores {
         }
     }
 
-    /// Applies the changes that policy code made before the links of mapping models existed, in call order.
-    ///
-    /// - Parameter exists: tells whether an object still exists.
-    func replayEarlyChanges(where exists: (LinkEnd) throws(MigrationError) -> Bool) throws(MigrationError) {
-        guard let changes = early else { return }
-        early = nil
-        setEarly = []
-        try changes.forEachChange { change, number, side, owner, members throws(MigrationError) in
-            guard try exists(owner) else { return }
-            let store = all[number]
-            var left: [LinkMember] = []
-            for member in members where try exists(member.end) { left.append(member) }
-            switch change {
-            case .set:
-                let present = store.isPlain ? [] : try store.partners(of: owner.key, side: side)
-                try apply(owner, store, side, present, left)
-            case .add: for member in left { try applyAddition(of: member.end, to: owner, store, side) }
-            case .remove: for member in left { try applyRemoval(of: member.end, from: owner, store, side) }
-            }
-        }
+    // MARK: - Making links again
+
+    /// True if changes need not be noted one by one.
+    var isFree: Bool { changes == nil || isNoted }
+
+    /// Notes a change, so that it can be made again.
+    func note(_ change: @autoclosure () -> LinkChange) throws(MigrationError) {
+        if !isFree { try changes?.append(change()) }
     }
 
-    /// Removes the links that policy code made before those of mapping models; they are replayed later. Deleted objects of the
-    /// existing store stay without links.
+    /// Lets a default method change links. Its call is noted instead of the changes, because they can be found again.
+    ///
+    /// - Parameters:
+    ///   - source: the key of the owner's source object.
+    ///   - mapping: the index of the mapping.
+    func relate(_ owner: LinkEnd, from source: Int64, in mapping: Int, _ body: () throws -> Void) throws {
+        guard hasDeclared, !isFree else { return try body() }
+        try changes?.append(
+            LinkChange(
+                kind: .relate, owner: owner,
+                members: [LinkMember(end: LinkEnd(key: source, entity: UInt32(mapping)))]))
+        isNoted = true
+        defer { isNoted = false }
+        try body()
+    }
+
+    /// Removes all links that user code made before declared links are made; they are made again on top. Objects of the
+    /// existing store that stage 1 deleted stay without links.
     ///
     /// - Parameter entity: returns the entity of a Z_ENT.
     func beginDeclaredLinks(entity: (UInt32) -> EntityDescription?) throws(MigrationError) {
-        guard let early, !early.isEmpty else { return }
+        guard let changes, hasDeclared || !changes.isEmpty else { return }
         for store in all { store.removeAll() }
-        try early.forEachDeletion { end throws(MigrationError) in
+        try changes.forEachDeletionAtOnce { end throws(MigrationError) in
             if let entity = entity(end.entity) { try unlinkAll(end, of: entity) }
         }
+        changes.beginReplay()
+    }
+
+    /// Makes the changes by user code again, in call order, on top of the declared links.
+    ///
+    /// - Parameters:
+    ///   - entity: returns the entity of a Z_ENT.
+    ///   - exists: tells whether an object exists at the time of a change.
+    ///   - other: called with what is no change of one relationship, and no deletion.
+    func makeChanges(
+        entity: (UInt32) -> EntityDescription?, where exists: (LinkEnd) throws(MigrationError) -> Bool,
+        other: (LinkChange) throws -> Void
+    ) throws {
+        hasDeclared = true
+        recentSets = [:]
+        isNoted = true
+        defer { isNoted = false }
+        try changes?.replay { change in
+            switch change.kind {
+            case .makeDeferred: return try other(change)
+            case .delete: return try entity(change.owner.entity).map { try unlinkAll(change.owner, of: $0) } ?? ()
+            case .set, .add, .remove, .relate: break
+            }
+            guard try exists(change.owner) else { return }
+            if change.kind == .relate { return try other(change) }
+            let (store, side) = (all[change.store], change.side)
+            var left: [LinkMember] = []
+            for member in change.members where try exists(member.end) { left.append(member) }
+            switch change.kind {
+            case .set:
+                let present = store.isPlain ? [] : try store.partners(of: change.owner.key, side: side)
+                try apply(change.owner, store, side, present, left)
+            case .add: for member in left { try applyAddition(of: member.end, to: change.owner, store, side) }
+            default: for member in left { try applyRemoval(of: member.end, from: change.owner, store, side) }
+            }
+        }
+        if !mayReject { changes = nil }
+    }
+
+    /// Tells whether a deleted object still exists at the time of the change that is made again.
+    func isDeletedLater(_ object: LinkEnd) throws(MigrationError) -> Bool {
+        try changes?.isDeletedLater(object) ?? false
     }
 
     /// Returns the stores in which an object of an entity may have links, and its side in each.
@@ -165,7 +229,8 @@ final class LinkStores {
     /// - Parameter isStored: true if the object was in the store before, with links there.
     func unlinkAll(_ object: LinkEnd, of entity: EntityDescription, isStored: Bool) throws(MigrationError) {
         try unlinkAll(object, of: entity)
-        if isStored { try early?.noteDeletion(of: object) }
+        if hasDeclared { try note(LinkChange(kind: .delete, owner: object)) }
+        if hasDeclared || isStored { try changes?.noteDeletion(of: object, isAtOnce: !hasDeclared) }
     }
 
     private func unlinkAll(_ object: LinkEnd, of entity: EntityDescription) throws(MigrationError) {

@@ -20,7 +20,9 @@ struct MissingReferences {
         _ source: Int64, inTable table: Int, number: UInt64?, of relationship: CountedRelationship, owner: Int64,
         _ counts: inout ReferenceCounts
     ) throws(MigrationError) {
-        if let unmigrated, let number {
+        if let fates, try fates.isRejected(source, table: table, for: relationship.description) {
+            counts.add(relationship, .rejected, owner: owner)
+        } else if let unmigrated, let number {
             try unmigrated.note(number, owner: owner, source: source)
         } else if let fates {
             counts.add(

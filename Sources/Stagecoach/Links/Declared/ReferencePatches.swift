@@ -34,6 +34,8 @@ final class ReferencePatches: RowPatches {
     private let last: Int64
     private let sharing: Int
     @exclusivity(unchecked) private var scan: Scan?
+    /// True once all rows of the mapping are done. Rejected ones may be left behind them.
+    private var isFinished = false
     /// The counts of the rows so far; empty once the rows are done.
     @exclusivity(unchecked) private(set) var counts = ReferenceCounts()
     /// The highest key of the rows that a killed run has written.
@@ -85,7 +87,7 @@ final class ReferencePatches: RowPatches {
     }
 
     func apply(to batch: inout RowBatch) throws(MigrationError) {
-        guard batch.count > 0, batch.key(batch.count - 1) >= first, batch.key(0) <= last else { return }
+        guard !isFinished, batch.count > 0, batch.key(batch.count - 1) >= first, batch.key(0) <= last else { return }
         let scan: Scan
         if let open = self.scan { scan = open } else { scan = try begin() }
         var row = 0
@@ -158,5 +160,6 @@ final class ReferencePatches: RowPatches {
         run.tally.add(counts)
         counts = ReferenceCounts()
         scan = nil
+        isFinished = true
     }
 }
