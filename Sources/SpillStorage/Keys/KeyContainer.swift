@@ -29,7 +29,7 @@ enum KeyContainer: UInt8 {
     static let holesStart = 1 + rangeSize / 512 + 1
     static let mostSparse = 2_048
     /// Ranges with fewer keys than this are kept as sparse keys, so that the directory stays small.
-    static let fewestInRange = 2_048
+    static let fewestInRange = 1_024
 
     /// The rank within a bitmap of the key with an offset, or -1.
     @inline(__always)

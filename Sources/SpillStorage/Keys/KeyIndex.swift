@@ -7,7 +7,7 @@ import Diagnostics
 /// take 0.13 bytes each, keys with a gap in thirty 0.06 bytes at most, keys without gaps nothing.
 ///
 /// Memory: the allowance for chunks, 8.5 KiB for the range being filled, 16 KiB for far keys, and a directory of 48 bytes a
-/// chunk; in a large set a chunk has at least 2,048 keys on average. Above the allowance the chunks are in a file, and those
+/// chunk; in a large set a chunk has at least 1,024 keys on average. Above the allowance the chunks are in a file, and those
 /// used last are decoded in memory.
 /// Complexity: append O(1); lookup O(1) for keys of dense ranges, else O(log chunks), and decoding a block on a cache miss.
 package final class KeyIndex {
