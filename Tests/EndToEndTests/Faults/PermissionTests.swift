@@ -62,6 +62,7 @@ struct PermissionTests {
     func work(name: String) throws {
         let fixture = try #require(try FaultFixture.makers.first { $0.name == name }?.make())
         let all = try #require(fixture.calls["all"])
+        var kills = 0
         for part in [4, 7, 9] {
             let folder = try Self.folder(fixture, 0o600, [])
             let out = folder.path("out")
@@ -69,12 +70,16 @@ struct PermissionTests {
             let stood = Set(fixture.before.keys).union(
                 fixture.rowsBefore == nil ? [] : ["new.sqlite-shm", "new.sqlite-wal"])
             let plan = FaultPlan(deed: "kill", kinds: "all", at: [all * part / 10])
-            _ = try folder.run(0, plan: plan, through: Self.masked)
+            let first = try folder.run(0, plan: plan, through: Self.masked)
             #expect(try Self.beyond(0o600, in: out, except: stood) == [])
+            // Checkpoints go by the clock: on a busy machine a run may end with fewer calls than the one that counted them.
+            guard first.code != 0 else { continue }
+            kills += 1
             let run = try folder.run(plan: FaultPlan(deed: "EIO", kinds: "all", at: [0]), through: Self.masked)
             #expect(run.code == 0, "\(run.messages)")
             #expect(try Self.beyond(0o600, in: out, except: stood) == [])
         }
+        #expect(kills > 1)
     }
 
     @Test("A batch: each destination as its source, results and reports as all of them allow")
