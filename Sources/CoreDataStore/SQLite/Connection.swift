@@ -189,6 +189,8 @@ package final class Statement {
     package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
     package func type(_ column: Int32) -> Int32 { sqlite3_column_type(handle, column) }
     package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+    /// Returns a column as an integer; nil for NULL.
+    package func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
     package func double(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
     /// Returns the text of a column, with damaged UTF-8 repaired; nil for NULL.
     package func text(_ column: Int32) -> String? {

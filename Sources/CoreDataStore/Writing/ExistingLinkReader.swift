@@ -51,7 +51,7 @@ package final class ExistingLinkReader {
     private static func link(_ row: Statement) -> StoredLink {
         StoredLink(
             partner: row.integer(0), entityNumber: row.integer(1),
-            orderOfPartner: row.isNull(2) ? nil : row.integer(2), orderOfObject: row.isNull(3) ? nil : row.integer(3))
+            orderOfPartner: row.optionalInteger(2), orderOfObject: row.optionalInteger(3))
     }
 
     /// Returns a query and the column of the partner. The query's columns are the partner, its Z_ENT, its position and the

@@ -81,7 +81,7 @@ package struct HistoryCopy {
 
     private func statements(_ type: String, of table: String) throws(MigrationError) -> [String] {
         let found = try source.connection.texts(
-            "SELECT sql FROM sqlite_master WHERE type = '\(type)' AND tbl_name = '\(table)' AND sql IS NOT NULL ORDER BY rowid LIMIT 64"
+            "SELECT sql FROM sqlite_master WHERE type = '\(type)' AND tbl_name = \(SQLName.literal(table)) AND sql IS NOT NULL ORDER BY rowid LIMIT 64"
         )
         for sql in found {
             let beginnings =

@@ -62,8 +62,7 @@ final class TransientValues {
         if let known = held[owner] { return known }
         guard let find = spill?.find else { return [:] }
         find.reset()
-        find.bind(Int64(owner.table), at: 1)
-        find.bind(owner.key, at: 2)
+        find.bind(Int64(owner.table), owner.key)
         guard try find.step(), let bytes = find.blob(0) else { return [:] }
         let values = try UserInfoArchive.info(bytes) ?? [:]
         return Dictionary(
@@ -75,8 +74,7 @@ final class TransientValues {
         let insert = try opened().insert
         for (owner, values) in held {
             guard let bytes = UserInfoArchive.bytes(of: values) else { continue }
-            insert.bind(Int64(owner.table), at: 1)
-            insert.bind(owner.key, at: 2)
+            insert.bind(Int64(owner.table), owner.key)
             insert.bind(bytes, at: 3)
             try insert.run()
             held[owner] = nil

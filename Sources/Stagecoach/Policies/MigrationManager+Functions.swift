@@ -25,9 +25,6 @@ extension MigrationManager: ExpressionFunctions {
         registeredFunctions.bySelector[selector] != nil || OwnSelector(rawValue: selector) != nil
     }
 
-    /// Tells whether a subclass registered a selector. A mapping that calls it runs user code.
-    package func hasRegistered(selector: String) -> Bool { registeredFunctions.bySelector[selector] != nil }
-
     /// Calls a registered function or one of Core Data's own.
     ///
     /// A lookup gives its result in the form of its argument: nil or an empty collection for nil or an empty

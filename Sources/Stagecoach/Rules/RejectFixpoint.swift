@@ -54,10 +54,11 @@ struct RejectFixpoint {
     func run(onStoreAt store: String) throws -> Bool {
         try ledger.attach(store, cacheBytes: run.inputs.budget.destinationCache / 2)
         var round = ledger.base + 1
+        // The statements end with this scope: a database that one reads cannot be detached.
         do {
             let steps = try steps()
             for confirm in steps.compactMap(\.confirm) where ledger.base >= 0 {
-                confirm.bind(Int64(round), at: 1)
+                confirm.bind(Int64(round))
                 _ = try ledger.reject(by: confirm)
             }
             try spread(from: &round, by: steps)
@@ -78,14 +79,13 @@ struct RejectFixpoint {
         let changed = try ledger.connection.prepare("SELECT DISTINCT t FROM rejected WHERE round = ?")
         while true {
             try run.services.checkCancelled()
-            changed.bind(Int64(round), at: 1)
+            changed.bind(Int64(round))
             var tables: Set<Int> = []
             while try changed.step() { tables.insert(Int(changed.integer(0))) }
             changed.reset()
             var added = 0
             for step in steps where tables.contains(step.target) {
-                step.lose.bind(Int64(round), at: 1)
-                step.lose.bind(Int64(round + 1), at: 2)
+                step.lose.bind(Int64(round), Int64(round + 1))
                 if step.confirm == nil { added += try ledger.reject(by: step.lose) } else { try step.lose.run() }
             }
             guard added > 0 else { return }
@@ -122,7 +122,7 @@ struct RejectFixpoint {
         let lose = try ledger.connection.prepare(
             """
             INSERT OR IGNORE INTO \(isContested ? "suspect" : "rejected")
-            SELECT \(table), o.Z_PK, \(entity.index), ?2, \(literal(relationship.name)),
+            SELECT \(table), o.Z_PK, \(entity.index), ?2, \(SQLName.literal(relationship.name)),
                 '\(ValidationRule.reference.rawValue)',
                 (SELECT name FROM entity WHERE n = f.entity) || '/p' || f.k
             FROM rejected AS f INDEXED BY rejected_by_round
@@ -142,7 +142,7 @@ struct RejectFixpoint {
 
     private func isSuspect(_ relationship: RelationshipDescription, of entity: EntityDescription) -> String {
         "s.t = \(schema.tableIndex(of: entity)) AND s.entity = \(entity.index) AND s.property = "
-            + literal(relationship.name)
+            + SQLName.literal(relationship.name)
     }
 
     /// Returns the step for objects whose to-many lost members in the previous round and may have too few now.
@@ -168,7 +168,7 @@ struct RejectFixpoint {
         case .toOne, .none: return nil
         }
         let reason = """
-            \(literal(relationship.name)), CASE n WHEN 0 THEN '\(ValidationRule.reference.rawValue)'
+            \(SQLName.literal(relationship.name)), CASE n WHEN 0 THEN '\(ValidationRule.reference.rawValue)'
                 ELSE '\(ValidationRule.minimumCount.rawValue)' END,
             CASE n WHEN 0 THEN NULL ELSE CAST(n AS TEXT) END
             """
@@ -200,7 +200,7 @@ struct RejectFixpoint {
         }
         let lose = try ledger.connection.prepare(
             """
-            INSERT OR IGNORE INTO suspect SELECT \(owners), o.Z_PK, \(entity.index), ?2, \(literal(relationship.name)),
+            INSERT OR IGNORE INTO suspect SELECT \(owners), o.Z_PK, \(entity.index), ?2, \(SQLName.literal(relationship.name)),
                 '\(ValidationRule.reference.rawValue)', NULL FROM \(losers)
             """)
         let confirm = try ledger.connection.prepare(
@@ -225,7 +225,7 @@ struct RejectFixpoint {
                 """
                 INSERT OR IGNORE INTO rejected
                 SELECT \(table), o.Z_PK, (SELECT n FROM entity WHERE number = o.Z_ENT), ?1,
-                    \(literal(constraint.attributes.joined(separator: ", "))), '\(ValidationRule.unique.rawValue)',
+                    \(SQLName.literal(constraint.attributes.joined(separator: ", "))), '\(ValidationRule.unique.rawValue)',
                     \(constraint.shownValue(of: "o"))
                 FROM (
                     \(constraint.ranked)
@@ -233,7 +233,7 @@ struct RejectFixpoint {
                 CROSS JOIN store.\(constraint.tableName) AS o ON o.Z_PK = d.k
                 WHERE d.n > 1 AND d.k >= \(firstKeys[table])
                 """)
-            statement.bind(Int64(round), at: 1)
+            statement.bind(Int64(round))
             added += try ledger.reject(by: statement)
         }
         return added
@@ -272,9 +272,6 @@ struct RejectFixpoint {
     private func name(_ table: Int) -> String { SQLName.quoted(schema.tables[table].name) }
     private func name(_ table: Int, _ column: Int) -> String {
         SQLName.quoted(schema.tables[table].columns[column].name)
-    }
-    private func literal(_ text: String) -> String {
-        "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
     }
 }
 

@@ -158,10 +158,7 @@ final class RejectLedger {
     /// Notes an object. An object that is noted already keeps its reason.
     func note(_ broken: BrokenRule) throws(MigrationError) {
         let lost = try lost(broken)
-        insert.bind(Int64(broken.table), at: 1)
-        insert.bind(broken.key, at: 2)
-        insert.bind(Int64(broken.entity), at: 3)
-        insert.bind(Int64(base + 1), at: 4)
+        insert.bind(Int64(broken.table), broken.key, Int64(broken.entity), Int64(base + 1))
         insert.bind(broken.property, at: 5)
         insert.bind((lost == nil ? broken.rule : .reference).rawValue, at: 6)
         if let value = lost ?? broken.value { insert.bind(value, at: 7) } else { insert.bindNull(at: 7) }
@@ -174,8 +171,7 @@ final class RejectLedger {
     /// Returns the rejected object that a required relationship referred to: nil if it had none, and a nil value for members.
     private func lost(_ broken: BrokenRule) throws(MigrationError) -> String?? {
         guard base >= 0, broken.isRelationship, broken.rule == .required else { return nil }
-        findSuspect.bind(Int64(broken.table), at: 1)
-        findSuspect.bind(broken.key, at: 2)
+        findSuspect.bind(Int64(broken.table), broken.key)
         findSuspect.bind(broken.property, at: 3)
         defer { findSuspect.reset() }
         return try findSuspect.step() ? .some(findSuspect.text(0)) : nil
@@ -183,8 +179,7 @@ final class RejectLedger {
 
     /// Returns the rule for which an object is rejected; nil if it is not.
     func rule(table: Int, key: Int64) throws(MigrationError) -> ValidationRule? {
-        find.bind(Int64(table), at: 1)
-        find.bind(key, at: 2)
+        find.bind(Int64(table), key)
         defer { find.reset() }
         guard try find.step() else { return nil }
         return find.text(0).flatMap(ValidationRule.init(rawValue:))
@@ -198,8 +193,7 @@ final class RejectLedger {
         let delete = try connection.prepare("DELETE FROM rejected WHERE t = ? AND k = ?")
         try forEachEntry(in: schema) { entry in
             guard try !exists(entry) else { return }
-            delete.bind(Int64(entry.table), at: 1)
-            delete.bind(entry.key, at: 2)
+            delete.bind(Int64(entry.table), entry.key)
             try delete.run()
             count -= changes
         }
@@ -210,9 +204,7 @@ final class RejectLedger {
         try connection.execute("DELETE FROM touched")
         let insert = try connection.prepare("INSERT INTO touched VALUES (?, ?, ?)")
         try touched.forEachNoted { table, key, change in
-            insert.bind(Int64(table), at: 1)
-            insert.bind(key, at: 2)
-            insert.bind(change.rawValue, at: 3)
+            insert.bind(Int64(table), key, change.rawValue)
             try insert.run()
         }
     }
@@ -269,8 +261,7 @@ final class RejectLedger {
         var keys: [KeyIndex?] = []
         for table in 0..<tables {
             let index = KeyIndex(directory: run.inputs.work, name: "rejected", memory: allowance)
-            select.bind(Int64(table), at: 1)
-            select.bind(Int64(base), at: 2)
+            select.bind(Int64(table), Int64(base))
             while try select.step() { try index.append(select.integer(0)) }
             select.reset()
             try index.seal()
@@ -286,8 +277,7 @@ final class RejectLedger {
         let entities = schema.model.entities.sorted { $0.definition.name < $1.definition.name }
         for entity in entities {
             let table = schema.tableIndex(of: entity)
-            select.bind(Int64(table), at: 1)
-            select.bind(Int64(entity.index), at: 2)
+            select.bind(Int64(table), Int64(entity.index))
             while try select.step() {
                 guard let rule = select.text(3).flatMap(ValidationRule.init(rawValue:)) else { continue }
                 try body(

@@ -196,8 +196,8 @@ final class ExpectedLinks {
                 "SELECT \(SQLName.quoted(owner.column)), \(SQLName.quoted(member.column)), \(key) FROM \(SQLName.quoted(place.name))"
             )
             while try rows.step() {
-                guard let owner = rows.optional(0), let member = rows.optional(1) else { continue }
-                try body(owner, member, rows.optional(2))
+                guard let owner = rows.optionalInteger(0), let member = rows.optionalInteger(1) else { continue }
+                try body(owner, member, rows.optionalInteger(2))
             }
         case .none: return
         }
@@ -324,11 +324,11 @@ final class ExpectedLinks {
             if owner != last { (last, highest) = (owner, 1024) }
             var place: Int64?
             if members.integer(2) == 1, members.integer(3) == 0 {
-                place = members.optional(5)
+                place = members.optionalInteger(5)
                 highest = max(highest, place ?? highest)
             } else if members.integer(4) == 1, members.integer(2) == 0 {
                 // Copied keys come in ascending order, so the last one is the highest.
-                place = members.optional(6)
+                place = members.optionalInteger(6)
                 highest = place ?? highest
             } else {
                 let (next, overflows) = highest.addingReportingOverflow(1024)

@@ -61,11 +61,9 @@ extension Statement {
     /// Returns the link in the next row, with key, value, near and far place as its columns; nil at the end.
     func nextLink() throws(MigrationError) -> ExpectedLink? {
         guard try step() else { return nil }
-        return ExpectedLink(key: integer(0), value: integer(1), nearOrder: optional(2), farOrder: optional(3))
+        return ExpectedLink(
+            key: integer(0), value: integer(1), nearOrder: optionalInteger(2), farOrder: optionalInteger(3))
     }
-
-    /// Returns a column as an integer; nil for NULL.
-    func optional(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
 
     /// Runs the statement to its end with some values.
     func run(_ values: Int64?...) throws(MigrationError) {
@@ -114,8 +112,8 @@ struct RelativeOrder {
         var last: Member?
         while try sorted.step() {
             let next = Member(
-                owner: sorted.integer(0), member: sorted.integer(1), expected: sorted.optional(2),
-                found: sorted.optional(3))
+                owner: sorted.integer(0), member: sorted.integer(1), expected: sorted.optionalInteger(2),
+                found: sorted.optionalInteger(3))
             if !follows(next, last) { try body(next) }
             last = next
         }

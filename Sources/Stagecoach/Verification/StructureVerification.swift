@@ -248,14 +248,13 @@ final class StructureVerification {
             findings.add(
                 .relationship, place.entity, place.id, property: relationship.name,
                 expected: "\(inverse.name) of \(name)/p\(statement.integer(2)) is \(place.id)",
-                found: statement.isNull(3) ? nil : "\(place.entity)/p\(statement.integer(3))")
+                found: statement.optionalInteger(3).map { "\(place.entity)/p\($0)" })
         }
     }
 
     /// Returns the object of a row, if the key and Z_ENT are the first columns of a statement.
     private func place(_ statement: Statement, _ table: Int) -> (entity: String, id: String) {
-        scene.plan.objectID(
-            table: table, number: statement.isNull(1) ? nil : statement.integer(1), key: statement.integer(0))
+        scene.plan.objectID(table: table, number: statement.optionalInteger(1), key: statement.integer(0))
     }
 
     /// Finds rows whose Z_ENT belongs to no concrete entity of their table.

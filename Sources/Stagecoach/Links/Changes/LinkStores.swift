@@ -192,24 +192,27 @@ final class LinkStores {
         defer { isNoted = false }
         try changes?.replay { change in
             switch change.kind {
-            case .makeDeferred: return try other(change)
-            case .delete: return try entity(change.owner.entity).map { try unlinkAll(change.owner, of: $0) } ?? ()
-            case .set, .add, .remove, .relate: break
-            }
-            guard try exists(change.owner) else { return }
-            if change.kind == .relate { return try other(change) }
-            let (store, side) = (all[change.store], change.side)
-            var left: [LinkMember] = []
-            for member in change.members where try exists(member.end) { left.append(member) }
-            switch change.kind {
-            case .set:
-                let present = store.isPlain ? [] : try store.partners(of: change.owner.key, side: side)
-                try apply(change.owner, store, side, present, left)
-            case .add: for member in left { try applyAddition(of: member.end, to: change.owner, store, side) }
-            default: for member in left { try applyRemoval(of: member.end, from: change.owner, store, side) }
+            case .makeDeferred: try other(change)
+            case .delete: if let entity = entity(change.owner.entity) { try unlinkAll(change.owner, of: entity) }
+            case .relate: if try exists(change.owner) { try other(change) }
+            case .set, .add, .remove: if try exists(change.owner) { try makeAgain(change, where: exists) }
             }
         }
         if !mayReject { changes = nil }
+    }
+
+    /// Makes the change of one relationship again, with the members that exist.
+    private func makeAgain(_ change: LinkChange, where exists: (LinkEnd) throws(MigrationError) -> Bool) throws {
+        let (store, side, owner) = (all[change.store], change.side, change.owner)
+        var left: [LinkMember] = []
+        for member in change.members where try exists(member.end) { left.append(member) }
+        switch change.kind {
+        case .add: for member in left { try applyAddition(of: member.end, to: owner, store, side) }
+        case .remove: for member in left { try applyRemoval(of: member.end, from: owner, store, side) }
+        default:
+            let present = store.isPlain ? [] : try store.partners(of: owner.key, side: side)
+            try apply(owner, store, side, present, left)
+        }
     }
 
     /// Tells whether a deleted object still exists at the time of the change that is made again.
