@@ -3,6 +3,7 @@ import Diagnostics
 import Foundation
 import Rows
 import SpillStorage
+import Synchronization
 import TestSupport
 import Testing
 
@@ -222,6 +223,19 @@ import Testing
         }
     }
 
+    @Test("Checksums fit the file's first page before each write that a kill may prevent")
+    func header() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("store")
+        do { try TestDatabase(path).execute(Self.schema + "CREATE TABLE t(Z_PK INTEGER PRIMARY KEY, a)") }
+        try FileSums.begin(path, noting: .everything)
+        let calls = CheckedWrites(path: path)
+        try DatabaseFileWriter(path: path, calls: calls).finish()
+        let found = calls.found.withLock { $0 }
+        #expect(found.count > 5 && found.allSatisfy { $0 == nil }, "\(found)")
+        try FileSums.check(path)
+    }
+
     @Test("An index tree built by pages is the one that SQLite would build", arguments: [0, 1, 3, 400, 20_000])
     func indexTree(_ count: Int) throws {
         let folder = try TemporaryFolder()
@@ -274,5 +288,19 @@ import Testing
         let width = key == 1 ? 0 : key < 128 ? 1 : key < 32768 ? 2 : 3
         let tail = (0..<width).reversed().map { UInt8(truncatingIfNeeded: key >> (8 * $0)) }
         return [UInt8(1 + serial.count + 1)] + serial + [last] + text + tail
+    }
+}
+
+/// System calls that check a file's first block against its checksums before each write.
+private final class CheckedWrites: ForwardingFileCalls {
+    let path: String
+    let found = Mutex<[String?]>([])
+
+    init(path: String) { self.path = path }
+
+    func write(_ descriptor: Int32, from bytes: UnsafeRawBufferPointer, at offset: Int) -> Int {
+        let error = failure { try FileSums.check(path, upTo: FileSums.block) }
+        found.withLock { $0.append(error?.message) }
+        return system.write(descriptor, from: bytes, at: offset)
     }
 }

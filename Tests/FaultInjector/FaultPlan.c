@@ -10,6 +10,7 @@
 //     FAULT_DO      EIO, ENOSPC, EDQUOT, EINTR, another error's number; short; kill; torn (half of a write, then kill);
 //                   written (a write, then kill);
 //                   power (what was not synced is put back, then kill)
+//     FAULT_WAIT    milliseconds from the call at which the process is killed to the kill. Other threads go on meanwhile.
 //     FAULT_SEED    for power: what survives. 0: nothing that was not synced
 //     FAULT_STASH   for power: a folder
 //     FAULT_CLOCK   milliseconds that pass, beside the real ones, whenever the time since the machine's start is read
@@ -42,7 +43,7 @@ enum deed { DEED_ERROR, DEED_SHORT, DEED_KILL, DEED_TORN, DEED_WRITTEN, DEED_POW
 static struct {
     const char *roots, *stash, *report, *name;
     unsigned mask;
-    long at, times, clock;
+    long at, times, clock, wait;
     unsigned long seed;
     enum deed deed;
     int error;
@@ -75,6 +76,7 @@ static void read_plan(void) {
     plan.at = number("FAULT_AT", 0);
     plan.clock = number("FAULT_CLOCK", 0);
     plan.times = number("FAULT_TIMES", 1);
+    plan.wait = number("FAULT_WAIT", 0);
     plan.seed = (unsigned long)number("FAULT_SEED", 0);
     const char *deed = getenv("FAULT_DO");
     if (deed == NULL) deed = "EIO";
@@ -135,6 +137,7 @@ const char *fault_stash(void) { return plan.stash; }
 unsigned long fault_seed(void) { return plan.seed; }
 
 void fault_die(void) {
+    if (plan.wait > 0) usleep((useconds_t)(plan.wait * 1000));
     syscall(SYS_kill, getpid(), SIGKILL);
     for (;;) pause();
 }

@@ -102,6 +102,26 @@ import Testing
         }
     }
 
+    @Test("A block that is being changed in place is not checked until it is noted again; the others are")
+    func suspended() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("file")
+        try FileSums.begin(path)
+        let sums = try #require(FileSums(of: path))
+        try write([UInt8](repeating: 7, count: 8192), at: 0, to: path, sums)
+        sums.suspend(block: 0)
+        #expect(isSound(path))
+        try write([8], at: 30, to: path, nil)
+        #expect(isSound(path))
+        try write([9], at: 31, to: path, sums)
+        #expect(isSound(path))
+        try write([8], at: 32, to: path, nil)
+        #expect(!isSound(path))
+        sums.suspend(block: 0)
+        try write([8], at: 5000, to: path, nil)
+        #expect(!isSound(path))
+    }
+
     @Test("Sums that cannot be written are missing: a resumed run finds the file damaged")
     func lost() throws {
         let folder = try TemporaryFolder()

@@ -199,6 +199,7 @@ final class PageOutput {
     /// Overwrites bytes of the file's header.
     func overwriteHeader(_ bytes: [UInt8], at place: Int) throws(MigrationError) {
         try waitForWrites(at: place, count: bytes.count)
+        sums?.suspend(block: 0)
         let result = bytes.withUnsafeBytes { calls.writeWhole(descriptor, from: $0, at: place) }
         guard result == 0 else { throw PageFailure.system("Writing", path, number: -result) }
         sums?.noteBlock(at: 0) { calls.readWhole(descriptor, into: $0, at: $1) == $0.count }

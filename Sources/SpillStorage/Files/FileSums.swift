@@ -9,7 +9,7 @@ import Glibc
 /// checksums cannot be written, they are removed; a resumed run then begins anew.
 ///
 /// The file `NAME-sums` has 8 bytes for each block of 4 KiB, in the processor's byte order. 0 stands for a block that nobody
-/// wrote: it still holds what the file was copied from.
+/// wrote: it still holds what the file was copied from. 1 stands for a block that is being changed in place: it is not checked.
 ///
 /// Memory: the checksums of one write.
 package final class FileSums {
@@ -164,7 +164,13 @@ package final class FileSums {
         }
     }
 
-    /// The checksum of a block with a number; never 0.
+    /// Marks a block that is about to be changed in place, outside a transaction. A process killed before the block is noted
+    /// again may have changed it or not, so it is not checked until then.
+    package func suspend(block number: Int) { note([Self.underChange], from: number) }
+
+    private static let underChange: UInt64 = 1
+
+    /// The checksum of a block with a number; neither 0 nor 1.
     ///
     /// Eight lanes of words are summed side by side, and the running sums are summed too. So a lost sector changes at least one
     /// lane.
@@ -182,7 +188,7 @@ package final class FileSums {
             joined = (joined ^ sums[lane]) &* 0xC4CE_B9FE_1A85_EC53
             joined ^= joined >> 32
         }
-        return max(joined, 1)
+        return max(joined, underChange + 1)
     }
 
     // MARK: - Checking
@@ -211,7 +217,7 @@ package final class FileSums {
                 calls.readWhole(sums.descriptor, into: $0, at: place / block * width)
             }
             guard count >= 0 else { throw SpillFailure.system("read", sums.path, number: -count) }
-            for index in found.indices where known[index] != found[index] {
+            for index in found.indices where known[index] != found[index] && known[index] != underChange {
                 let part = UnsafeRawBufferPointer(rebasing: bytes[(index * block)..<((index + 1) * block)])
                 guard known[index] == 0, let original,
                     isSame(part, as: original, at: place + index * block, calls)

@@ -31,9 +31,13 @@ enum FaultInjection {
     /// - Parameters:
     ///   - record: the number of the record, from 1.
     ///   - isResumed: true if the run continues a journal, which it syncs once before its first record.
+    ///   - wait: the milliseconds from the record to the kill. The run goes on meanwhile, but writes no other record.
     ///   - folder: the folder of the destination.
-    static func kill(atRecord record: Int, isResumed: Bool = false, in folder: String) -> [String: String] {
+    static func kill(
+        atRecord record: Int, isResumed: Bool = false, after wait: Int = 0, in folder: String
+    ) -> [String: String] {
         environment([
+            "FAULT_WAIT": String(wait),
             "FAULT_ROOTS": folder, "FAULT_NAME": "run.journal", "FAULT_DO": "kill", "FAULT_KINDS": "sync",
             "FAULT_AT": String(isResumed ? record + 1 : record),
         ])

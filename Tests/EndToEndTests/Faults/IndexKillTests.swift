@@ -22,10 +22,12 @@ struct IndexKillTests {
         let expected = try StoreImage(of: folder.file("whole.sqlite"))
         let isEvery = ProcessInfo.processInfo.environment["STAGECOACH_KILLS"] == "all"
         var (number, kills, resumed) = (1, 0, 0)
+        // The time from the record to the kill is how far the run got since. On a busy machine it is any.
+        let waits = isEvery ? [0, 2, 5, 10, 20, 50] : [0, 5]
         while number < 20_000 {
             let killed = try CommandBinary.run(
                 arguments("new.sqlite"), in: folder.path,
-                environment: FaultInjection.kill(atRecord: number, in: folder.path))
+                environment: FaultInjection.kill(atRecord: number, after: waits[kills % waits.count], in: folder.path))
             guard killed.code == -SIGKILL else {
                 #expect(killed.code == 0, "\(killed.messages)")
                 break
@@ -34,7 +36,8 @@ struct IndexKillTests {
             let outcome = try CommandBinary.run(arguments("new.sqlite"), in: folder.path)
             #expect(outcome.code == 0, "\(number): \(outcome.messages)")
             if outcome.output.contains("resumed one") { resumed += 1 }
-            #expect(!outcome.output.contains("could not be used"), "\(number): \(outcome.output)")
+            let notes = outcome.output.split(separator: "\n").filter { $0.contains("could not be used") }
+            #expect(notes == [], "kill \(number)")
             let image = try StoreImage(of: folder.file("new.sqlite"))
             #expect(image == expected, "\(number): \(expected.differences(image))")
             try FileManager.default.removeItem(atPath: folder.file("new.sqlite"))
