@@ -45,11 +45,12 @@ final class RowLoad {
             uniquingKeysWith: { $1 })
         tasks = links.columns
         let budget = modelRun.inputs.budget
-        let isSorting =
-            !links.columns.isEmpty || modelRun.validation.ledger != nil || modelRun.missing.unmigrated != nil
-        indexMemory = (
-            budget.destinationCache, budget.destinationCache + (isSorting ? 0 : budget.sorts / 8 * 7)
-        )
+        // The ledger of rejects has a cache of the source's size; removed references are noted in a sixteenth of the sorts.
+        let noted =
+            (modelRun.validation.ledger == nil ? 0 : budget.sourceCache)
+            + (modelRun.missing.unmigrated == nil ? 0 : budget.sorts / 16)
+        let free = links.columns.isEmpty ? max(0, budget.sorts / 8 * 7 - noted) : 0
+        indexMemory = (budget.destinationCache, budget.destinationCache + free)
         destination.indexSorts?.memory = indexMemory.most
     }
 
