@@ -53,11 +53,11 @@ struct FetchMemoryTests {
     func members() throws {
         let folder = try TemporaryFolder()
         let shape = MemoryShape.orderedMembers
-        try shape.write(into: folder)
+        let source = try shape.source()
         let output = folder.file("out.sqlite")
         let child = try MemoryChild(
-            ["--store", folder.file("source.sqlite"), "--from", folder.file("one.xcdatamodel")]
-                + ["--to", folder.file("two.xcdatamodel"), "--output", output, "--memory-limit", "64M"]
+            ["--store", source.folder.file("source.sqlite"), "--from", source.folder.file("one.xcdatamodel")]
+                + ["--to", source.folder.file("two.xcdatamodel"), "--output", output, "--memory-limit", "64M"]
                 + ["--policy", "gather"])
         let outcome = try #require(child.outcome, "exit code \(child.code): \(child.errors)")
         print("members: \(shape.rows), VmHWM \(outcome.peakMemory >> 10) KiB")

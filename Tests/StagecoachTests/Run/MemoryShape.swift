@@ -2,6 +2,7 @@ import CSQLite
 import CoreDataStore
 import Foundation
 import ManagedModel
+import Synchronization
 import TestSupport
 
 /// A store whose model, not its size, is what memory has to bear; keys are 1, 2, 3, …
@@ -210,6 +211,34 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
         for statement in statements(schema, source) { try connection.execute(statement) }
         try connection.execute("UPDATE Z_PRIMARYKEY SET Z_MAX = \(rows); COMMIT")
         try connection.close()
+    }
+
+    /// A folder with a shape's models and store, and the store's digest.
+    struct Source {
+        let folder: TemporaryFolder
+        let digest: String
+    }
+
+    private static let sources = Mutex<[MemoryShape: Source]>([:])
+
+    /// Returns the models and the store of the shape, made once for all tests; read only.
+    func source() throws -> Source {
+        try Self.sources.withLock { sources in
+            if let made = sources[self] { return made }
+            // A static is never released: the folders go with the process.
+            if sources.isEmpty {
+                atexit {
+                    for source in MemoryShape.sources.withLock({ $0 }).values {
+                        try? FileManager.default.removeItem(at: source.folder.url)
+                    }
+                }
+            }
+            let folder = try TemporaryFolder()
+            try write(into: folder)
+            let made = Source(folder: folder, digest: try digest(of: folder.file("source.sqlite")))
+            sources[self] = made
+            return made
+        }
     }
 
     /// Returns the result of ``digest`` on a store.

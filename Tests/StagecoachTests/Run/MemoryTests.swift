@@ -72,12 +72,11 @@ struct MemoryTests {
         "Whatever the model's shape, the least workable limit that a refusal names works",
         arguments: MemoryShape.chosen, [[], ["--staged"], ["--policy", "super"], ["--passes", "7"]])
     func leastLimitOfShapes(shape: MemoryShape, way: [String]) throws {
-        let folder = try TemporaryFolder()
-        try shape.write(into: folder)
+        let (source, folder) = (try shape.source(), try TemporaryFolder())
         let output = folder.file("out.sqlite")
         let arguments =
-            ["--store", folder.file("source.sqlite"), "--from", folder.file("one.xcdatamodel")]
-            + ["--to", folder.file("two.xcdatamodel"), "--output", output] + way
+            ["--store", source.folder.file("source.sqlite"), "--from", source.folder.file("one.xcdatamodel")]
+            + ["--to", source.folder.file("two.xcdatamodel"), "--output", output] + way
         let refused = try MemoryChild(arguments + ["--memory-limit", "1M"])
         #expect(refused.code == 78, "\(refused.errors)")
         #expect(!FileManager.default.fileExists(atPath: output))
@@ -87,25 +86,24 @@ struct MemoryTests {
         let outcome = try #require(accepted.outcome, "exit code \(accepted.code): \(accepted.errors)")
         print("\(shape) \(way): least limit \(least) MiB, VmHWM \(outcome.peakMemory >> 10) KiB")
         #expect(outcome.peakMemory <= least << 20, "\(outcome.peakMemory >> 10) KiB with \(least) MiB")
-        #expect(try shape.digest(of: output) == shape.digest(of: folder.file("source.sqlite")))
+        #expect(try shape.digest(of: output) == source.digest)
     }
 
     @Test(
         "Sixty pairs, 300 mappings into a root, 300 tables, 2,000 columns, a deep chain, one set with all objects: under 64 MiB with and without policies",
         arguments: MemoryShape.chosen, [[], ["--staged"], ["--policy", "super"]])
     func shapes(shape: MemoryShape, way: [String]) throws {
-        let folder = try TemporaryFolder()
-        try shape.write(into: folder)
+        let (source, folder) = (try shape.source(), try TemporaryFolder())
         let output = folder.file("out.sqlite")
         let child = try MemoryChild(
-            ["--store", folder.file("source.sqlite"), "--from", folder.file("one.xcdatamodel")]
-                + ["--to", folder.file("two.xcdatamodel"), "--output", output, "--memory-limit", "64M"] + way)
+            ["--store", source.folder.file("source.sqlite"), "--from", source.folder.file("one.xcdatamodel")]
+                + ["--to", source.folder.file("two.xcdatamodel"), "--output", output, "--memory-limit", "64M"] + way)
         let outcome = try #require(child.outcome, "exit code \(child.code): \(child.errors)")
         print(
             "\(shape) \(way), \(shape.rows) rows: base \(outcome.baseMemory >> 10) KiB, VmHWM "
                 + "\(outcome.peakMemory >> 10) KiB, spilled \(outcome.spilledBytes >> 10) KiB")
         #expect(outcome.peakMemory < Self.limit, "\(outcome.peakMemory >> 10) KiB")
-        #expect(try shape.digest(of: output) == shape.digest(of: folder.file("source.sqlite")))
+        #expect(try shape.digest(of: output) == source.digest)
     }
 
     @Test(
