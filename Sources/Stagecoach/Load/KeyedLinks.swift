@@ -7,8 +7,7 @@ final class KeyedLinks {
     private let checkpoints: CheckpointScheduler?
     private let mappings: [PlannedMapping]
     private let relating: RelatingByKeys
-    private var tasks: [LinkPlan.ColumnTask]
-    private var pending: [Int: [ColumnPatches]] = [:]
+    private var pending: PendingLinks
 
     /// - Complexity: one scan for each relationship whose references are only counted.
     init(
@@ -18,11 +17,11 @@ final class KeyedLinks {
         self.checkpoints = checkpoints
         mappings = relating.mappings
         self.relating = relating
-        tasks = relating.links.columns
+        pending = PendingLinks(relating.links.columns)
         // No user code runs later, so references that find nothing now stay nil. Those of links in the stores are noted.
         if checkpoints?.resumed == nil, relating.isWhole { modelRun.beginReferences(mayBeSet: false) }
         modelRun.services.concurrentSorts = max(
-            6 + tasks.count, relating.isWhole ? 0 : modelRun.services.concurrentSorts)
+            6 + relating.links.columns.count, relating.isWhole ? 0 : modelRun.services.concurrentSorts)
         let stream = LinkStream(run: modelRun.run, missing: modelRun.missing, keys: relating.keys)
         for (mapping, planned) in relating.links.counted {
             try stream.forEach(mapping, planned, countsMissing: true) { _ in }
@@ -32,22 +31,13 @@ final class KeyedLinks {
     /// Returns the patches that set the foreign keys of a table's rows. Must be called once per table.
     ///
     /// - Parameters:
-    ///   - isLoaded: tells whether a table's rows have been written; tasks for such tables only are skipped.
+    ///   - isClosed: tells whether all rows of a table were written. Links of such tables alone are left out.
     ///   - written: the highest key of the rows that were written; nil if none were.
-    func patches(
-        of table: Int, isLoaded: (Int) -> Bool = { _ in false }, written: Int64? = nil
-    ) throws -> [any RowPatches] {
-        let schema = modelRun.inputs.destinationSchema
-        // A one-to-one pair is resolved with the first of its tables. The patches of the other table wait on disk.
-        let due = tasks.filter { $0.tables(in: schema).contains(table) }
-        tasks.removeAll { $0.tables(in: schema).contains(table) }
-        for task in due where !task.tables(in: schema).allSatisfy(isLoaded) {
-            let resolution = DeclaredLinkSort(
-                run: modelRun.run, missing: modelRun.missing, mappings: mappings, keys: relating.keys)
-            for (target, patches) in try resolution.resolve(task) { pending[target, default: []].append(patches) }
-        }
-        var patches: [any RowPatches] = pending.removeValue(forKey: table) ?? []
-        guard !isLoaded(table) else { return [] }
+    func patches(of table: Int, isClosed: (Int) -> Bool, written: Int64?) throws -> [any RowPatches] {
+        let resolution = DeclaredLinkSort(
+            run: modelRun.run, missing: modelRun.missing, mappings: mappings, keys: relating.keys)
+        var patches: [any RowPatches] = try pending.patches(of: table, by: resolution, isClosed: isClosed)
+        guard !isClosed(table) else { return [] }
         let own = mappings.filter { $0.destinationTable == table && relating.links.direct[$0.index] != nil }
         for mapping in own {
             guard let keys = relating.keys.byMapping[mapping.index], keys.index.count > 0,

@@ -4,21 +4,38 @@ import ManagedModel
 import Rows
 import SpillStorage
 
-/// The save on the policy path: the runs of each table's rows are merged by key, links are merged in, rules are checked, and
-/// each row is written once.
-struct PolicyLoad {
-    let modelRun: ModelRun
-    let checkpoints: CheckpointScheduler?
-    let mappings: [PlannedMapping]
-    let work: PlannedWork
-    let runtime: PolicyRuntime
-    let excuses: Bool
+/// The rows and links of the save on the policy path: the runs of each table's rows are merged by key, and links come from the
+/// link stores or, if no policy has seen them, from the keys.
+final class PolicyLoad: LoadSource {
+    private let modelRun: ModelRun
+    private let checkpoints: CheckpointScheduler?
+    private let mappings: [PlannedMapping]
+    private let work: PlannedWork
+    private let runtime: PolicyRuntime
+    private let excuses: Bool
     /// The links that were left to the load; nil if all are in the link stores.
-    let relating: RelatingByKeys?
+    private let relating: RelatingByKeys?
+    /// The same, resolved for the rows of the current load.
+    private var links: KeyedLinks?
+    /// The patches of the current table.
+    private var patches: [any RowPatches] = []
 
     private var schema: StoreSchema { modelRun.inputs.destinationSchema }
 
-    /// Loads all tables, pass by pass.
+    init(
+        modelRun: ModelRun, checkpoints: CheckpointScheduler?, mappings: [PlannedMapping], work: PlannedWork,
+        runtime: PolicyRuntime, excuses: Bool, relating: RelatingByKeys?
+    ) {
+        self.modelRun = modelRun
+        self.checkpoints = checkpoints
+        self.mappings = mappings
+        self.work = work
+        self.runtime = runtime
+        self.excuses = excuses
+        self.relating = relating
+    }
+
+    /// Loads all tables.
     ///
     /// - Returns: Z_MAX by destination table.
     func run(into destination: DestinationStore) throws -> [Int64] {
@@ -36,102 +53,59 @@ struct PolicyLoad {
             ).write()
             try checkTouched(touched, in: destination)
         }
-        let links = try relating.map { try KeyedLinks(modelRun: modelRun, relating: $0, checkpoints: checkpoints) }
-        var walk = UnitWalk(
-            work.closingUnits, passes: work.passes.count, modelRun: modelRun, checkpoints: checkpoints,
-            countsBeforeLoad: false)
-        for unit in walk.units {
-            let isDue = try walk.enterUnit()
-            switch unit.content {
-            case .step(let step):
-                guard isDue else {
-                    let done = walk.done
-                    _ = try links?.patches(of: step.table, isLoaded: { isLoaded($0, before: done) })
-                    continue
-                }
-                let names = work.tables[step.table].mappings.map { mappings[$0].name }
-                modelRun.services.begin(.load, names)
-                try load(work.tables[step.table], links, into: destination, &walk)
-                modelRun.services.begin(.indexes, names)
-                try modelRun.validation.createIndexes(of: step.table, in: destination)
-                try walk.finishUnit()
-            case .join(let join): if isDue { try load(join: join, links, into: destination, &walk) }
-            }
-        }
-        walk.finish()
-        return walk.highest
-    }
-
-    /// Tells whether a table's unit comes before the given unit.
-    private func isLoaded(_ table: Int, before done: Int) -> Bool {
-        work.closingUnits.firstIndex { $0.table == table }.map { $0 < done } ?? true
-    }
-
-    private func load(
-        join: Int, _ links: KeyedLinks?, into destination: DestinationStore, _ walk: inout UnitWalk
-    ) throws {
-        try JoinTableLoad(modelRun: modelRun, destination: destination, joinTable: join).run(&walk) {
-            writer, position, prepare in
-            if let links, linkStore(ofJoin: join)?.store.isDeferred ?? false {
-                return try links.joinLinks(join, from: position, prepare: prepare).load(into: writer)
-            }
-            return try JoinLinks(
-                modelRun: modelRun, checkpoints: checkpoints, mappings: mappings,
-                keys: PlanKeys(byMapping: [:], byTable: [:]), joinTable: join, prepare: prepare, start: position
-            ).load(try joinRecords(join), into: writer)
-        }
+        links = try relating.map { try KeyedLinks(modelRun: modelRun, relating: $0, checkpoints: checkpoints) }
+        defer { links = nil }
+        return try LoadRun(
+            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, work: work, units: work.closingUnits,
+            countsBeforeLoad: false, destination: destination
+        ).run(self)
     }
 
     // MARK: - Rows
 
-    private func load(
-        _ table: PlannedTable, _ links: KeyedLinks?, into destination: DestinationStore, _ walk: inout UnitWalk
-    ) throws {
-        let rows = runtime.objects.rows[table.table]
-        let start = walk.position
-        // Kept keys do not advance `nextKey`, so there may be rows even if no key was given.
-        let made = max(1, rows.nextKey - 1 - modelRun.keysBefore.highestKeys[table.table])
-        if start == nil {
-            try modelRun.validation.prepare(table.table, expecting: Int(clamping: made), in: destination)
-        }
+    func begin(_ step: PlannedStep, from start: LoadPosition?, isClosed: (Int) -> Bool) throws {
+        patches = try links?.patches(of: step.table, isClosed: isClosed, written: start?.after) ?? []
+        guard !isClosed(step.table) else { return }
         // Each run is read one block at a time, and so are its patches.
-        try rows.joinRuns(most: max(4, modelRun.inputs.budget.spill / (256 << 10)))
-        let done = walk.done
-        let patches =
-            try
-            (links?.patches(
-                of: table.table, isLoaded: { $0 != table.table && isLoaded($0, before: done) },
-                written: start?.after) ?? []) + columnPatches(table.table)
-        let rules = try rowRules(table)
-        walk.restoreState()
-        if walk.beginsAfterKill { try destination.checkEmpty(schema.tables[table.table].name) }
-        let writer = try destination.tableWriter(table.table, resumingFrom: walk.fill)
-        try walk.recordBeginning()
+        try runtime.objects.rows[step.table].joinRuns(most: max(4, modelRun.inputs.budget.spill / (256 << 10)))
+        patches += try columnPatches(step.table)
+    }
+
+    func expectedRows(of table: PlannedTable) -> Int {
+        // Kept keys do not advance `nextKey`, so there may be rows even if no key was given.
+        Int(
+            clamping: max(
+                1, runtime.objects.rows[table.table].nextKey - 1 - modelRun.keysBefore.highestKeys[table.table]))
+    }
+
+    func load(_ step: PlannedStep, into writer: any TableWriter, from start: LoadPosition?) throws -> Int64 {
+        let table = step.table
+        let finish = RowFinish(
+            modelRun: modelRun, table: table, patches: patches, rules: try rowRules(table), writer: writer)
         var highest = start?.highest ?? 0
         if let references = start?.references { modelRun.tally.add(references) }
-        func write(_ out: inout RowBatch) throws {
+        if let start, start.isDone { return highest }
+        try forEachBatch(of: runtime.objects.rows[table], after: start?.after) { out in
             guard !out.isEmpty else { return }
             try modelRun.services.checkCancelled()
             let last = out.key(out.count - 1)
             highest = max(highest, last)
-            try modelRun.validation.rejected?.filter(&out, table: table.table)
-            for patch in patches { try patch.apply(to: &out) }
-            try modelRun.validation.check(out, rules, modelRun.tally)
-            try modelRun.finalizeExternalValues(&out, table: table.table)
-            try writer.append(out)
-            modelRun.tally.rowsWritten[table.table] += out.count
-            modelRun.services.progress.advance(rows: out.count)
-            out.removeAll()
+            try modelRun.validation.rejected?.filter(&out, table: table)
+            let count = out.count
+            try finish.write(&out)
+            modelRun.services.progress.advance(rows: count)
             try checkpoints?.tick(writer) {
-                LoadPosition(after: last, references: ColumnPatches.counts(of: patches), highest: highest)
+                LoadPosition(after: last, references: ColumnPatches.counts(of: finish.patches), highest: highest)
             }
         }
-        if start?.isDone != true { try forEachBatch(of: rows, after: start?.after, write) }
-        walk.recordEnd(of: .init(isDone: true, highest: highest))
-        try writer.finish()
+        return highest
+    }
+
+    func end(_ table: PlannedTable, loaded: Int64) -> Int64 {
+        patches = []
         // The key of a deleted object is not given again.
-        let given = rows.nextKey - 1
-        walk.highest[table.table] = table.keys == .kept ? max(highest, given) : given
+        let given = runtime.objects.rows[table.table].nextKey - 1
+        return table.keys == .kept ? max(loaded, given) : given
     }
 
     /// Shows a table's rows in ascending order of their keys, batch by batch. Starts after the last row that a killed run
@@ -178,9 +152,9 @@ struct PolicyLoad {
         }
     }
 
-    private func rowRules(_ table: PlannedTable) throws(MigrationError) -> [Int64: RowRules] {
+    private func rowRules(_ table: Int) throws(MigrationError) -> [Int64: RowRules] {
         var rules: [Int64: RowRules] = [:]
-        for index in schema.tables[table.table].entities {
+        for index in schema.tables[table].entities {
             let entity = schema.model.entity(at: index)
             let making = mappings.filter { $0.destination == entity && $0.source != nil && !$0.belongsToPreviousModel }
             let only = making.count == 1 ? making.first : nil
@@ -193,6 +167,18 @@ struct PolicyLoad {
     }
 
     // MARK: - Links
+
+    func load(
+        join: Int, into writer: any TableWriter, from start: LoadPosition?, prepare: @escaping (Int) throws -> Void
+    ) throws -> Int {
+        if let links, linkStore(ofJoin: join)?.store.isDeferred ?? false {
+            return try links.joinLinks(join, from: start, prepare: prepare).load(into: writer)
+        }
+        return try JoinLinks(
+            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings,
+            keys: PlanKeys(byMapping: [:], byTable: [:]), joinTable: join, prepare: prepare, start: start
+        ).load(try joinRecords(join), into: writer)
+    }
 
     /// Returns the patches of a table's foreign keys whose links are in the link stores.
     private func columnPatches(_ table: Int) throws -> [any RowPatches] {

@@ -103,9 +103,12 @@ struct TableLoad {
         var references = start?.references ?? ReferenceCounts()
         var number: Int64 = -1
         var current: Compiled?
-        let rules = Dictionary(
-            byEntity.values.filter { !$0.rules.isEmpty }.map { ($0.entityNumber, $0.rules) },
-            uniquingKeysWith: { first, _ in first })
+        let finish = RowFinish(
+            modelRun: modelRun, table: table.table, patches: patches,
+            rules: Dictionary(
+                byEntity.values.filter { !$0.rules.isEmpty }.map { ($0.entityNumber, $0.rules) },
+                uniquingKeysWith: { first, _ in first }),
+            writer: writer)
         while try reader.next(into: &source) {
             var row = 0
             while row < source.count {
@@ -120,16 +123,15 @@ struct TableLoad {
                     .flatMap { byEntity[$0] }
                 }
                 if let current {
-                    try make(current, of: source, row..<end, into: &destination, open: open, counts: &references) {
-                        full in
-                        try flush(&full, rules, to: writer)
-                    }
+                    try make(
+                        current, of: source, row..<end, into: &destination, open: open, counts: &references,
+                        whenFull: finish.write)
                     highest = max(highest, current.highest)
                 }
                 row = end
             }
             // The destination rows borrow their texts from the source batch, so they are written before it is refilled.
-            try flush(&destination, rules, to: writer)
+            try finish.write(&destination)
             modelRun.services.progress.advance(rows: source.count)
             if source.count > 0 {
                 let last = source.key(source.count - 1)
@@ -358,16 +360,5 @@ struct TableLoad {
             mapping: mapping, attributes: attributes, references: references, rules: rules, keys: own,
             entity: entity, entityNumber: Int64(modelRun.inputs.destinationSchema.number(of: entity)),
             columns: modelRun.inputs.destinationSchema.tables[table.table].columns.count)
-    }
-
-    /// Merges the patches, checks the rules, and writes the rows.
-    private func flush(_ batch: inout RowBatch, _ rules: [Int64: RowRules], to writer: any TableWriter) throws {
-        guard !batch.isEmpty else { return }
-        for patch in patches { try patch.apply(to: &batch) }
-        try modelRun.validation.check(batch, rules, modelRun.tally)
-        try modelRun.finalizeExternalValues(&batch, table: table.table)
-        try writer.append(batch)
-        modelRun.tally.rowsWritten[table.table] += batch.count
-        batch.removeAll()
     }
 }

@@ -54,15 +54,20 @@ struct RowPath {
         destination.expectedKeys = expectedKeys
         let stream = LinkStream(run: modelRun.run, missing: modelRun.missing, keys: keys)
         for (mapping, planned) in links.counted { try stream.forEach(mapping, planned, countsMissing: true) { _ in } }
-        let load = RowLoad(
-            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, work: work, keys: keys, links: links,
-            excuses: excuses, destination: destination)
-        let highest = try load.run()
+        // In a complete store they are raised already.
+        let raisesVersions =
+            mappings.contains(where: \.belongsToPreviousModel) && !(checkpoints?.resumed?.isComplete ?? false)
+        let highest = try LoadRun(
+            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, work: work, units: work.units,
+            countsBeforeLoad: true, destination: destination
+        ).run(
+            RowLoad(
+                modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, work: work, keys: keys, links: links,
+                excuses: excuses, destination: destination))
         // Count again: the load has noted further keys, and a killed run may have saved the counts from before a load
         // without rejects.
         keys.account(for: mappings, in: modelRun.tally)
-        // In a complete store they are raised already.
-        if mappings.contains(where: \.belongsToPreviousModel), !load.resumesCompleteStore {
+        if raisesVersions {
             try ExistingRowVersions(modelRun: modelRun, destination: destination).raise()
         }
         return (highest, associations(keys))

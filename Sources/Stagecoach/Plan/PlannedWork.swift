@@ -75,7 +75,12 @@ struct PlannedWork: Equatable {
     let units: [LoadUnit]
     /// The units of a load of rows that were made before: each table is loaded in the pass in which it closes.
     var closingUnits: [LoadUnit] {
-        units.filter { if case .step(let step) = $0.content { step.isLast } else { true } }
+        units.compactMap { unit in
+            guard case .step(var step) = unit.content else { return unit }
+            guard step.isLast else { return nil }
+            (step.isFirst, step.mappings) = (true, tables[step.table].mappings)
+            return LoadUnit(pass: unit.pass, content: .step(step))
+        }
     }
 
     init(tables: [PlannedTable], passes: [PlannedPass], groups: [[Int]]) {

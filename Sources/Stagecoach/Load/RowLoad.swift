@@ -1,0 +1,84 @@
+import CoreDataStore
+import SpillStorage
+
+/// The rows and links of the row path: rows are read from the source, and links that need a whole table are resolved by sorts.
+final class RowLoad: LoadSource {
+    private let modelRun: ModelRun
+    private let checkpoints: CheckpointScheduler?
+    private let mappings: [PlannedMapping]
+    private let work: PlannedWork
+    private let keys: PlanKeys
+    private let links: LinkPlan
+    private let excuses: Bool
+    private let destination: DestinationStore
+    private var pending: PendingLinks
+    /// The tables that have begun and not ended.
+    private var open: [Int: TableLoad] = [:]
+    /// The memory of index builds while a join table is sorted, and otherwise: if nothing else is sorted, they may use the
+    /// memory of the sorts too.
+    private let indexMemory: (least: Int, most: Int)
+
+    init(
+        modelRun: ModelRun, checkpoints: CheckpointScheduler?, mappings: [PlannedMapping], work: PlannedWork,
+        keys: PlanKeys, links: LinkPlan, excuses: Bool, destination: DestinationStore
+    ) {
+        self.modelRun = modelRun
+        self.checkpoints = checkpoints
+        self.mappings = mappings
+        self.work = work
+        self.keys = keys
+        self.links = links
+        self.excuses = excuses
+        self.destination = destination
+        pending = PendingLinks(links.columns)
+        let budget = modelRun.inputs.budget
+        // The ledger of rejects has a cache of the source's size; removed references are noted in a sixteenth of the sorts.
+        let noted =
+            (modelRun.validation.ledger == nil ? 0 : budget.sourceCache)
+            + (modelRun.missing.unmigrated == nil ? 0 : budget.sorts / 16)
+        let free = links.columns.isEmpty ? max(0, budget.sorts / 8 * 7 - noted) : 0
+        indexMemory = (budget.destinationCache, budget.destinationCache + free)
+        destination.indexSorts?.memory = indexMemory.most
+    }
+
+    func begin(_ step: PlannedStep, from start: LoadPosition?, isClosed: (Int) -> Bool) throws {
+        let resolution = DeclaredLinkSort(run: modelRun.run, missing: modelRun.missing, mappings: mappings, keys: keys)
+        open[step.table] = TableLoad(
+            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, table: work.tables[step.table],
+            keys: keys,
+            links: links, patches: try pending.patches(of: step.table, by: resolution, isClosed: isClosed),
+            excuses: excuses)
+    }
+
+    func expectedRows(of table: PlannedTable) -> Int {
+        table.mappings.reduce(0) { sum, index in
+            guard let own = keys.byMapping[index] else { return sum }
+            return sum + (own.isFilledByLoad ? modelRun.tally.counts.mappings[index].sourceObjects : own.index.count)
+        }
+    }
+
+    func load(_ step: PlannedStep, into writer: any TableWriter, from start: LoadPosition?) throws -> Int64 {
+        try open[step.table]?.run(step, writer: writer, from: start) ?? 0
+    }
+
+    /// If keys are kept, Z_MAX is never below the source's, so that the key of a deleted object is not given again.
+    func end(_ table: PlannedTable, loaded: Int64) -> Int64 {
+        open[table.table] = nil
+        let before = max(loaded, modelRun.keysBefore.highestKeys[table.table])
+        guard table.keys == .kept, let first = table.mappings.first, let source = mappings[first].sourceTable else {
+            return before
+        }
+        return max(before, modelRun.inputs.layout.tables[source].maximumKey)
+    }
+
+    func load(
+        join: Int, into writer: any TableWriter, from start: LoadPosition?, prepare: @escaping (Int) throws -> Void
+    ) throws -> Int {
+        let rows = JoinLinks(
+            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, keys: keys, joinTable: join,
+            prepare: prepare, start: start)
+        if try rows.ordered == nil { destination.indexSorts?.memory = indexMemory.least }
+        defer { destination.indexSorts?.memory = indexMemory.most }
+        return try rows.load(into: writer)
+    }
+}
