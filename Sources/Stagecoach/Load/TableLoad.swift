@@ -103,12 +103,7 @@ struct TableLoad {
         var references = start?.references ?? ReferenceCounts()
         var number: Int64 = -1
         var current: Compiled?
-        let finish = RowFinish(
-            modelRun: modelRun, table: table.table, patches: patches,
-            rules: Dictionary(
-                byEntity.values.filter { !$0.rules.isEmpty }.map { ($0.entityNumber, $0.rules) },
-                uniquingKeysWith: { first, _ in first }),
-            writer: writer)
+        let finish = finish(byEntity.values, writer)
         while try reader.next(into: &source) {
             var row = 0
             while row < source.count {
@@ -145,6 +140,13 @@ struct TableLoad {
         }
         modelRun.tally.add(references)
         try account(for: byEntity.values)
+    }
+
+    private func finish(_ programs: some Sequence<Compiled>, _ writer: any TableWriter) -> RowFinish {
+        let rules = programs.filter { !$0.rules.isEmpty }.map { ($0.entityNumber, $0.rules) }
+        return RowFinish(
+            modelRun: modelRun, table: table.table, patches: patches,
+            rules: Dictionary(rules, uniquingKeysWith: { first, _ in first }), writer: writer)
     }
 
     /// Ends the collection of keys, and counts the rows that were made.
