@@ -25,21 +25,20 @@ package final class XMLTagParser {
 
     /// Parses the whole file.
     ///
-    /// - Throws: `model.xml` if the XML is not well-formed, `model.tooDeep`, and the handler's errors, completed with path,
+    /// - Throws: `model.xml` if the XML is not well-formed, `model.documentType`, `model.encoding`, `model.tooDeep`, and the handler's errors, completed with path,
     ///   line and column of the last tag.
     /// - Complexity: O(file) time.
     package static func parse(_ source: XMLSource, into handler: any XMLTagHandler) throws(MigrationError) {
         let parser = XMLTagParser(source, handler)
-        var scanner = XMLScanner(source.bytes)
+        var scanner = XMLScanner(source.bytes, allowsDocumentType: source.allowsDocumentType)
         do throws(XMLScanner.Malformation) {
             try scanner.scan(parser.take)
         } catch {
             if let failure = parser.failure, failure.code == tooDeep { throw failure }
-            let place = source.position(at: min(error.offset, source.bytes.count))
             throw MigrationError(
-                "model.xml", .configuration, "The file is not well-formed XML: \(error.problem)",
-                remedy: "Restore the file from version control, or open and save it in Xcode",
-                context: .init(path: source.path, line: place.line, column: place.column))
+                error.code, .configuration,
+                (error.code == "model.xml" ? "The file is not well-formed XML: " : "") + error.problem,
+                remedy: error.remedy, context: source.context(at: min(error.offset, source.bytes.count)))
         }
         if let failure = parser.failure { throw failure }
     }

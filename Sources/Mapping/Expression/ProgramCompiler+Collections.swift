@@ -111,7 +111,6 @@ extension ProgramCompiler {
         guard let type = ExpressionType(found.type) else {
             throw .unsupported("a collection of the type \(found.type.label) has no values here")
         }
-        code.readsRow = true
         if type == .decimal { code.usesDecimals = true }
         emit(.loadFold, d, n: found.slot)
         if type == .float { emit(.markFloat, d, d) }

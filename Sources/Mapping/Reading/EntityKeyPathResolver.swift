@@ -20,10 +20,6 @@ struct EntityKeyPathResolver: KeyPathResolver {
 
     /// - Throws: `mapping.unknownKeyPath` if a component is not a property of its entity; `expression.unsupported` for paths
     ///   over to-many relationships and to properties that are not stored, which only objects have.
-    mutating func slot(forKeyPath path: [String]) throws(MigrationError) -> (slot: Int, type: AttributeType) {
-        try slot(forKeyPath: path, level: 0)
-    }
-
     mutating func slot(
         forKeyPath path: [String], level: Int
     ) throws(MigrationError) -> (slot: Int, type: AttributeType) {

@@ -63,7 +63,7 @@ struct ExpressionCheck {
             return try message(selector, to: target, arguments)
         case .function(nil, let selector, let arguments): return try builtIn(selector, arguments, node)
         case .arithmetic(let sign, let left, let right):
-            return try arithmetic(sign.rawValue, [left, right])
+            return try arithmetic(sign.symbol, [left, right])
         case .negation(let inner):
             try number(inner, for: "-")
             return .unknown
