@@ -80,12 +80,6 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
                 bits: UInt64(offset), length: UInt32(truncatingIfNeeded: bytes.count), kind: .constantBytes), d)
     }
 
-    mutating func emitDecimal(_ value: Decimal, _ d: Int) {
-        code.usesDecimals = true
-        code.decimals[code.constants.count] = value
-        emitConstant(ProgramRegister(bits: 0, length: 0, kind: .decimal), d)
-    }
-
     // MARK: Values
 
     /// Compiles a value into a register and returns its type.
@@ -191,7 +185,10 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         case .boolean(let value): emitConstant(.truth(value), d)
         case .integer(let value): emitConstant(.integer(value), d)
         case .double(let value), .date(let value): emitConstant(.real(value), d)
-        case .decimal(let value): emitDecimal(value, d)
+        case .decimal(let value):
+            code.usesDecimals = true
+            code.decimals[code.constants.count] = value
+            emitConstant(ProgramRegister(kind: .decimal), d)
         case .string(let value): emitBytes(Array(value.utf8), d)
         case .data(let value): emitBytes(Array(value), d)
         }

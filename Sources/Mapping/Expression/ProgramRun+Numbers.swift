@@ -2,12 +2,6 @@ import ManagedModel
 
 import struct Foundation.Decimal
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
-
 extension ProgramRun {
     /// Returns the result of an operator on two numbers that are not nil.
     func arithmetic(
@@ -29,7 +23,7 @@ extension ProgramRun {
     /// Puts a decimal into a register.
     func decimal(_ value: Decimal, into d: UInt16) -> ProgramRegister {
         decimals[Int(d)] = value
-        return ProgramRegister(bits: 0, length: 0, kind: .decimal)
+        return ProgramRegister(kind: .decimal)
     }
 
     /// Returns the result of a function or conversion of one number that is not nil.

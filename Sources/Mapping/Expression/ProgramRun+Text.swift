@@ -1,14 +1,6 @@
 import Diagnostics
+import Foundation
 import Rows
-
-import struct Foundation.Decimal
-import struct Foundation.UUID
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 extension ProgramRun {
     // MARK: Predicates

@@ -8,12 +8,7 @@ struct EntityKeyPathResolver: KeyPathResolver {
     let scope: [String]
     private var slots = 0
 
-    init(_ entity: EntityDescription) {
-        entities = [entity]
-        scope = ["source"]
-    }
-
-    private init(_ entities: [EntityDescription], scope: [String]) {
+    init(_ entities: [EntityDescription], scope: [String] = ["source"]) {
         self.entities = entities
         self.scope = scope
     }

@@ -10,6 +10,8 @@ struct ExpressionCheck {
     let source: EntityDescription?
     let destination: EntityDescription?
     let sourceModel: ManagedObjectModel
+    /// The names that lookups may use; nil for any.
+    let names: ExpressionNames?
     /// The destination entity of each entity mapping, by the name of the mapping.
     let made: [String: EntityDescription]
     /// The variables that have values when the expression is evaluated.
