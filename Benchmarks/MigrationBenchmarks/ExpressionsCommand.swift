@@ -15,7 +15,9 @@ enum ExpressionsCommand {
             ("tempF", .double), ("pages", .integer32), ("title", .string), ("subtitle", .string), ("addedAt", .date),
         ]
 
-        mutating func slot(forKeyPath path: [String]) throws(MigrationError) -> (slot: Int, type: AttributeType) {
+        mutating func slot(forKeyPath path: [String], level: Int) throws(MigrationError) -> (
+            slot: Int, type: AttributeType
+        ) {
             guard let slot = Self.all.firstIndex(where: { [$0.name] == path }) else {
                 throw Arguments.usage("The row has no \(path.joined(separator: "."))")
             }

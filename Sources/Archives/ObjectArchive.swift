@@ -193,6 +193,7 @@ extension ArchivedObject {
 /// Adds objects to an archive.
 private struct ObjectWriter {
     typealias Reference = KeyedArchiveBuilder.Reference
+    private typealias ClassName = KeyedArchiveBuilder.ClassName
 
     var builder = KeyedArchiveBuilder()
     private var count = 0
@@ -214,7 +215,7 @@ private struct ObjectWriter {
         case let url as URL: return builder.url(url.absoluteString)
         case let members as [Any]: return builder.array(try add(all: members, depth))
         case let entries as [AnyHashable: Any]: return try dictionary(entries.map { ($0.base, $1) }, false, depth)
-        case let members as Set<AnyHashable>: return try set(members.map(\.base), ["NSSet"], depth)
+        case let members as Set<AnyHashable>: return try set(members.map(\.base), ClassName("NSSet"), depth)
         case let optional as any ArchivedOptional:
             return try add(optional.archived ?? NSNull(), depth: depth)
         case let hashable as AnyHashable where !(hashable.base is AnyHashable):
@@ -230,26 +231,28 @@ private struct ObjectWriter {
         case let dictionary as NSDictionary:
             return try self.dictionary(dictionary.map { ($0, $1) }, dictionary is NSMutableDictionary, depth)
         case let set as NSSet:
-            return try self.set(Array(set), set is NSMutableSet ? ["NSMutableSet", "NSSet"] : ["NSSet"], depth)
+            let name = set is NSMutableSet ? ClassName("NSMutableSet", "NSSet") : ClassName("NSSet")
+            return try self.set(Array(set), name, depth)
         case let set as NSOrderedSet:
             let members = try add(all: Array(set), depth)
-            let names = set is NSMutableOrderedSet ? ["NSMutableOrderedSet", "NSOrderedSet"] : ["NSOrderedSet"]
-            var fields: [String: PropertyListValue] = [:]
-            for (place, member) in members.enumerated() { fields["NS.object.\(place)"] = member.field }
-            return builder.object(named: names, fields)
+            let fields = members.enumerated().map { ("NS.object.\($0)", $1.field) }
+            return builder.object(
+                set is NSMutableOrderedSet
+                    ? ClassName("NSMutableOrderedSet", "NSOrderedSet") : ClassName("NSOrderedSet"),
+                Dictionary(uniqueKeysWithValues: fields))
         case let number as NSDecimalNumber: return try add(decimal: number.decimalValue)
         case let number as NSNumber: return try add(number: number)
         case let text as NSMutableString:
             return builder.object(
-                named: ["NSMutableString", "NSString"], ["NS.string": .string(String(describing: text))])
+                ClassName("NSMutableString", "NSString"), ["NS.string": .string(String(describing: text))])
         case let text as NSString: return builder.string(String(describing: text))
         case let data as NSMutableData:
-            return builder.object(named: ["NSMutableData", "NSData"], ["NS.data": .data(Array(data))])
+            return builder.object(ClassName("NSMutableData", "NSData"), ["NS.data": .data(Array(data))])
         case let data as NSData: return builder.data(Array(data))
         case let date as NSDate: return builder.date(date.timeIntervalSinceReferenceDate)
         case let uuid as NSUUID: return builder.uuid(withUnsafeBytes(of: (uuid as UUID).uuid) { Array($0) })
         case let url as NSURL: return builder.url((url as URL).absoluteString)
-        case is NSNull: return builder.object(named: ["NSNull"], [:])
+        case is NSNull: return builder.object(ClassName("NSNull"), [:])
         default: throw ObjectArchive.foreign("\(type(of: object))")
         }
     }
@@ -280,9 +283,9 @@ private struct ObjectWriter {
         try members.map { member throws(MigrationError) in try add(member, depth: depth + 1) }
     }
 
-    private mutating func set(_ members: [Any], _ names: [String], _ depth: Int) throws(MigrationError) -> Reference {
+    private mutating func set(_ members: [Any], _ name: ClassName, _ depth: Int) throws(MigrationError) -> Reference {
         let sorted = try sorted(members.map { ($0, $0) }, depth).map(\.key)
-        return builder.object(named: names, ["NS.objects": .array(try add(all: sorted, depth).map(\.field))])
+        return builder.object(name, ["NS.objects": .array(try add(all: sorted, depth).map(\.field))])
     }
 
     private mutating func dictionary(
@@ -309,14 +312,6 @@ private struct ObjectWriter {
             return (mark: [1] + (try writer.builder.encode(root: root)), entry: entry)
         }
         return marked.sorted { $0.mark.lexicographicallyPrecedes($1.mark) }.map(\.entry)
-    }
-}
-
-extension KeyedArchiveBuilder {
-    /// Adds an object of one of Foundation's classes, which has its ancestors' names behind its own.
-    fileprivate mutating func object(named names: [String], _ fields: [String: PropertyListValue]) -> Reference {
-        guard let className = ClassName(names: names + ["NSObject"]) else { return .null }
-        return object(className, fields)
     }
 }
 

@@ -8,9 +8,7 @@ extension MappingModel {
     package func restricted(from source: ManagedObjectModel, to destination: ManagedObjectModel) -> MappingModel {
         guard source.whole !== source || destination.whole !== destination else { return self }
         let part = MappingModel()
-        part.takeStatements(of: self)
-        part.path = path
-        part.entityMappings = (entityMappings ?? []).compactMap { mapping in
+        let mappings = (entityMappings ?? []).compactMap { mapping -> EntityMapping? in
             let isNear = mapping.sourceEntityName.map { source.entity(named: $0) != nil } ?? true
             guard isNear else { return nil }
             guard let name = mapping.destinationEntityName else { return mapping.copied() }
@@ -21,6 +19,7 @@ extension MappingModel {
             }
             return copy
         }
+        part.take(self, with: mappings)
         return part
     }
 }

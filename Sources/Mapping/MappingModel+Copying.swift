@@ -6,16 +6,14 @@ extension MappingModel: NSCopying {
     /// Returns a mapping model with copies of all entity mappings.
     public func copy(with zone: NSZone? = nil) -> Any {
         let copy = MappingModel()
-        copy.entityMappings = entityMappings.map { $0.copied() }
-        copy.takeStatements(of: self)
-        copy.path = path
+        copy.take(self, with: entityMappings.map { $0.copied() })
         return copy
     }
-}
 
-extension MappingModel {
-    /// Copies the statements of another mapping model, except its entity mappings.
-    func takeStatements(of other: MappingModel) {
+    /// Becomes like another mapping model, with other entity mappings.
+    func take(_ other: MappingModel, with mappings: [EntityMapping]) {
+        entityMappings = mappings
+        path = other.path
         rulesOfTheSource = other.rulesOfTheSource
         rulesPlace = other.rulesPlace
         sourceVersionName = other.sourceVersionName

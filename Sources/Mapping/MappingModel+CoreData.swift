@@ -11,7 +11,7 @@ extension MappingModel {
             let read = try? MappingModel.reading(compiled: file.bytes, path: url.path)
         else { return nil }
         self.init()
-        take(read)
+        take(read, with: read.entityMappings)
     }
 
     /// Finds the mapping model in some bundles that leads from one version to another; nil if there is none.
@@ -30,16 +30,10 @@ extension MappingModel {
                 path: path, sourceModel: sourceModel, destinationModel: destinationModel)
             guard let read, read.fits(sourceModel, destinationModel) else { continue }
             self.init()
-            take(read)
+            take(read, with: read.entityMappings)
             return
         }
         return nil
-    }
-
-    private func take(_ other: MappingModel) {
-        entityMappings = other.entityMappings
-        takeStatements(of: other)
-        path = other.path
     }
 
     private static func files(in folder: String) -> [String] {

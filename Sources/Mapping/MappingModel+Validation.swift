@@ -48,18 +48,9 @@ extension MappingModel {
             if let problem = mapping.typeProblem { throw mapping.failure("mapping.type", problem, path) }
             try mapping.checkEntities(source, destination, path, remedy: nil)
         }
+        for mapping in mappings { try mapping.validateProperties(destination, path) }
         let known = ExpressionNames(mappings: names.union(earlier), source: source)
-        for mapping in mappings {
-            try mapping.validateProperties(destination, known, path)
-            if let expression = mapping.usedSourceExpression {
-                try known.check(.expression(expression.node), expression.format, mapping.sourceExpressionContext(path))
-            }
-            if let filter = mapping.sourceFilter {
-                try known.check(
-                    .predicate(filter.node), filter.format, mapping.context(mapping.sourceFilterPlace, path))
-            }
-        }
-        try checkExpressions(source: source, destination: destination, misfits: misfits)
+        try checkExpressions(source: source, destination: destination, names: known, misfits: misfits)
         for mapping in mappings {
             try mapping.validateTypes(source, destination, path, isEvaluated: misfits.isEvaluated(mapping))
         }
@@ -105,7 +96,7 @@ extension MappingModel {
 }
 
 extension EntityMapping {
-    fileprivate func failure(
+    func failure(
         _ code: MigrationError.Code, _ message: String, _ path: String?, remedy: String? = nil, entity: String? = nil,
         property: PropertyMapping? = nil
     ) -> MigrationError {
@@ -115,7 +106,7 @@ extension EntityMapping {
     }
 
     fileprivate func validateProperties(
-        _ destination: ManagedObjectModel, _ known: ExpressionNames, _ path: String?
+        _ destination: ManagedObjectModel, _ path: String?
     ) throws(MigrationError) {
         var names: Set<String> = []
         for (list, isRelationship) in [(attributeMappings ?? [], false), (relationshipMappings ?? [], true)] {
@@ -131,11 +122,6 @@ extension EntityMapping {
                     throw failure(
                         problem.code, problem.message, path, entity: destinationEntityName, property: property)
                 }
-                if let expression = property.valueExpression {
-                    try known.check(
-                        .expression(expression.node), expression.format,
-                        context(property.place, path, property: property.name))
-                }
             }
         }
     }
@@ -145,7 +131,7 @@ extension EntityMapping {
         _ source: ManagedObjectModel, _ destination: ManagedObjectModel, _ path: String?, isEvaluated: Bool
     ) throws(MigrationError) {
         guard let origin = sourceEntityName.flatMap({ source.entity(named: $0) }) else { return }
-        var resolver = EntityKeyPathResolver(origin)
+        var resolver = EntityKeyPathResolver([origin])
         func check(_ place: MigrationError.Context, _ compile: () throws(MigrationError) -> Void) throws(MigrationError)
         {
             do throws(MigrationError) { try compile() } catch {
@@ -179,7 +165,7 @@ extension EntityMapping {
 }
 
 /// The names that lookups in expressions may use.
-private struct ExpressionNames {
+struct ExpressionNames {
     let mappings: Set<String>
     let relationships: Set<String>
     let source: ManagedObjectModel
@@ -190,19 +176,8 @@ private struct ExpressionNames {
         relationships = Set(source.definition.entities.flatMap { $0.relationships.map(\.name) })
     }
 
-    /// Refuses the first call, in reading order, that looks up an unknown name. Computed names are checked at run time.
-    func check(_ node: SyntaxNode, _ text: String, _ place: MigrationError.Context) throws(MigrationError) {
-        for case .expression(.function(_, let selector, let arguments)) in node.descendants {
-            guard case .constant(.string(let name))? = arguments.first,
-                let problem = problem(selector: selector, name: name)
-            else { continue }
-            var context = place
-            context.expression = text
-            throw MigrationError(problem.code, .configuration, problem.message, context: context)
-        }
-    }
-
-    private func problem(selector: String, name: String) -> (code: MigrationError.Code, message: String)? {
+    /// Returns the reason to refuse a lookup of a name; nil if the name is known.
+    func problem(selector: String, name: String) -> (code: MigrationError.Code, message: String)? {
         switch selector {
         case LookupSelector.byEntityMapping, LookupSelector.byEntityMappingName, LookupSelector.sourcesByEntityMapping:
             mappings.contains(name)

@@ -23,7 +23,7 @@ struct CompositeProgramTests {
         "Filters that ask whether a composite is nil need no objects",
         arguments: ["author == nil", "sequel.author.home != nil", "nil == author.home", "author.home.zip > 5"])
     func filters(format: String) throws {
-        var resolver = EntityKeyPathResolver(try Self.book())
+        var resolver = EntityKeyPathResolver([try Self.book()])
         let predicate = try SourcePredicate(format: format)
         #expect(throws: Never.self) {
             try PredicateProgram(compiling: predicate, resolver: &resolver, context: .init())
@@ -32,7 +32,7 @@ struct CompositeProgramTests {
 
     @Test("An element is copied as an attribute is; a composite as a whole is no value of a row")
     func elements() throws {
-        var resolver = EntityKeyPathResolver(try Self.book())
+        var resolver = EntityKeyPathResolver([try Self.book()])
         let copy = try ExpressionProgram(
             compiling: ValueExpression(parsing: "$source.author.home.zip"), to: .integer32, resolver: &resolver,
             context: .init())

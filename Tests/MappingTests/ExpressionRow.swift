@@ -43,7 +43,7 @@ struct ExpressionRow: KeyPathResolver {
         ("i16b", .integer16, .integer(7)),
     ]
 
-    func slot(forKeyPath path: [String]) throws(MigrationError) -> (slot: Int, type: AttributeType) {
+    func slot(forKeyPath path: [String], level: Int) throws(MigrationError) -> (slot: Int, type: AttributeType) {
         let name = path.joined(separator: ".")
         guard let index = Self.columns.firstIndex(where: { $0.name == name }) else {
             throw MigrationError("test.unknown", .configuration, "no attribute \(name)")

@@ -11,7 +11,7 @@ import Testing
 struct FloatingProgramTests {
     /// Four columns of doubles.
     private struct Columns: KeyPathResolver {
-        func slot(forKeyPath path: [String]) throws(MigrationError) -> (slot: Int, type: AttributeType) {
+        func slot(forKeyPath path: [String], level: Int) throws(MigrationError) -> (slot: Int, type: AttributeType) {
             guard let slot = ["a", "b", "c", "d"].firstIndex(of: path.joined(separator: ".")) else {
                 throw MigrationError("test.unknown", .configuration, "no attribute \(path)")
             }

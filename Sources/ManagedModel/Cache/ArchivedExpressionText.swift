@@ -143,7 +143,7 @@ struct ArchivedExpressionText {
         guard let leftObject = try object.object("NSLeftExpression"),
             let rightObject = try object.object("NSRightExpression"),
             let operatorObject = try object.object("NSPredicateOperator"),
-            let code = try operatorObject.integer("NSOperatorType"), let operation = ArchivedOperator.texts[code],
+            let code = try operatorObject.integer("NSOperatorType"), let operation = ComparisonOperator.byCode[code],
             let left = try expression(leftObject), let right = try expression(rightObject)
         else { return nil }
         let modifiers: [Int64: String] = [0: "", 1: "ALL ", 2: "ANY "]
@@ -152,6 +152,6 @@ struct ArchivedExpressionText {
         var options = try operatorObject.integer("NSOptions")
         if options == nil { options = try operatorObject.integer("NSFlags") }
         let suffix = ["", "[c]", "[d]", "[cd]"][Int((options ?? 0) & 3)]
-        return "\(modifier)\(left) \(operation)\(suffix) \(right)"
+        return "\(modifier)\(left) \(operation.rawValue)\(suffix) \(right)"
     }
 }

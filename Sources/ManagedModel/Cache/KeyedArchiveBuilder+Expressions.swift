@@ -53,6 +53,35 @@ extension KeyedArchiveBuilder {
             ])
     }
 
+    /// Adds the operator of a comparison. Core Data's codes say the members of a collection that it tests, and the options.
+    package mutating func operation(
+        _ sign: ComparisonOperator, modifier: Int64 = 0, options: Int64 = 0
+    ) -> Reference {
+        let (code, flags) = (PropertyListValue.integer(sign.code), PropertyListValue.integer(options))
+        let (name, fields): (String, Fields) =
+            switch sign {
+            case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
+                ("NSComparisonPredicateOperator", ["NSVariant": code, "NSOptions": flags])
+            case .equal, .notEqual:
+                ("NSEqualityPredicateOperator", ["NSNegate": .boolean(sign == .notEqual), "NSOptions": flags])
+            case .between: ("NSBetweenPredicateOperator", [:])
+            case .contains, .isIn: ("NSInPredicateOperator", ["NSFlags": flags])
+            case .matches: ("NSMatchingPredicateOperator", ["NSFlags": flags])
+            case .like: ("NSLikePredicateOperator", ["NSFlags": flags])
+            case .beginsWith, .endsWith:
+                (
+                    "NSSubstringPredicateOperator",
+                    ["NSFlags": flags, "NSPosition": .integer(sign == .beginsWith ? 0 : 1)]
+                )
+            }
+        let className =
+            [.matches, .like, .beginsWith, .endsWith].contains(sign)
+            ? ClassName(name, "NSStringPredicateOperator", "NSPredicateOperator")
+            : ClassName(name, "NSPredicateOperator")
+        return object(
+            className, fields.merging(["NSOperatorType": code, "NSModifier": .integer(modifier)]) { $1 })
+    }
+
     /// Adds a comparison by an operator object.
     package mutating func comparison(_ left: Reference, _ operation: Reference, _ right: Reference) -> Reference {
         object(
@@ -62,4 +91,29 @@ extension KeyedArchiveBuilder {
                 "NSPredicateOperator": operation.field,
             ])
     }
+}
+
+/// The operators of comparisons, by their texts.
+package enum ComparisonOperator: String, Sendable {
+    case lessThan = "<"
+    case lessThanOrEqual = "<="
+    case greaterThan = ">"
+    case greaterThanOrEqual = ">="
+    case equal = "=="
+    case notEqual = "!="
+    case matches = "MATCHES"
+    case like = "LIKE"
+    case beginsWith = "BEGINSWITH"
+    case endsWith = "ENDSWITH"
+    case contains = "CONTAINS"
+    case isIn = "IN"
+    case between = "BETWEEN"
+
+    /// The operators by Core Data's codes.
+    package static let byCode: [Int64: ComparisonOperator] = [
+        0: .lessThan, 1: .lessThanOrEqual, 2: .greaterThan, 3: .greaterThanOrEqual, 4: .equal, 5: .notEqual,
+        6: .matches, 7: .like, 8: .beginsWith, 9: .endsWith, 10: .isIn, 99: .contains, 100: .between,
+    ]
+    /// Core Data's code.
+    package var code: Int64 { Self.byCode.first { $0.value == self }?.key ?? 4 }
 }

@@ -1,19 +1,6 @@
 import Archives
 import Diagnostics
 
-/// The operators of archived validation rules, with the codes of NSComparisonPredicate.Operator.
-enum ArchivedOperator: Int64 {
-    case lessThanOrEqual = 1
-    case greaterThanOrEqual = 3
-    case matches = 6
-
-    /// The texts of all operators, by code.
-    static let texts: [Int64: String] = [
-        0: "<", 1: "<=", 2: ">", 3: ">=", 4: "==", 5: "!=", 6: "MATCHES", 7: "LIKE", 8: "BEGINSWITH", 9: "ENDSWITH",
-        10: "IN", 99: "CONTAINS", 100: "BETWEEN",
-    ]
-}
-
 extension ModelArchiveReader {
     /// Reads the rules of an attribute with their warnings.
     mutating func readValidation(
@@ -71,7 +58,7 @@ extension ModelArchiveReader {
         let constant = try right.value("NSConstantValue")
         var bound = ValidationRules()
         if left.isKind(of: "NSSelfExpression") {
-            switch ArchivedOperator(rawValue: code) {
+            switch ComparisonOperator.byCode[code] {
             case .greaterThanOrEqual: bound.minimum = try? Self.value(constant, of: type, "minimum")
             case .lessThanOrEqual: bound.maximum = try? Self.value(constant, of: type, "maximum")
             case .matches: bound.regularExpression = try constant.string()
@@ -79,7 +66,7 @@ extension ModelArchiveReader {
             }
         } else if try texts.expression(left) == "length" {
             let length = try constant.integer().flatMap { Int(exactly: $0) }
-            switch ArchivedOperator(rawValue: code) {
+            switch ComparisonOperator.byCode[code] {
             case .greaterThanOrEqual: bound.minimumLength = length
             case .lessThanOrEqual: bound.maximumLength = length
             default: return nil

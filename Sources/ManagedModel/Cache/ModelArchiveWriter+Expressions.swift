@@ -19,8 +19,9 @@ extension ModelArchiveWriter {
         for (isOnLength, operation, constant, warning) in Self.bounds(of: attribute) {
             guard let constant else { continue }
             let reference = try value(constant)
+            let left = isOnLength ? builder.keyPath("length") : builder.selfExpression()
             predicates.append(
-                comparison(operation, isOnLength ? builder.keyPath("length") : builder.selfExpression(), reference))
+                builder.comparison(left, builder.operation(operation), builder.constant(reference)))
             warnings.append(builder.integer(warning))
         }
         for rule in attribute.validationPredicates {
@@ -41,7 +42,7 @@ extension ModelArchiveWriter {
     /// reports if the rule is broken.
     private static func bounds(
         of attribute: AttributeDefinition
-    ) -> [(isOnLength: Bool, ArchivedOperator, AttributeValue?, warning: Int64)] {
+    ) -> [(isOnLength: Bool, ComparisonOperator, AttributeValue?, warning: Int64)] {
         let isDate = attribute.type == .date
         func length(_ count: Int?) -> AttributeValue? { count.map { .integer(Int64($0)) } }
         return [
@@ -51,23 +52,6 @@ extension ModelArchiveWriter {
             (true, .lessThanOrEqual, length(attribute.maximumLength), 1660),
             (false, .matches, attribute.regularExpression.map { .string($0) }, 1680),
         ]
-    }
-
-    /// A comparison with a constant, as NSComparisonPredicate (cyface V3).
-    private mutating func comparison(
-        _ comparison: ArchivedOperator, _ left: Reference, _ constant: Reference
-    ) -> Reference {
-        let code = comparison.rawValue
-        var fields: Fields = ["NSModifier": .integer(0), "NSOperatorType": .integer(code)]
-        var className = ClassName("NSComparisonPredicateOperator", "NSPredicateOperator")
-        if comparison == .matches {
-            fields["NSFlags"] = .integer(0)
-            className = ClassName("NSMatchingPredicateOperator", "NSStringPredicateOperator", "NSPredicateOperator")
-        } else {
-            (fields["NSVariant"], fields["NSOptions"]) = (.integer(code), .integer(0))
-        }
-        let operation = builder.object(className, fields)
-        return builder.comparison(left, operation, builder.constant(constant))
     }
 
     /// Writes a derivation expression: `now()`, a key path, an aggregate of one, or a function of one key path.

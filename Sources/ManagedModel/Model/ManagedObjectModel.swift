@@ -26,15 +26,13 @@ public final class ManagedObjectModel: Sendable {
     ///   `model.unknownConstraintProperty`, `model.unknownConfigurationEntity`, `model.unknownComposite`,
     ///   `model.compositeCycle`, `model.compositeElement`; all in category `configuration`, with entity and property.
     /// - Complexity: O(n log n) in properties, inherited ones included.
-    public init(_ definition: ModelDefinition) throws(MigrationError) {
-        self.definition = definition
-        (resolved, indexByName) = try ModelResolution.resolve(definition)
-        origin = nil
+    public convenience init(_ definition: ModelDefinition) throws(MigrationError) {
+        try self.init(definition, origin: nil, hashes: nil)
     }
 
     /// Makes the part of a model for a configuration, with the version hashes that its entities have in the whole model.
     init(
-        _ definition: ModelDefinition, origin: ConfigurationOrigin, hashes: [String: EntityVersionHash]
+        _ definition: ModelDefinition, origin: ConfigurationOrigin?, hashes: [String: EntityVersionHash]?
     ) throws(MigrationError) {
         self.definition = definition
         (resolved, indexByName) = try ModelResolution.resolve(definition)

@@ -9,11 +9,7 @@ enum AttributeTag {
         return types
     }()
 
-    /// - Parameters:
-    ///   - tag: the tag.
-    ///   - owner: the name of the entity or composite, for errors.
-    /// - Throws: `model.missingAttribute`, `model.unknownType`, `model.untyped`, `model.invalidFlag`,
-    ///   `model.invalidDefault`, `model.invalidBound`, `model.invalidNumber`.
+    /// - Parameter owner: the name of the entity or composite, for errors.
     static func read(_ tag: XMLTag, owner: String) throws(MigrationError) -> AttributeDefinition {
         let (name, values) = try TagValues.named(tag, in: owner)
         let isTransient = try values.flag("transient")

@@ -23,13 +23,12 @@ package struct CompiledBundle: VersionedBundle {
     package init(path: String) throws(MigrationError) {
         self.path = path
         versions = try Self.versions(in: path, ModelFile.isFile)
-        guard !versions.isEmpty else {
-            throw MigrationError(
-                "model.noVersion", .configuration, "The compiled bundle holds no \(Self.versionSuffix) file",
-                remedy: "Name the .momd of a built app, or the .xcdatamodeld it is compiled from",
-                context: .init(path: path))
-        }
         info = try CompiledVersionInfo(folder: path)
+        if versions.isEmpty {
+            throw failure(
+                "model.noVersion", "The compiled bundle holds no \(Self.versionSuffix) file",
+                remedy: "Name the .momd of a built app, or the .xcdatamodeld it is compiled from")
+        }
     }
 
     /// Returns the path of a version's file.
@@ -42,14 +41,10 @@ package struct CompiledBundle: VersionedBundle {
     package func currentVersion() throws(MigrationError) -> String {
         if let name = info?.currentVersion {
             if versions.contains(name) { return name }
-            throw MigrationError(
-                "model.currentVersion", .configuration, "The current version \"\(name)\" is not in the bundle",
-                remedy: "Write \(path):VERSION; it has \(list)", context: .init(path: path))
+            throw failure("model.currentVersion", "The current version \"\(name)\" is not in the bundle")
         }
         if versions.count == 1 { return versions[0] }
-        throw MigrationError(
-            "model.ambiguousVersion", .configuration,
-            "The compiled bundle has several versions and names none as the current one",
-            remedy: "Write \(path):VERSION; it has \(list)", context: .init(path: path))
+        throw failure(
+            "model.ambiguousVersion", "The compiled bundle has several versions and names none as the current one")
     }
 }

@@ -21,10 +21,10 @@ package struct ModelBundle: VersionedBundle {
     package init(path: String) throws(MigrationError) {
         self.path = path
         versions = try Self.versions(in: path, ModelFile.isFolder)
-        guard !versions.isEmpty else {
-            throw MigrationError(
-                "model.noVersion", .configuration, "The bundle holds no version of a model",
-                remedy: "It should have at least one \(Self.versionSuffix) folder", context: .init(path: path))
+        if versions.isEmpty {
+            throw failure(
+                "model.noVersion", "The bundle holds no version of a model",
+                remedy: "It should have at least one \(Self.versionSuffix) folder")
         }
     }
 
@@ -39,18 +39,16 @@ package struct ModelBundle: VersionedBundle {
         let file = "\(path)/\(Self.currentVersionName)"
         guard try ModelFile.isFile(file) else {
             if versions.count == 1 { return versions[0] }
-            throw MigrationError(
-                "model.ambiguousVersion", .configuration,
-                "The bundle has several versions and no \(Self.currentVersionName) that names the current one",
-                remedy: "Write \(path):VERSION; it has \(list)", context: .init(path: path))
+            throw failure(
+                "model.ambiguousVersion",
+                "The bundle has several versions and no \(Self.currentVersionName) that names the current one")
         }
         let name = try CurrentVersionFile.read(try ModelFile.read(file), path: file).map(Self.withoutSuffix)
         if let name, versions.contains(name) { return name }
-        throw MigrationError(
-            "model.currentVersion", .configuration,
+        throw failure(
+            "model.currentVersion",
             name.map { "The current version \"\($0)\" is not in the bundle" } ?? "The file names no version",
-            remedy: "Write \(path):VERSION, or choose the version in Xcode; the bundle has \(list)",
-            context: .init(path: file))
+            remedy: "Write \(path):VERSION, or choose the version in Xcode; the bundle has \(list)", at: file)
     }
 }
 
@@ -84,6 +82,14 @@ extension VersionedBundle {
 
     static func withoutSuffix(_ name: String) -> String {
         name.hasSuffix(versionSuffix) ? String(name.dropLast(versionSuffix.count)) : name
+    }
+
+    func failure(
+        _ code: MigrationError.Code, _ message: String, remedy: String? = nil, at place: String? = nil
+    ) -> MigrationError {
+        MigrationError(
+            code, .configuration, message, remedy: remedy ?? "Write \(path):VERSION; it has \(list)",
+            context: .init(path: place ?? path))
     }
 
     /// The versions, for messages.

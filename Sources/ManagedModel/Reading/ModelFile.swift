@@ -28,13 +28,9 @@ enum ModelFile {
     }
 
     /// Tells whether a path is a regular file.
-    ///
-    /// - Throws: as ``kind(at:)``.
     static func isFile(_ path: String) throws(MigrationError) -> Bool { try kind(at: path) == .file }
 
     /// Tells whether a path is a folder.
-    ///
-    /// - Throws: as ``kind(at:)``.
     static func isFolder(_ path: String) throws(MigrationError) -> Bool { try kind(at: path) == .folder }
 
     /// Returns the bytes of a file, at most one more than `limit`, so that the caller can detect a file that is too large.

@@ -1,15 +1,12 @@
 import Diagnostics
 
-/// Reads the tags of an entity's other properties and of its indexes.
+/// Reads the tags of an entity's other properties and of its indexes, with the errors of ``TagValues``.
 enum PropertyTags {
     private static let deleteRules: KeyValuePairs<String, DeleteRule> = [
         "Nullify": .nullify, "Cascade": .cascade, "Deny": .deny, "No Action": .noAction,
     ]
 
     /// Reads a `<relationship>`: to-one with `maxCount="1"` or without `toMany`, else to-many, bounded by `maxCount`.
-    ///
-    /// - Throws: `model.missingAttribute`, `model.invalidFlag`, `model.invalidNumber`, `model.invalidChoice`,
-    ///   `model.relationshipCount`.
     static func relationship(_ tag: XMLTag, entity: String) throws(MigrationError) -> RelationshipDefinition {
         let (name, values) = try TagValues.named(tag, in: entity)
         var relationship = RelationshipDefinition(
@@ -29,8 +26,6 @@ enum PropertyTags {
     }
 
     /// Reads a `<fetchedProperty>` without its request, which is a child.
-    ///
-    /// - Throws: `model.missingAttribute`, `model.invalidFlag`.
     static func fetchedProperty(_ tag: XMLTag, entity: String) throws(MigrationError) -> FetchedPropertyDefinition {
         let (name, values) = try TagValues.named(tag, in: entity)
         var property = FetchedPropertyDefinition(name: name)
@@ -41,8 +36,6 @@ enum PropertyTags {
 
     /// A `<fetchRequest>` of the model or of a fetched property. Faults, subentities and pending changes do not matter to
     /// a migration, and their archived form is not known: they are not read.
-    ///
-    /// - Throws: `model.missingAttribute`, `model.invalidNumber`, `model.invalidFlag`.
     static func fetchRequest(_ tag: XMLTag, entity: String?) throws(MigrationError) -> FetchRequestDefinition {
         let values = TagValues(tag, entity: entity)
         var request = FetchRequestDefinition(
@@ -56,8 +49,6 @@ enum PropertyTags {
     }
 
     /// Reads a `<fetchIndex>` without its elements, which are children.
-    ///
-    /// - Throws: `model.missingAttribute`.
     static func fetchIndex(_ tag: XMLTag, entity: String) throws(MigrationError) -> FetchIndexDefinition {
         let values = TagValues(tag, entity: entity)
         var index = FetchIndexDefinition(name: try values.required("name"))
@@ -66,8 +57,6 @@ enum PropertyTags {
     }
 
     /// Reads a `<fetchIndexElement>`: a property or an expression.
-    ///
-    /// - Throws: `model.missingAttribute`, `model.invalidChoice`.
     static func fetchIndexElement(
         _ tag: XMLTag, entity: String, index: String
     ) throws(MigrationError) -> FetchIndexElement {

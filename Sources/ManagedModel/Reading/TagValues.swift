@@ -14,8 +14,6 @@ struct TagValues {
     }
 
     /// Makes the values of a tag that has to name a property of an entity.
-    ///
-    /// - Throws: `model.missingAttribute`.
     static func named(_ tag: XMLTag, in entity: String) throws(MigrationError) -> (name: String, values: TagValues) {
         let name = try TagValues(tag, entity: entity).required("name")
         return (name, TagValues(tag, entity: entity, property: name))
@@ -42,7 +40,7 @@ struct TagValues {
         tag.attributes[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// - Throws: `model.missingAttribute` if the attribute is absent or empty.
+    /// Returns the text of an attribute that is neither absent nor empty.
     func required(_ name: String) throws(MigrationError) -> String {
         if let text = nonEmpty(name) { return text }
         throw failure(
@@ -51,13 +49,9 @@ struct TagValues {
     }
 
     /// Reads YES or NO; false if absent.
-    ///
-    /// - Throws: `model.invalidFlag` for another word.
     func flag(_ name: String) throws(MigrationError) -> Bool { try optionalFlag(name) ?? false }
 
     /// Reads YES or NO; nil if absent.
-    ///
-    /// - Throws: `model.invalidFlag` for another word.
     func optionalFlag(_ name: String) throws(MigrationError) -> Bool? {
         guard let text = nonEmpty(name) else { return nil }
         if let flag = ModelValueText.flag(text) { return flag }
@@ -65,15 +59,11 @@ struct TagValues {
     }
 
     /// Reads a whole number; nil if absent.
-    ///
-    /// - Throws: `model.invalidNumber`.
     func integer(_ name: String) throws(MigrationError) -> Int? {
         try number(name) { ModelValueText.integer($0).flatMap { Int(exactly: $0) } }
     }
 
     /// Reads a number of seconds; nil if absent.
-    ///
-    /// - Throws: `model.invalidNumber`.
     func seconds(_ name: String) throws(MigrationError) -> Double? {
         try number(name, ModelValueText.double)
     }
@@ -87,8 +77,6 @@ struct TagValues {
     }
 
     /// Reads one of a set of words; nil if absent.
-    ///
-    /// - Throws: `model.invalidChoice` for any other word.
     func choice<Value>(_ name: String, _ choices: KeyValuePairs<String, Value>) throws(MigrationError) -> Value? {
         guard let text = nonEmpty(name) else { return nil }
         for (word, value) in choices where word == text { return value }

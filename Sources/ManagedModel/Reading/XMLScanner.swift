@@ -1,3 +1,5 @@
+import Diagnostics
+
 /// Scans XML bytes, with the features that models use: elements, attributes, text, CDATA, comments, processing instructions,
 /// the five entities and character references. It reads no document types, entity declarations or namespaces.
 ///
@@ -10,22 +12,29 @@ struct XMLScanner {
         case text(String)
     }
 
-    /// The reason why a file is not well-formed, and the place.
+    /// The reason why a file is refused, and the place.
     struct Malformation: Error {
-        /// A clause, such as "it is empty".
+        var code: MigrationError.Code = "model.xml"
+        /// A clause, such as "it is empty"; for another code than that of XML in general, the sentence.
         let problem: String
+        var remedy = "Restore the file from version control, or open and save it in Xcode"
         let offset: Int
     }
 
     private let bytes: [UInt8]
+    private let allowsDocumentType: Bool
     private var offset: Int
     /// The names of the open elements, outermost first.
     private var open: [String] = []
     private var hasRoot = false
 
-    /// - Parameter bytes: valid UTF-8, whose prolog ``XMLSource`` has checked.
-    init(_ bytes: [UInt8]) {
+    /// - Parameters:
+    ///   - bytes: valid UTF-8.
+    ///   - allowsDocumentType: true to skip `<!DOCTYPE name PUBLIC …>`, as property lists have it. One with an internal subset,
+    ///     which can declare entities, is refused in any case.
+    init(_ bytes: [UInt8], allowsDocumentType: Bool = false) {
         self.bytes = bytes
+        self.allowsDocumentType = allowsDocumentType
         offset = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
     }
 
@@ -45,7 +54,7 @@ struct XMLScanner {
                 try scanCharacterData(take)
             } else if starts("<?") {
                 try skipInstruction()
-            } else if starts("<!DOCTYPE"), !hasRoot {
+            } else if starts("<!"), !hasRoot {
                 try skipDocumentType()
             } else if starts("</") {
                 try scanEndTag(take)
@@ -245,9 +254,14 @@ struct XMLScanner {
                 switch key {
                 case "version": value.hasPrefix("1.") && value.count > 2 && value.dropFirst(2).allSatisfy(\.isNumber)
                 case "standalone": value == "yes" || value == "no"
-                default: value.utf8.first.map { Self.isName($0, isFirst: true) } ?? false
+                default: true
                 }
             guard isRight else { throw Malformation(problem: problem, offset: start) }
+            guard key != "encoding" || ["utf-8", "utf8", "us-ascii", "ascii"].contains(value.lowercased()) else {
+                throw Malformation(
+                    code: "model.encoding", problem: "The file is in \(value), not in UTF-8",
+                    remedy: XMLSource.encodingRemedy, offset: start)
+            }
         }
         guard expected.count < 3, starts("?>") else { throw Malformation(problem: problem, offset: start) }
         offset += 2
@@ -280,6 +294,10 @@ struct XMLScanner {
 
     private mutating func skipDocumentType() throws(Malformation) {
         let start = offset
+        let refusal = Malformation(
+            code: "model.documentType", problem: "The file declares a document type or entities",
+            remedy: "Remove the declaration: Xcode writes none", offset: start)
+        guard allowsDocumentType, starts("<!DOCTYPE") else { throw refusal }
         offset += 9
         var quote: UInt8?
         while let byte = byte(at: offset) {
@@ -290,6 +308,8 @@ struct XMLScanner {
                 quote = byte
             } else if byte == UInt8(ascii: ">") {
                 return
+            } else if byte == UInt8(ascii: "[") {
+                throw refusal
             } else if byte == UInt8(ascii: "<") {
                 break
             }
@@ -315,7 +335,10 @@ struct XMLScanner {
 
     private func byte(at place: Int) -> UInt8? { place < bytes.count ? bytes[place] : nil }
 
-    private func starts(_ text: StaticString) -> Bool { XMLSource.has(text, at: offset, in: bytes) }
+    /// Tells whether ASCII text is at the offset.
+    private func starts(_ text: StaticString) -> Bool {
+        text.withUTF8Buffer { bytes.dropFirst(offset).starts(with: $0) }
+    }
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
 

@@ -8,24 +8,25 @@ package struct XMLSource {
     /// The greatest size of a file in bytes; the largest known `contents` has 0.2 MB.
     package static let greatestByteCount = 16 << 20
 
+    static let encodingRemedy = "Save the file as UTF-8, as Xcode does"
+
     let bytes: [UInt8]
     /// The path, for messages.
     let path: String
+    let allowsDocumentType: Bool
 
-    /// Checks the size and the prolog.
-    ///
-    /// Only UTF-8 is accepted, so that nothing is hidden from the check of the prolog. A document type is refused, and with it
-    /// entity declarations, external entities and their expansion. No model file written by Xcode has one.
+    /// Checks the size and the encoding. Only UTF-8 is accepted.
     ///
     /// - Parameters:
-    ///   - allowsDocumentType: true to allow `<!DOCTYPE name PUBLIC …>` in the prolog, as in property lists. An internal
-    ///     subset, which can declare entities, is refused in any case.
+    ///   - allowsDocumentType: true to let the parser skip a document type. Otherwise it refuses one, and with it entity
+    ///     declarations, external entities and their expansion. No model file written by Xcode has one.
     ///   - byteLimit: the greatest size in bytes.
-    /// - Throws: `model.tooLarge`, `model.encoding`, `model.documentType`, all 78.
+    /// - Throws: `model.tooLarge`, `model.encoding`, both 78.
     package init(_ data: Data, path: String, allowsDocumentType: Bool = false, byteLimit: Int = greatestByteCount)
         throws(MigrationError)
     {
         self.path = path
+        self.allowsDocumentType = allowsDocumentType
         guard data.count <= byteLimit else {
             throw MigrationError(
                 "model.tooLarge", .configuration,
@@ -33,63 +34,17 @@ package struct XMLSource {
                 remedy: "Check that the path names the model", context: .init(path: path))
         }
         bytes = [UInt8](data)
-        try checkProlog(allowsDocumentType: allowsDocumentType)
-    }
-
-    private func checkProlog(allowsDocumentType: Bool) throws(MigrationError) {
-        let offset = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         let head = bytes.prefix(4)
         // UTF-16 and UTF-32, with or without byte order mark, and EBCDIC.
         guard !head.contains(0), head.first != 0xFE, head.first != 0xFF, !head.starts(with: [0x4C, 0x6F, 0xA7]) else {
-            throw encodingError("The file is not in UTF-8", at: 0)
+            throw encodingError(at: 0)
         }
-        if let invalid = firstInvalidByte() { throw encodingError("The file is not in UTF-8", at: invalid) }
-        try checkDeclarations(from: offset, allowsDocumentType)
+        if let invalid = firstInvalidByte() { throw encodingError(at: invalid) }
     }
 
-    private func checkDeclarations(from start: Int, _ allowsDocumentType: Bool) throws(MigrationError) {
-        var offset = start
-        while offset < bytes.count {
-            if has("<?", at: offset) {
-                let end = self.offset(after: "?>", from: offset)
-                // An unfinished declaration is left to the parser, which refuses it.
-                if has("<?xml", at: offset), end < bytes.count {
-                    try checkDeclaration(bytes[offset..<end], at: offset)
-                }
-                offset = end
-            } else if has("<!--", at: offset) {
-                offset = self.offset(after: "-->", from: offset + 4)
-            } else if has("<!", at: offset) {
-                let end = self.offset(after: ">", from: offset)
-                guard allowsDocumentType, !bytes[offset..<end].contains(UInt8(ascii: "[")) else {
-                    throw MigrationError(
-                        "model.documentType", .configuration, "The file declares a document type or entities",
-                        remedy: "Remove the declaration: Xcode writes none", context: context(at: offset))
-                }
-                offset = end
-            } else if bytes[offset] == UInt8(ascii: "<") {
-                return
-            } else {
-                // White space, or text that the parser will refuse.
-                offset += 1
-            }
-        }
-    }
-
-    private func checkDeclaration(_ declaration: ArraySlice<UInt8>, at offset: Int) throws(MigrationError) {
-        let text = String(decoding: declaration, as: UTF8.self)
-        guard let keyword = text.range(of: "encoding") else { return }
-        let quotes: Set<Character> = ["\"", "'"]
-        let value = text[keyword.upperBound...].drop { !quotes.contains($0) }.dropFirst()
-            .prefix { !quotes.contains($0) }
-        guard ["utf-8", "utf8", "us-ascii", "ascii"].contains(value.lowercased()) else {
-            throw encodingError("The file is in \(value), not in UTF-8", at: offset)
-        }
-    }
-
-    private func encodingError(_ message: String, at offset: Int) -> MigrationError {
+    private func encodingError(at offset: Int) -> MigrationError {
         MigrationError(
-            "model.encoding", .configuration, message, remedy: "Save the file as UTF-8, as Xcode does",
+            "model.encoding", .configuration, "The file is not in UTF-8", remedy: Self.encodingRemedy,
             context: context(at: offset))
     }
 
@@ -109,20 +64,7 @@ package struct XMLSource {
         }
     }
 
-    /// Tells whether ASCII text is at an offset.
-    static func has(_ text: StaticString, at offset: Int, in bytes: [UInt8]) -> Bool {
-        text.withUTF8Buffer { bytes.dropFirst(offset).starts(with: $0) }
-    }
-
-    private func has(_ text: StaticString, at offset: Int) -> Bool { Self.has(text, at: offset, in: bytes) }
-
-    /// Returns the offset after the next occurrence of ASCII text, or the end of the file.
-    private func offset(after text: StaticString, from start: Int) -> Int {
-        let found = (start..<max(start, bytes.count)).first { has(text, at: $0) }
-        return found.map { $0 + text.utf8CodeUnitCount } ?? bytes.count
-    }
-
-    private func context(at offset: Int) -> MigrationError.Context {
+    func context(at offset: Int) -> MigrationError.Context {
         let position = position(at: offset)
         return .init(path: path, line: position.line, column: position.column)
     }

@@ -3,74 +3,58 @@ import Diagnostics
 /// Passes the tags and the text of an ``XMLSource`` to a handler, within limits.
 ///
 /// Nothing outside the file is read. Memory: that of the handler, and one tag.
-package final class XMLTagParser {
+package enum XMLTagParser {
     /// The greatest number of open elements; a model has five.
     static let greatestDepth = 32
 
     private static let tooDeep: MigrationError.Code = "model.tooDeep"
 
-    private let source: XMLSource
-    private let handler: any XMLTagHandler
-    private var depth = 0
-    /// The offset of the last tag.
-    private var lastTag = 0
-    /// The first error of the handler or of a limit. The handler is not called after it, but the file is read to its end: if it
-    /// is not well-formed, that error takes precedence.
-    private var failure: MigrationError?
-
-    private init(_ source: XMLSource, _ handler: any XMLTagHandler) {
-        self.source = source
-        self.handler = handler
-    }
-
     /// Parses the whole file.
     ///
-    /// - Throws: `model.xml` if the XML is not well-formed, `model.tooDeep`, and the handler's errors, completed with path,
-    ///   line and column of the last tag.
+    /// After an error of the handler or of a limit, the handler is not called, but the file is read to its end: if it is not
+    /// well-formed, that error takes precedence.
+    ///
+    /// - Throws: `model.xml` if the XML is not well-formed, `model.documentType`, `model.encoding`, `model.tooDeep`, and the
+    ///   handler's errors, completed with path, line and column of the last tag.
     /// - Complexity: O(file) time.
     package static func parse(_ source: XMLSource, into handler: any XMLTagHandler) throws(MigrationError) {
-        let parser = XMLTagParser(source, handler)
-        var scanner = XMLScanner(source.bytes)
-        do throws(XMLScanner.Malformation) {
-            try scanner.scan(parser.take)
-        } catch {
-            if let failure = parser.failure, failure.code == tooDeep { throw failure }
-            let place = source.position(at: min(error.offset, source.bytes.count))
-            throw MigrationError(
-                "model.xml", .configuration, "The file is not well-formed XML: \(error.problem)",
-                remedy: "Restore the file from version control, or open and save it in Xcode",
-                context: .init(path: source.path, line: place.line, column: place.column))
-        }
-        if let failure = parser.failure { throw failure }
-    }
-
-    private func take(_ event: XMLScanner.Event) {
-        switch event {
-        case .open(let tag):
-            lastTag = tag.offset
-            depth += 1
-            attempt { () throws(MigrationError) in
-                guard depth <= Self.greatestDepth else {
+        var scanner = XMLScanner(source.bytes, allowsDocumentType: source.allowsDocumentType)
+        var (depth, lastTag) = (0, 0)
+        var failure: MigrationError?
+        func take(_ event: XMLScanner.Event) throws(MigrationError) {
+            switch event {
+            case .open(let tag):
+                lastTag = tag.offset
+                depth += 1
+                guard depth <= greatestDepth else {
                     throw MigrationError(
-                        Self.tooDeep, .configuration, "The file nests more than \(Self.greatestDepth) elements",
+                        tooDeep, .configuration, "The file nests more than \(greatestDepth) elements",
                         remedy: "Check that the path names a model")
                 }
                 try handler.open(tag)
+            case .close:
+                depth -= 1
+                try handler.close()
+            case .text(let piece): handler.text(piece)
             }
-        case .close:
-            depth -= 1
-            attempt { () throws(MigrationError) in try handler.close() }
-        case .text(let piece):
-            if failure == nil { handler.text(piece) }
         }
-    }
-
-    private func attempt(_ body: () throws(MigrationError) -> Void) {
-        guard failure == nil else { return }
-        do { try body() } catch {
-            let position = error.context.line == nil ? source.position(at: lastTag) : nil
-            failure = error.inside(.init(path: source.path, line: position?.line, column: position?.column))
+        do throws(XMLScanner.Malformation) {
+            try scanner.scan { event in
+                guard failure == nil else { return }
+                do throws(MigrationError) { try take(event) } catch {
+                    let position = error.context.line == nil ? source.position(at: lastTag) : nil
+                    failure = error.inside(
+                        .init(path: source.path, line: position?.line, column: position?.column))
+                }
+            }
+        } catch {
+            if let failure, failure.code == tooDeep { throw failure }
+            throw MigrationError(
+                error.code, .configuration,
+                (error.code == "model.xml" ? "The file is not well-formed XML: " : "") + error.problem,
+                remedy: error.remedy, context: source.context(at: min(error.offset, source.bytes.count)))
         }
+        if let failure { throw failure }
     }
 }
 

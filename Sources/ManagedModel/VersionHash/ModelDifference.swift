@@ -30,13 +30,8 @@ package enum ModelDifference {
         var lines: [(name: String, text: String)] = []
         for name in hashes.keys where !expected.contains(name) {
             if own != nil, model.entity(named: name) != nil { continue }
-            let text =
-                if model.entity(named: name) == nil {
-                    "the store has an entity \(name), the model has none"
-                } else {
-                    "the store has an entity \(name), which is not in the configuration"
-                }
-            lines.append((name, text))
+            let reason = model.entity(named: name) == nil ? "the model has none" : "which is not in the configuration"
+            lines.append((name, "the store has an entity \(name), \(reason)"))
         }
         for entity in entities {
             let name = entity.definition.name

@@ -2,6 +2,8 @@ import Diagnostics
 import ManagedModel
 import Rows
 
+import struct Foundation.Decimal
+
 /// The intermediate result of a fold over one object's collection.
 package struct FoldState {
     /// The number of members, or of values that are not nil, so far. For `any` and `every`, the number of members that decide
@@ -9,7 +11,7 @@ package struct FoldState {
     fileprivate var count: Int64 = 0
     fileprivate var whole: Int64 = 0
     fileprivate var real = 0.0
-    fileprivate var exact = ExactDecimal(whole: 0)
+    fileprivate var exact = Decimal(0)
     /// The first failure. It is thrown only if the value is used, because a TERNARY may guard against it.
     fileprivate var fault: ProgramFault?
 
@@ -114,7 +116,7 @@ package struct CollectionFoldProgram: Sendable {
                     state.count += 1
                     return
                 }
-                var decimal = ExactDecimal(whole: 0)
+                var decimal = Decimal(0)
                 let value = try ProgramRun.evaluate(operand, batch, row: row, decimal: &decimal)
                 guard !value.isNull else {
                     if countsNil { state.count += 1 }
@@ -140,7 +142,7 @@ package struct CollectionFoldProgram: Sendable {
     }
 
     private func add(
-        _ value: ProgramRegister, _ decimal: ExactDecimal, to state: inout FoldState
+        _ value: ProgramRegister, _ decimal: Decimal, to state: inout FoldState
     ) throws(ProgramFault) {
         state.count += 1
         switch (operation, value.kind) {
@@ -151,7 +153,7 @@ package struct CollectionFoldProgram: Sendable {
             state.whole = sum
         case (.sum, .real), (.average, .real): state.real += value.realValue
         case (.sum, .decimal), (.average, .decimal):
-            guard let sum = ExactDecimal.apply(.add, state.exact, decimal) else {
+            guard let sum = Decimal.apply(.add, state.exact, decimal) else {
                 throw .overflow("the sum of the values")
             }
             state.exact = sum
@@ -162,9 +164,9 @@ package struct CollectionFoldProgram: Sendable {
         case (.minimum, .real): state.real = state.count == 1 ? value.realValue : min(state.real, value.realValue)
         case (.maximum, .real): state.real = state.count == 1 ? value.realValue : max(state.real, value.realValue)
         case (.minimum, .decimal):
-            if state.count == 1 || ExactDecimal.compare(decimal, state.exact) == -1 { state.exact = decimal }
+            if state.count == 1 || Decimal.compare(decimal, state.exact) == -1 { state.exact = decimal }
         case (.maximum, .decimal):
-            if state.count == 1 || ExactDecimal.compare(decimal, state.exact) == 1 { state.exact = decimal }
+            if state.count == 1 || Decimal.compare(decimal, state.exact) == 1 { state.exact = decimal }
         default: break
         }
     }
@@ -183,8 +185,8 @@ package struct CollectionFoldProgram: Sendable {
         case .every: batch[row, slot] = .integer(1 - state.count)
         case .minimum where state.count == 0, .maximum where state.count == 0: batch[row, slot] = .null
         case .average where type == .decimal:
-            let count = ExactDecimal(whole: max(1, state.count))
-            store(ExactDecimal.apply(.divide, state.exact, count) ?? state.exact, into: &batch, row: row, slot: slot)
+            let count = Decimal(max(1, state.count))
+            store(Decimal.apply(.divide, state.exact, count) ?? state.exact, into: &batch, row: row, slot: slot)
         case .average:
             let sum = operandType.isWhole ? Double(state.whole) : state.real
             batch[row, slot] = .real(state.count == 0 ? 0 : sum / Double(state.count))
@@ -197,8 +199,8 @@ package struct CollectionFoldProgram: Sendable {
         }
     }
 
-    private func store(_ value: ExactDecimal, into batch: inout RowBatch, row: Int, slot: Int) {
-        var text = value.value.description
+    private func store(_ value: Decimal, into batch: inout RowBatch, row: Int, slot: Int) {
+        var text = value.description
         text.withUTF8 { batch.setBytes(UnsafeRawBufferPointer($0), kind: .text, row: row, slot: slot) }
     }
 

@@ -33,49 +33,48 @@ extension ValueExpression {
         return names
     }
 
-    /// True if the expression can be evaluated over objects although it cannot be compiled: every key path starts at a named
-    /// object.
+}
+
+/// A value expression or the predicate of a source filter.
+package protocol SyntaxOwner {
+    /// The syntax tree.
+    var syntax: SyntaxNode { get }
+    /// The starts of key paths that mean the source object.
+    static var sourceRoots: [ExpressionNode] { get }
+}
+
+extension ValueExpression: SyntaxOwner {
+    package var syntax: SyntaxNode { .expression(node) }
+    package static var sourceRoots: [ExpressionNode] { [.variable("source")] }
+}
+
+extension SourcePredicate: SyntaxOwner {
+    package var syntax: SyntaxNode { .predicate(node) }
+    package static var sourceRoots: [ExpressionNode] { [.variable("source"), .evaluatedObject] }
+}
+
+extension SyntaxOwner {
+    /// True if it can be evaluated over objects although it cannot be compiled: every key path starts at a known object.
     package var isEvaluable: Bool {
-        SyntaxNode.expression(node).descendants.allSatisfy { part in
+        syntax.descendants.allSatisfy { part in
             switch part {
-            case .expression(.keyPath(nil, _)), .expression(.evaluatedObject), .expression(.anyKey): false
+            case .expression(.anyKey): false
+            case .expression(.keyPath(nil, _)), .expression(.evaluatedObject):
+                Self.sourceRoots.contains(.evaluatedObject)
             default: true
             }
         }
     }
 
-    /// Checks every key path from `$source` against the model, at any depth; for expressions that are not compiled.
+    /// Checks every key path from the source object against the model, at any depth; for those that are not compiled.
     ///
     /// - Throws: `mapping.unknownKeyPath` (78) naming the entity and the name that it does not have.
     /// - Complexity: O(nodes).
     package func checkSourcePaths(from entity: EntityDescription) throws(MigrationError) {
-        try SyntaxNode.expression(node).checkPaths(from: [.variable("source")], of: entity)
-    }
-}
-
-extension SourcePredicate {
-    /// True if the predicate can be evaluated over objects although it cannot be compiled.
-    package var isEvaluable: Bool {
-        !SyntaxNode.predicate(node).descendants.contains { if case .expression(.anyKey) = $0 { true } else { false } }
-    }
-
-    /// Checks every key path from the source object against the model, including bare ones and those from SELF.
-    ///
-    /// - Throws: `mapping.unknownKeyPath` (78) naming the entity and the name that it does not have.
-    /// - Complexity: O(nodes).
-    package func checkSourcePaths(from entity: EntityDescription) throws(MigrationError) {
-        try SyntaxNode.predicate(node).checkPaths(from: [.variable("source"), .evaluatedObject], of: entity)
-    }
-}
-
-extension SyntaxNode {
-    /// Checks every key path from one of some roots against the model, at any depth.
-    fileprivate func checkPaths(
-        from roots: [ExpressionNode], of entity: EntityDescription
-    ) throws(MigrationError) {
-        var pending = [self]
+        var pending = [syntax]
         while let next = pending.popLast() {
-            if case .expression(let node) = next, let (root, path) = node.keyPathParts, roots.contains(root) {
+            if case .expression(let node) = next, let (root, path) = node.keyPathParts, Self.sourceRoots.contains(root)
+            {
                 try Self.check(path, from: entity)
             } else {
                 pending += next.children

@@ -252,23 +252,18 @@ struct ExpressionLexer {
         throw error(at: start, "a string that begins here has no closing quote")
     }
 
+    /// The characters that escapes of one letter stand for.
+    private static let escapes = Dictionary(
+        uniqueKeysWithValues: zip(
+            "\\'\"/nrtbfvae0".utf8, "\\'\"/\n\r\t\u{8}\u{C}\u{B}\u{7}\u{1B}\0".unicodeScalars))
+
     /// Reads one escape, starting at its backslash.
     private mutating func escape() throws(ExpressionSyntaxError) -> Unicode.Scalar {
         let start = offset
         let letter = byte(1)
         offset += 2
         switch letter {
-        case UInt8(ascii: "\\"), UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "/"):
-            return Unicode.Scalar(letter ?? 0)
-        case UInt8(ascii: "n"): return "\n"
-        case UInt8(ascii: "r"): return "\r"
-        case UInt8(ascii: "t"): return "\t"
-        case UInt8(ascii: "b"): return "\u{8}"
-        case UInt8(ascii: "f"): return "\u{C}"
-        case UInt8(ascii: "v"): return "\u{B}"
-        case UInt8(ascii: "a"): return "\u{7}"
-        case UInt8(ascii: "e"): return "\u{1B}"
-        case UInt8(ascii: "0"): return "\0"
+        case let letter? where Self.escapes[letter] != nil: return Self.escapes[letter] ?? "\0"
         case UInt8(ascii: "u"): return try unicodeEscape(digits: 4, start: start)
         case UInt8(ascii: "U"): return try unicodeEscape(digits: 8, start: start)
         default:

@@ -230,14 +230,11 @@ struct ExpressionParser {
         case .reserved(_, let text): letters = text
         default: throw unexpected("comparison options: c, d, n, l")
         }
-        for letter in letters {
-            switch letter {
-            case "c", "C": options.insert(.caseInsensitive)
-            case "d", "D": options.insert(.diacriticInsensitive)
-            case "n", "N": options.insert(.normalized)
-            case "l", "L": options.insert(.localeSensitive)
-            default: throw unexpected("comparison options: c, d, n, l")
+        for letter in letters.lowercased() {
+            guard let option = ComparisonOptions.letters.first(where: { $0.key == letter })?.value else {
+                throw unexpected("comparison options: c, d, n, l")
             }
+            options.insert(option)
         }
         try advance()
         try expect(.closeBracket)

@@ -38,7 +38,7 @@ struct ExpressionPrinter {
         case .function(let target, let selector, let arguments): writeFunction(target, selector, arguments)
         case .arithmetic(let sign, let left, let right):
             write(left, sign.precedence)
-            text += " \(sign.rawValue) "
+            text += " \(sign.symbol) "
             write(right, sign.precedence.tighter)
         case .negation(let inner):
             text += "-"
@@ -214,9 +214,11 @@ struct ExpressionPrinter {
 extension ComparisonOptions {
     /// The options as text, such as `[cd]`; empty if there are none.
     var format: String {
-        let letters: KeyValuePairs<ComparisonOptions, String> = [
-            .caseInsensitive: "c", .diacriticInsensitive: "d", .normalized: "n", .localeSensitive: "l",
-        ]
-        return isEmpty ? "" : "[" + letters.filter { contains($0.key) }.map(\.value).joined() + "]"
+        isEmpty ? "" : "[" + String(Self.letters.filter { contains($0.value) }.map(\.key)) + "]"
     }
+
+    /// The letters of the options, in the order in which they are written.
+    static let letters: KeyValuePairs<Character, ComparisonOptions> = [
+        "c": .caseInsensitive, "d": .diacriticInsensitive, "n": .normalized, "l": .localeSensitive,
+    ]
 }

@@ -45,7 +45,7 @@ package final class ExpressionProgram: Sendable {
         bytesKind = destination == .string || destination == .uri ? .text : .blob
         if let path = expression.node.withoutBytesCast.sourceKeyPath, !path.isEmpty {
             let found: (slot: Int, type: AttributeType)
-            do { found = try resolver.slot(forKeyPath: path) } catch { throw error.inside(context) }
+            do { found = try resolver.slot(forKeyPath: path, level: 0) } catch { throw error.inside(context) }
             if found.type.isStoredLike(destination),
                 expression.node.withoutBytesCast == expression.node || found.type.isBytes
             {

@@ -77,6 +77,15 @@ enum ExpressionType: Equatable {
         return Dictionary(uniqueKeysWithValues: names.flatMap { type, names in names.map { ($0, type) } })
     }()
 
+    /// Returns the type whose range the values of a cast to a kind of integer have; nil for 64 bits.
+    static func range(ofCastTo name: String) -> AttributeType? {
+        switch name {
+        case "int16", "Int16": .integer16
+        case "int32", "Int32", "int": .integer32
+        default: nil
+        }
+    }
+
     /// The name of the type for error messages.
     var label: String {
         switch self {

@@ -15,7 +15,7 @@ enum FloatingProgram {
             && code.instructions.allSatisfy { step in
                 switch step.operation {
                 case .loadReal, .loadFloat, .loadNull, .nothing, .widen: true
-                case .realArithmetic: step.n <= ArithmeticOperator.divide.code
+                case .realArithmetic: step.n <= ArithmeticOperator.divide.rawValue
                 case .loadConstant:
                     code.constants[Int(step.n)].kind == .real || code.constants[Int(step.n)].kind == .null
                 default: false
@@ -92,10 +92,11 @@ enum FloatingProgram {
                 let a = UnsafePointer(values.baseAddress.unsafelyUnwrapped) + Int(step.a) * most
                 let b = UnsafePointer(values.baseAddress.unsafelyUnwrapped) + Int(step.b) * most
                 switch step.n {
-                case ArithmeticOperator.add.code: for place in 0..<rows.count { target[place] = a[place] + b[place] }
-                case ArithmeticOperator.subtract.code:
+                case ArithmeticOperator.add.rawValue:
+                    for place in 0..<rows.count { target[place] = a[place] + b[place] }
+                case ArithmeticOperator.subtract.rawValue:
                     for place in 0..<rows.count { target[place] = a[place] - b[place] }
-                case ArithmeticOperator.multiply.code:
+                case ArithmeticOperator.multiply.rawValue:
                     for place in 0..<rows.count { target[place] = a[place] * b[place] }
                 default: for place in 0..<rows.count { target[place] = a[place] / b[place] }
                 }

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
+import Foundation
 
 /// Converts floating-point numbers to text, as NSNumber prints them.
 enum FloatingText {

@@ -9,13 +9,11 @@ package protocol KeyPathResolver {
     /// The variables that name the objects, without the dollar sign, by level; `["source"]` outside of collections.
     var scope: [String] { get }
 
-    /// Returns the slot and type of `$source.a.b`. The path leads over to-one relationships to an attribute, or to a to-one
-    /// relationship itself, whose type is `.objectID` and whose cell is a key or null. Without components it is the object.
+    /// Returns the slot and type of `a.b` of the object of a level. The path leads over to-one relationships to an attribute,
+    /// or to a to-one relationship itself, whose type is `.objectID` and whose cell is a key or null. Without components it is
+    /// the object.
     ///
     /// - Throws: an error of category configuration if the path names nothing or crosses a to-many relationship.
-    mutating func slot(forKeyPath: [String]) throws(MigrationError) -> (slot: Int, type: AttributeType)
-
-    /// Returns the same for the object of a level.
     mutating func slot(
         forKeyPath: [String], level: Int
     ) throws(MigrationError) -> (slot: Int, type: AttributeType)
@@ -37,13 +35,6 @@ package protocol KeyPathResolver {
 
 extension KeyPathResolver {
     package var scope: [String] { ["source"] }
-
-    package mutating func slot(
-        forKeyPath path: [String], level: Int
-    ) throws(MigrationError) -> (slot: Int, type: AttributeType) {
-        guard level == 0 else { throw .unsupportedExpression("there is no object around the row's") }
-        return try slot(forKeyPath: path)
-    }
 
     package mutating func slot(
         for fold: CollectionFold, level: Int

@@ -1,4 +1,5 @@
 import Foundation
+import ManagedModel
 
 /// Arithmetic and functions on numbers of one type. Compiled programs, which know the types in advance, and the evaluator,
 /// which learns them at run time, share these rules.
@@ -25,7 +26,7 @@ enum NumberRules {
         }
         guard !result.overflow else {
             throw ProgramFault(
-                "value.outOfRange", "\(a) \(sign.rawValue) \(b) is out of the range of 64-bit integers",
+                "value.outOfRange", "\(a) \(sign.symbol) \(b) is out of the range of 64-bit integers",
                 remedy: sign == .power && b < 0 ? "Write the base with a decimal point" : nil)
         }
         return result.partialValue
@@ -58,17 +59,39 @@ enum NumberRules {
             case .power: pow(a, b)
             }
         guard result.isFinite || (!result.isNaN && (a.isInfinite || b.isInfinite)) else {
-            throw .overflow("\(a) \(sign.rawValue) \(b)")
+            throw .overflow("\(a) \(sign.symbol) \(b)")
         }
         return result
     }
 
+    static func apply(_ operation: BitOperation?, _ a: Int64, _ b: Int64) -> Int64 {
+        switch operation {
+        case .and: a & b
+        case .or: a | b
+        case .exclusiveOr: a ^ b
+        case .shiftLeft: a << b
+        case .shiftRight: a >> b
+        case .complement, nil: ~a
+        }
+    }
+
+    /// Returns a number that is in the range of a type; of other types than those of fewer than 64 bits, all are.
+    static func checked(_ value: Int64, _ type: AttributeType?) throws(ProgramFault) -> Int64 {
+        switch type {
+        case .integer16 where Int16(exactly: value) == nil: throw .range("\(value)", "Integer 16")
+        case .integer32 where Int32(exactly: value) == nil: throw .range("\(value)", "Integer 32")
+        case .boolean where value != 0 && value != 1:
+            throw .range("\(value)", "Boolean", remedy: "Compare it: TERNARY(<value> != 0, YES, NO)")
+        default: return value
+        }
+    }
+
     static func apply(
-        _ sign: ArithmeticOperator, _ a: ExactDecimal, _ b: ExactDecimal
-    ) throws(ProgramFault) -> ExactDecimal {
-        if sign == .divide || sign == .modulus, b.value == 0, !b.isNaN { throw .divisionByZero }
-        if let result = ExactDecimal.apply(sign, a, b) { return result }
-        throw .overflow("\(a.value) \(sign.rawValue) \(b.value)")
+        _ sign: ArithmeticOperator, _ a: Decimal, _ b: Decimal
+    ) throws(ProgramFault) -> Decimal {
+        if sign == .divide || sign == .modulus, b == 0, !b.isNaN { throw .divisionByZero }
+        if let result = Decimal.apply(sign, a, b) { return result }
+        throw .overflow("\(a) \(sign.symbol) \(b)")
     }
 
     @inline(__always)
@@ -92,13 +115,13 @@ enum NumberRules {
     }
 
     /// Applies a function to a decimal. Roots and logarithms are floating-point and leave a decimal unchanged.
-    static func apply(_ function: NumberFunction, _ value: ExactDecimal) -> ExactDecimal {
+    static func apply(_ function: NumberFunction, _ value: Decimal) -> Decimal {
         switch function {
         case .negate: value.negated
-        case .absolute: value.value.sign == .minus && !value.isNaN ? value.negated : value
+        case .absolute: value.sign == .minus && !value.isNaN ? value.negated : value
         case .ceiling: value.rounded(.up)
         case .floor: value.rounded(.down)
-        case .truncate: value.rounded(value.value.sign == .minus ? .up : .down)
+        case .truncate: value.rounded(value.sign == .minus ? .up : .down)
         case .squareRoot, .naturalLogarithm, .decimalLogarithm, .exponential: value
         }
     }

@@ -1,10 +1,12 @@
+import struct Foundation.Decimal
+
 /// A program while it is compiled: instructions over registers, and the tables that they refer to.
 struct ProgramDraft {
     var instructions: [ProgramInstruction] = []
     var registers = 1
     var constants: [ProgramRegister] = []
     /// Decimal constants, by the index of the constant.
-    var decimals: [Int: ExactDecimal] = [:]
+    var decimals: [Int: Decimal] = [:]
     var comparisons: [ProgramComparison] = []
     /// The bytes that constants of text and data refer to.
     var bytes: [UInt8] = []
@@ -24,7 +26,7 @@ final class ProgramCode: @unchecked Sendable {
     let instructions: UnsafeBufferPointer<ProgramInstruction>
     let constants: UnsafeBufferPointer<ProgramRegister>
     let bytes: UnsafeRawBufferPointer
-    let decimals: [Int: ExactDecimal]
+    let decimals: [Int: Decimal]
     let comparisons: [ProgramComparison]
     let registers: Int
     let readsRow: Bool

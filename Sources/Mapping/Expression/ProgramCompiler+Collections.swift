@@ -111,7 +111,6 @@ extension ProgramCompiler {
         guard let type = ExpressionType(found.type) else {
             throw .unsupported("a collection of the type \(found.type.label) has no values here")
         }
-        code.readsRow = true
         if type == .decimal { code.usesDecimals = true }
         emit(.loadFold, d, n: found.slot)
         if type == .float { emit(.markFloat, d, d) }
@@ -181,11 +180,6 @@ extension ProgramCompiler {
             modifier: .direct, tail.isEmpty ? member : .keyPath(target: member, components: tail), .equal, value,
             options)
         fold.condition = source.condition.map { .and([$0, test]) } ?? test
-        if value == .constant(.null) {
-            // A set holds no nil. In a filter, membership of nil is unknown.
-            if isFilter { emit(.loadNull, d) } else { emitConstant(.truth(false), d) }
-            return true
-        }
         // No set holds nil. In a filter, membership of nil is unknown.
         _ = try compile(value, into: d)
         emit(.isNotNull, d, d)

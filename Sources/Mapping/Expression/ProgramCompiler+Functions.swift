@@ -82,9 +82,7 @@ extension ProgramCompiler {
         if type == .null { return .null }
         guard type == .text else { throw .type("'\(name)' does not take a value of type \(type.label)") }
         emit(operation, d, d)
-        guard operation != .length else { return .integer }
-        code.usesScratch = true
-        return .text
+        return operation == .length ? .integer : .text
     }
 
     /// Compiles a chain of `stringByAppendingString:` into one instruction, so that no part is copied twice.
@@ -111,7 +109,6 @@ extension ProgramCompiler {
             emit(.loadNull, d)
             return .null
         }
-        code.usesScratch = true
         emit(.concatenate, d, d, n: parts.count)
         return .text
     }
@@ -137,17 +134,12 @@ extension ProgramCompiler {
         case _ where type.isNumber && target.isNumber: convert(d, from: type, to: target)
         case (_, .date) where type.isNumber: convert(d, from: type, to: .real)
         case (.date, _) where target.isNumber && target != .boolean: convert(d, from: .real, to: target)
-        case (.text, .decimal):
-            code.usesDecimals = true
-            emit(.textToDecimal, d, d)
+        case (.text, .decimal): emit(.textToDecimal, d, d)
         case (.text, .integer):
-            code.usesDecimals = true
             emit(.textToDecimal, d, d)
             emit(.decimalToInteger, d, d)
         case (.text, .real): emit(.textToReal, d, d)
-        case (.text, .uuid):
-            emit(.textToUUID, d, d)
-            code.usesScratch = true
+        case (.text, .uuid): emit(.textToUUID, d, d)
         case (.text, .uri), (.uri, .text), (.uuid, .data), (.transformable, .data): break
         case (_, .text) where type.isNumber || type == .uuid:
             let operation: ProgramOperation =
@@ -158,14 +150,9 @@ extension ProgramCompiler {
                 default: .wholeToText
                 }
             emit(operation, d, d)
-            code.usesScratch = true
         default: throw .type("a value of type \(type.label) cannot be cast to '\(name)'")
         }
-        switch name {
-        case "int16", "Int16": emit(.checkRange, d, d, n: 100)
-        case "int32", "Int32", "int": emit(.checkRange, d, d, n: 200)
-        default: break
-        }
+        if let range = ExpressionType.range(ofCastTo: name) { emit(.checkRange, d, d, n: Int(range.rawValue)) }
         return target
     }
 }

@@ -12,13 +12,12 @@ extension ProgramCompiler {
                 emit(.loadNull, d)
                 return .null
             }
-            code.usesScratch = true
             emit(.concatenate, d, d, n: 2)
             return .text
         }
         for type in [first, second] where !type.isNumber && type != .date && type != .null {
             throw .type(
-                "'\(sign.rawValue)' does not take a value of type \(type.label)",
+                "'\(sign.symbol)' does not take a value of type \(type.label)",
                 remedy: type == .text ? NumberRules.textRemedy : nil)
         }
         if first == .null || second == .null {
@@ -34,9 +33,9 @@ extension ProgramCompiler {
         convert(d, from: first, to: type)
         convert(d + 1, from: second, to: type)
         switch type {
-        case .real: emit(.realArithmetic, d, d, d + 1, n: Int(sign.code))
-        case .decimal: emit(.decimalArithmetic, d, d, d + 1, n: Int(sign.code))
-        default: emit(.integerArithmetic, d, d, d + 1, n: Int(sign.code))
+        case .real: emit(.realArithmetic, d, d, d + 1, n: Int(sign.rawValue))
+        case .decimal: emit(.decimalArithmetic, d, d, d + 1, n: Int(sign.rawValue))
+        default: emit(.integerArithmetic, d, d, d + 1, n: Int(sign.rawValue))
         }
         return type
     }
@@ -52,11 +51,11 @@ extension ProgramCompiler {
         case (.add, _, _): result = .date
         case (.subtract, .date, .date): result = .real
         case (.subtract, .date, _): result = .date
-        default: throw .type("'\(sign.rawValue)' does not take \(first.label) and \(second.label)")
+        default: throw .type("'\(sign.symbol)' does not take \(first.label) and \(second.label)")
         }
         convert(d, from: first, to: .real)
         convert(d + 1, from: second, to: .real)
-        emit(.realArithmetic, d, d, d + 1, n: Int(sign.code))
+        emit(.realArithmetic, d, d, d + 1, n: Int(sign.rawValue))
         return result
     }
 

@@ -1,6 +1,8 @@
 import Diagnostics
 import ManagedModel
 
+import struct Foundation.Decimal
+
 /// Turns a syntax tree into a flat program over registers.
 ///
 /// Registers form a stack: a node leaves its value in the register it is given and uses those above it for its operands. Types
@@ -27,6 +29,15 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
     // MARK: Emitting
 
     mutating func emit(_ operation: ProgramOperation, _ d: Int, _ a: Int = 0, _ b: Int = 0, n: Int = 0) {
+        switch operation {
+        case .loadWhole, .loadReal, .loadFloat, .loadText, .loadBlob, .loadReference, .loadFold: code.readsRow = true
+        case .loadDecimal: (code.readsRow, code.usesDecimals) = (true, true)
+        case .wholeToDecimal, .realToDecimal, .textToDecimal: code.usesDecimals = true
+        case .wholeToText, .realToText, .decimalToText, .uuidToText, .textToUUID, .concatenate, .uppercase, .lowercase,
+            .canonical:
+            code.usesScratch = true
+        default: break
+        }
         code.instructions.append(
             ProgramInstruction(
                 operation: operation, d: UInt16(truncatingIfNeeded: d), a: UInt16(truncatingIfNeeded: a),
@@ -67,12 +78,6 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         emitConstant(
             ProgramRegister(
                 bits: UInt64(offset), length: UInt32(truncatingIfNeeded: bytes.count), kind: .constantBytes), d)
-    }
-
-    mutating func emitDecimal(_ value: ExactDecimal, _ d: Int) {
-        code.usesDecimals = true
-        code.decimals[code.constants.count] = value
-        emitConstant(ProgramRegister(bits: 0, length: 0, kind: .decimal), d)
     }
 
     // MARK: Values
@@ -155,14 +160,11 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
             throw .unsupported(
                 "\(path.joined(separator: ".")) has the type \(found.type.label), which has no values here")
         }
-        code.readsRow = true
         switch type {
         case .boolean, .integer: emit(.loadWhole, d, n: found.slot)
         case .float: emit(.loadFloat, d, n: found.slot)
         case .real, .date: emit(.loadReal, d, n: found.slot)
-        case .decimal:
-            code.usesDecimals = true
-            emit(.loadDecimal, d, n: found.slot)
+        case .decimal: emit(.loadDecimal, d, n: found.slot)
         case .text, .uri: emit(.loadText, d, n: found.slot)
         case .uuid, .data, .transformable: emit(.loadBlob, d, n: found.slot)
         case .reference: emit(.loadReference, d, n: found.slot)
@@ -183,7 +185,10 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         case .boolean(let value): emitConstant(.truth(value), d)
         case .integer(let value): emitConstant(.integer(value), d)
         case .double(let value), .date(let value): emitConstant(.real(value), d)
-        case .decimal(let value): emitDecimal(ExactDecimal(value), d)
+        case .decimal(let value):
+            code.usesDecimals = true
+            code.decimals[code.constants.count] = value
+            emitConstant(ProgramRegister(kind: .decimal), d)
         case .string(let value): emitBytes(Array(value.utf8), d)
         case .data(let value): emitBytes(Array(value), d)
         }
@@ -231,12 +236,8 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
     mutating func convert(_ d: Int, from: ExpressionType, to: ExpressionType) {
         switch (from, to) {
         case (.integer, .real), (.boolean, .real): emit(.wholeToReal, d, d)
-        case (.integer, .decimal), (.boolean, .decimal):
-            code.usesDecimals = true
-            emit(.wholeToDecimal, d, d)
-        case (.real, .decimal), (.float, .decimal):
-            code.usesDecimals = true
-            emit(.realToDecimal, d, d)
+        case (.integer, .decimal), (.boolean, .decimal): emit(.wholeToDecimal, d, d)
+        case (.real, .decimal), (.float, .decimal): emit(.realToDecimal, d, d)
         case (.decimal, .real): emit(.decimalToReal, d, d)
         case (.real, .integer), (.float, .integer): emit(.realToInteger, d, d)
         case (.decimal, .integer): emit(.decimalToInteger, d, d)

@@ -54,7 +54,7 @@ enum ProgramOperation: UInt8 {
     case nothing
     // Jumps to instruction n.
     case jump, jumpUnlessTrue, jumpIfFalse, jumpIfTrue
-    // d = a op b; null if either is null. n is an ArithmeticOperator's code.
+    // d = a op b; null if either is null. n is an ArithmeticOperator.
     case integerArithmetic, realArithmetic, decimalArithmetic
     /// n is a BitOperation's code.
     case bits
@@ -131,20 +131,6 @@ enum NumberFunction: Int32 {
     case negate, absolute, ceiling, floor, truncate, squareRoot, naturalLogarithm, decimalLogarithm, exponential
 }
 
-extension ArithmeticOperator {
-    /// The operator's code in an instruction.
-    var code: Int32 {
-        switch self {
-        case .add: 0
-        case .subtract: 1
-        case .multiply: 2
-        case .divide: 3
-        case .modulus: 4
-        case .power: 5
-        }
-    }
-}
-
 /// The reason why an expression cannot be compiled or a program cannot continue.
 ///
 /// It is a class, because the compiler recurses and reserves room for an error in every stack frame.
@@ -182,6 +168,9 @@ final class ProgramFault: Error, Sendable {
     }
     static func range(_ value: String, _ type: String, remedy: String? = nil) -> ProgramFault {
         ProgramFault("value.outOfRange", "the value \(value) is out of the range of \(type)", remedy: remedy)
+    }
+    static func notA(_ type: String, _ text: String) -> ProgramFault {
+        ProgramFault("value.type", "the text '\(text.prefix(80))' is no \(type)")
     }
     static func overflow(_ text: String) -> ProgramFault {
         ProgramFault("value.outOfRange", "\(text) is out of range")

@@ -14,7 +14,7 @@ extension ProgramRun {
 
     /// Runs a program whose value is not text.
     static func evaluate(
-        _ code: ProgramCode, _ source: borrowing RowBatch, row: Int, decimal: UnsafeMutablePointer<ExactDecimal>?
+        _ code: ProgramCode, _ source: borrowing RowBatch, row: Int, decimal: UnsafeMutablePointer<Decimal>?
     ) throws(ProgramFault) -> ProgramRegister {
         guard code.usesScratch else {
             return try evaluate(code, source, row: row, scratch: nil, decimal: decimal)
@@ -34,8 +34,7 @@ extension ProgramRun {
         case .real: return .real(cell.realValue)
         case .text:
             let text = String(decoding: source.pointee.bytes(cell), as: UTF8.self)
-            decimals[Int(step.d)] = ExactDecimal(Decimal(exactText: text) ?? .nan)
-            return ProgramRegister(bits: 0, length: 0, kind: .decimal)
+            return decimal(Decimal(exactText: text) ?? .nan, into: step.d)
         case .blob: throw ProgramFault(foldFailure: source.pointee.bytes(cell))
         case .null, .absent, .rawRecord, .reference: return ProgramRegister()
         case .huge: preconditionFailure("a huge value is only copied")

@@ -1,10 +1,6 @@
 import ManagedModel
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
+import struct Foundation.Decimal
 
 extension ProgramRun {
     /// Returns the result of an operator on two numbers that are not nil.
@@ -14,34 +10,20 @@ extension ProgramRun {
         switch step.operation {
         case .integerArithmetic: return .integer(try NumberRules.apply(sign(step.n), a.integerValue, b.integerValue))
         case .realArithmetic: return .real(try NumberRules.apply(sign(step.n), a.realValue, b.realValue))
-        case .bits: return .integer(bits(step.n, a.integerValue, b.integerValue))
+        case .bits:
+            return .integer(NumberRules.apply(BitOperation(rawValue: step.n), a.integerValue, b.integerValue))
         default:
-            decimals[Int(step.d)] = try NumberRules.apply(
-                sign(step.n), decimals[Int(step.a)], decimals[Int(step.b)])
-            return ProgramRegister(bits: 0, length: 0, kind: .decimal)
+            return decimal(
+                try NumberRules.apply(sign(step.n), decimals[Int(step.a)], decimals[Int(step.b)]), into: step.d)
         }
     }
 
-    private func sign(_ code: Int32) -> ArithmeticOperator {
-        switch code {
-        case 0: .add
-        case 1: .subtract
-        case 2: .multiply
-        case 3: .divide
-        case 4: .modulus
-        default: .power
-        }
-    }
+    private func sign(_ code: Int32) -> ArithmeticOperator { ArithmeticOperator(rawValue: code) ?? .modulus }
 
-    private func bits(_ code: Int32, _ a: Int64, _ b: Int64) -> Int64 {
-        switch BitOperation(rawValue: code) {
-        case .and: a & b
-        case .or: a | b
-        case .exclusiveOr: a ^ b
-        case .shiftLeft: a << b
-        case .shiftRight: a >> b
-        default: ~a
-        }
+    /// Puts a decimal into a register.
+    func decimal(_ value: Decimal, into d: UInt16) -> ProgramRegister {
+        decimals[Int(d)] = value
+        return ProgramRegister(kind: .decimal)
     }
 
     /// Returns the result of a function or conversion of one number that is not nil.
@@ -63,20 +45,16 @@ extension ProgramRun {
             return .real(try NumberRules.apply(function, a.realValue))
         case .decimalFunction:
             guard let function = NumberFunction(rawValue: step.n) else { return a }
-            decimals[Int(step.d)] = NumberRules.apply(function, decimals[Int(step.a)])
-            return a
+            return decimal(NumberRules.apply(function, decimals[Int(step.a)]), into: step.d)
         case .wholeToReal: return .real(Double(a.integerValue))
-        case .wholeToDecimal:
-            decimals[Int(step.d)] = ExactDecimal(whole: a.integerValue)
-            return ProgramRegister(bits: 0, length: 0, kind: .decimal)
+        case .wholeToDecimal: return decimal(Decimal(a.integerValue), into: step.d)
         case .realToDecimal:
             guard let value = digits(a) else { throw .range("\(a.realValue)", "Decimal") }
-            decimals[Int(step.d)] = value
-            return ProgramRegister(bits: 0, length: 0, kind: .decimal)
+            return decimal(value, into: step.d)
         case .decimalToReal:
             let value = decimals[Int(step.a)]
             guard !value.isNaN else { throw .range("NaN", "a floating number") }
-            return .real(value.real)
+            return .real(value.nearestReal)
         case .realToInteger:
             let value = a.realValue
             // 2^63 is the first number out of range; -2^63 is exact as a Double.
@@ -86,9 +64,11 @@ extension ProgramRun {
             return .integer(Int64(value))
         case .decimalToInteger:
             let value = decimals[Int(step.a)]
-            guard let whole = value.whole else { throw .range("\(value.value)", "64-bit integers") }
+            guard let whole = value.whole else { throw .range("\(value)", "64-bit integers") }
             return .integer(whole)
-        case .checkRange: return try checked(a, AttributeType(rawValue: UInt32(truncatingIfNeeded: step.n)))
+        case .checkRange:
+            let type = AttributeType(rawValue: UInt32(truncatingIfNeeded: step.n))
+            return .integer(try NumberRules.checked(a.integerValue, type))
         case .roundToFloat:
             let value = Float(a.realValue)
             guard value.isFinite || a.realValue.isInfinite else { throw .range("\(a.realValue)", "Float") }
@@ -99,25 +79,9 @@ extension ProgramRun {
             let value = decimals[Int(step.a)]
             guard !value.isNaN else { throw .range("NaN", "Decimal, when it is computed,") }
             if let whole = value.exactWhole { return .integer(whole) }
-            return .real(value.real)
+            return .real(value.nearestReal)
         default: return a
         }
-    }
-
-    private func checked(_ a: ProgramRegister, _ type: AttributeType?) throws(ProgramFault) -> ProgramRegister {
-        let value = a.integerValue
-        switch type {
-        case .integer16:
-            guard Int16(exactly: value) != nil else { throw .range("\(value)", "Integer 16") }
-        case .integer32:
-            guard Int32(exactly: value) != nil else { throw .range("\(value)", "Integer 32") }
-        case .boolean:
-            guard value == 0 || value == 1 else {
-                throw .range("\(value)", "Boolean", remedy: "Compare it: TERNARY(<value> != 0, YES, NO)")
-            }
-        default: break
-        }
-        return a
     }
 
     /// Returns -1, 0 or 1; nil if either value is not a number.
@@ -133,28 +97,28 @@ extension ProgramRun {
             guard let left = exact(a, first), let right = exact(b, second) else {
                 return ValueOrder.order(approximate(a, first), approximate(b, second))
             }
-            return ExactDecimal.compare(left, right)
+            return Decimal.compare(left, right)
         }
     }
 
-    private func exact(_ value: ProgramRegister, _ register: UInt16) -> ExactDecimal? {
+    private func exact(_ value: ProgramRegister, _ register: UInt16) -> Decimal? {
         switch value.kind {
-        case .integer: ExactDecimal(whole: value.integerValue)
+        case .integer: Decimal(value.integerValue)
         case .real: digits(value)
         default: decimals[Int(register)]
         }
     }
 
     /// Returns the decimal that a floating-point number prints as.
-    private func digits(_ value: ProgramRegister) -> ExactDecimal? {
-        value.isFloat ? ExactDecimal(float: Float(value.realValue)) : ExactDecimal(real: value.realValue)
+    private func digits(_ value: ProgramRegister) -> Decimal? {
+        value.isFloat ? Decimal(printed: Float(value.realValue)) : Decimal(printed: value.realValue)
     }
 
     private func approximate(_ value: ProgramRegister, _ register: UInt16) -> Double {
         switch value.kind {
         case .integer: Double(value.integerValue)
         case .real: value.realValue
-        default: decimals[Int(register)].real
+        default: decimals[Int(register)].nearestReal
         }
     }
 }

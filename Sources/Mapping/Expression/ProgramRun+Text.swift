@@ -1,14 +1,6 @@
 import Diagnostics
+import Foundation
 import Rows
-
-import struct Foundation.Decimal
-import struct Foundation.UUID
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 extension ProgramRun {
     // MARK: Predicates
@@ -173,7 +165,7 @@ extension ProgramRun {
     func textCast(_ step: ProgramInstruction, _ a: ProgramRegister) throws(ProgramFault) -> ProgramRegister {
         switch step.operation {
         case .wholeToText: return try made(String(a.integerValue))
-        case .decimalToText: return try made(decimals[Int(step.a)].value.description)
+        case .decimalToText: return try made(decimals[Int(step.a)].description)
         case .realToText:
             return try made(a.isFloat ? FloatingText.text(Float(a.realValue)) : FloatingText.text(a.realValue))
         case .uuidToText:
@@ -184,7 +176,7 @@ extension ProgramRun {
             return try made(UUID(uuid: uuid).uuidString)
         case .textToUUID:
             let text = String(decoding: bytes(a), as: UTF8.self)
-            guard let uuid = UUID(uuidString: text) else { throw notA("UUID", text) }
+            guard let uuid = UUID(uuidString: text) else { throw .notA("UUID", text) }
             let (space, register) = try reserve(16)
             withUnsafeBytes(of: uuid.uuid) {
                 space.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(space), byteCount: 16)
@@ -192,24 +184,19 @@ extension ProgramRun {
             return register
         case .textToReal:
             let text = String(decoding: bytes(a), as: UTF8.self)
-            guard let value = Double(text), value.isFinite else { throw notA("number", text) }
+            guard let value = Double(text), value.isFinite else { throw .notA("number", text) }
             return .real(value)
         default:
             let text = String(decoding: bytes(a), as: UTF8.self)
-            guard let value = Decimal(exactText: text) else { throw notA("number", text) }
-            decimals[Int(step.d)] = ExactDecimal(value)
-            return ProgramRegister(bits: 0, length: 0, kind: .decimal)
+            guard let value = Decimal(exactText: text) else { throw .notA("number", text) }
+            return decimal(value, into: step.d)
         }
-    }
-
-    private func notA(_ type: String, _ text: String) -> ProgramFault {
-        ProgramFault("value.type", "the text '\(text.prefix(80))' is no \(type)")
     }
 }
 
 extension ComparisonOperator {
     /// Tells whether the comparison holds for the order of two values; nil if they have no order.
-    fileprivate func holds(_ order: Int?) -> Bool {
+    func holds(_ order: Int?) -> Bool {
         guard let order else { return self == .notEqual }
         return switch self {
         case .lessThan: order < 0

@@ -1,6 +1,8 @@
 import Diagnostics
 import Rows
 
+import struct Foundation.Decimal
+
 /// One evaluation of a program over one row.
 ///
 /// It holds unsafe pointers lent by the caller; none outlives ``run()``. Memory: the registers, on the stack except for very
@@ -13,7 +15,7 @@ struct ProgramRun {
     /// The batch whose arena takes new text; nil if the program makes none.
     let scratch: UnsafeMutablePointer<RowBatch>?
     let registers: UnsafeMutablePointer<ProgramRegister>
-    let decimals: UnsafeMutablePointer<ExactDecimal>
+    let decimals: UnsafeMutablePointer<Decimal>
 
     /// Runs a program and returns register 0.
     ///
@@ -23,19 +25,19 @@ struct ProgramRun {
     /// - Throws: value errors of the row.
     static func evaluate(
         _ code: ProgramCode, _ source: borrowing RowBatch, row: Int, scratch: UnsafeMutablePointer<RowBatch>?,
-        decimal: UnsafeMutablePointer<ExactDecimal>? = nil
+        decimal: UnsafeMutablePointer<Decimal>? = nil
     ) throws(ProgramFault) -> ProgramRegister {
         let outcome: Result<ProgramRegister, ProgramFault> = withUnsafePointer(to: source) { source in
             withUnsafeTemporaryAllocation(of: ProgramRegister.self, capacity: code.registers) { registers in
                 withUnsafeTemporaryAllocation(
-                    of: ExactDecimal.self, capacity: code.usesDecimals ? code.registers : 1
+                    of: Decimal.self, capacity: code.usesDecimals ? code.registers : 1
                 ) { decimals in
                     guard let first = registers.baseAddress, let firstDecimal = decimals.baseAddress else {
                         return .success(ProgramRegister())
                     }
                     first.initialize(repeating: ProgramRegister(), count: registers.count)
                     if code.usesDecimals {
-                        firstDecimal.initialize(repeating: ExactDecimal(whole: 0), count: decimals.count)
+                        firstDecimal.initialize(repeating: Decimal(0), count: decimals.count)
                     }
                     let run = ProgramRun(
                         code: code, source: source, row: row, scratch: scratch, registers: first,
@@ -98,8 +100,7 @@ struct ProgramRun {
             let b = registers[Int(step.b)]
             if b.isNull { return a }
             if a.isNull || order(b, step.b, a, step.a) == (step.n == 1 ? 1 : -1) {
-                decimals(from: b, step.b, to: step.d)
-                return b
+                return b.kind == .decimal ? decimal(decimals[Int(step.b)], into: step.d) : b
             }
             return a
         case .concatenate: return try concatenation(step)
@@ -122,11 +123,6 @@ struct ProgramRun {
         }
     }
 
-    /// Copies a register's decimal, if its value is one.
-    private func decimals(from value: ProgramRegister, _ a: UInt16, to d: UInt16) {
-        if value.kind == .decimal { decimals[Int(d)] = decimals[Int(a)] }
-    }
-
     private func load(_ step: ProgramInstruction) throws(ProgramFault) -> ProgramRegister {
         let cell = source.pointee[row, Int(step.n)]
         switch (step.operation, cell.kind) {
@@ -140,19 +136,15 @@ struct ProgramRun {
             // A damaged or foreign store; an integral real number still has the same value.
             guard let value = Int64(exactly: cell.realValue) else { throw damaged(cell) }
             return .integer(value)
-        case (.loadDecimal, .integer):
-            decimals[Int(step.d)] = ExactDecimal(whole: cell.integerValue)
-            return ProgramRegister(bits: 0, length: 0, kind: .decimal)
+        case (.loadDecimal, .integer): return decimal(Decimal(cell.integerValue), into: step.d)
         case (.loadDecimal, .real):
-            guard let value = ExactDecimal(real: cell.realValue) else { throw damaged(cell) }
-            decimals[Int(step.d)] = value
-            return ProgramRegister(bits: 0, length: 0, kind: .decimal)
+            guard let value = Decimal(printed: cell.realValue) else { throw damaged(cell) }
+            return decimal(value, into: step.d)
         case (.loadDecimal, .text):
             // NaN is stored as text: under NUMERIC affinity every value that is not a number is.
             let text = String(decoding: source.pointee.bytes(cell), as: UTF8.self)
             guard text == "NaN" else { throw damaged(cell) }
-            decimals[Int(step.d)] = ExactDecimal(.nan)
-            return ProgramRegister(bits: 0, length: 0, kind: .decimal)
+            return decimal(.nan, into: step.d)
         case (.loadText, .text), (.loadBlob, .blob):
             return ProgramRegister(bits: cell.bits, length: cell.length, kind: .sourceBytes)
         case (.loadReference, .reference), (.loadReference, .integer):

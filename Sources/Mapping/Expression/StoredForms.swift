@@ -2,29 +2,16 @@ import ManagedModel
 
 /// Finds expressions that inspect values whose stored form is not their bytes. Values of attributes that allow external storage
 /// have a marker byte before them or are in a file, and only objects can read them.
-extension ValueExpression {
-    /// Tells whether the expression inspects a value of external storage.
+extension SyntaxOwner {
+    /// Tells whether a value of external storage is inspected. A test for nil does not inspect it.
     ///
     /// - Parameters:
     ///   - entity: the entity of `$source`; if nil, the result is false.
     ///   - names: the names of all attributes of the source model that allow external storage.
     /// - Complexity: O(nodes); O(1) if there are no such attributes.
     package func looksIntoExternalData(of entity: EntityDescription?, names: Set<String>) -> Bool {
-        SyntaxNode.expression(node).looksIntoExternalData(of: entity, names)
-    }
-}
-
-extension SourcePredicate {
-    /// Tells whether the predicate inspects a value of external storage. A test for nil does not inspect it.
-    package func looksIntoExternalData(of entity: EntityDescription?, names: Set<String>) -> Bool {
-        SyntaxNode.predicate(node).looksIntoExternalData(of: entity, names)
-    }
-}
-
-extension SyntaxNode {
-    fileprivate func looksIntoExternalData(of entity: EntityDescription?, _ names: Set<String>) -> Bool {
         guard !names.isEmpty else { return false }
-        var pending = [self]
+        var pending = [syntax]
         while let next = pending.popLast() {
             if case .predicate(let node) = next, let (value, _) = node.nilTest {
                 // The path alone does not inspect the value at its end.

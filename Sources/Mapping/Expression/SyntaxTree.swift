@@ -1,3 +1,5 @@
+import ManagedModel
+
 import struct Foundation.Data
 import struct Foundation.Decimal
 
@@ -46,24 +48,17 @@ package enum ExpressionConstant: Hashable, Sendable {
     case data(Data)
 }
 
-package enum ArithmeticOperator: String, Sendable, CaseIterable {
-    case add = "+"
-    case subtract = "-"
-    case multiply = "*"
-    case divide = "/"
-    case power = "**"
-    case modulus = "%"
+/// The operators of arithmetic, with their codes in instructions.
+package enum ArithmeticOperator: Int32, Sendable, CaseIterable {
+    case add, subtract, multiply, divide, power, modulus
+
+    var symbol: String { ["+", "-", "*", "/", "**", "%"][Int(rawValue)] }
 
     /// The selector by which archives and function calls name the operator.
     var selector: String {
-        switch self {
-        case .add: "add:to:"
-        case .subtract: "from:subtract:"
-        case .multiply: "multiply:by:"
-        case .divide: "divide:by:"
-        case .power: "raise:toPower:"
-        case .modulus: "modulus:by:"
-        }
+        [
+            "add:to:", "from:subtract:", "multiply:by:", "divide:by:", "raise:toPower:", "modulus:by:",
+        ][Int(rawValue)]
     }
 
     /// The operators by selector.
@@ -107,29 +102,7 @@ package enum ComparisonModifier: String, Sendable {
     var code: Int64 { self == .direct ? 0 : self == .all ? 1 : 2 }
 }
 
-package enum ComparisonOperator: String, Sendable {
-    case lessThan = "<"
-    case lessThanOrEqual = "<="
-    case greaterThan = ">"
-    case greaterThanOrEqual = ">="
-    case equal = "=="
-    case notEqual = "!="
-    case matches = "MATCHES"
-    case like = "LIKE"
-    case beginsWith = "BEGINSWITH"
-    case endsWith = "ENDSWITH"
-    case contains = "CONTAINS"
-    case isIn = "IN"
-    case between = "BETWEEN"
-
-    /// The operators by Core Data's codes.
-    static let byCode: [Int64: ComparisonOperator] = [
-        0: .lessThan, 1: .lessThanOrEqual, 2: .greaterThan, 3: .greaterThanOrEqual, 4: .equal, 5: .notEqual,
-        6: .matches, 7: .like, 8: .beginsWith, 9: .endsWith, 10: .isIn, 99: .contains, 100: .between,
-    ]
-    /// Core Data's code.
-    var code: Int64 { Self.byCode.first { $0.value == self }?.key ?? 4 }
-}
+package typealias ComparisonOperator = ManagedModel.ComparisonOperator
 
 package struct ComparisonOptions: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8

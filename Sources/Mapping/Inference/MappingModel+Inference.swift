@@ -34,20 +34,18 @@ extension MappingModel {
             destinations: new.map(\.renamable), sources: old.map(\.renamable)
         ).map { $0.map { old[$0] } }
 
-        let hashes = (old: EntityHashes(source), new: EntityHashes(destination))
         var entityMappings: [EntityMapping] = []
         for (entity, counterpart) in zip(new, counterparts) {
             let mapping = EntityMapping()
             mapping.destinationEntityName = entity.definition.name
-            mapping.destinationEntityVersionHash = hashes.new[entity]
+            mapping.destinationEntityVersionHash = entity.knownHash
             mapping.sourceEntityName = counterpart?.definition.name
-            mapping.sourceEntityVersionHash = counterpart.flatMap { hashes.old[$0] }
+            mapping.sourceEntityVersionHash = counterpart?.knownHash
             mapping.mappingType =
                 switch counterpart {
                 case nil: .addEntityMappingType
                 case let counterpart?:
-                    EntityHashes.isUnchanged(counterpart, entity, hashes.old, hashes.new)
-                        ? .copyEntityMappingType : .transformEntityMappingType
+                    counterpart.isUnchanged(in: entity) ? .copyEntityMappingType : .transformEntityMappingType
                 }
             entityMappings.append(mapping)
         }
@@ -85,7 +83,7 @@ extension MappingModel {
             mapping.mappingType = .removeEntityMappingType
             mapping.name = mapping.mappingType.inferredPrefix + entity.definition.name
             mapping.sourceEntityName = entity.definition.name
-            mapping.sourceEntityVersionHash = hashes.old[entity]
+            mapping.sourceEntityVersionHash = entity.knownHash
             mapping.attributeMappings = []
             mapping.relationshipMappings = []
             entityMappings.append(mapping)

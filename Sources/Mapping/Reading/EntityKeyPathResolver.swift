@@ -8,22 +8,13 @@ struct EntityKeyPathResolver: KeyPathResolver {
     let scope: [String]
     private var slots = 0
 
-    init(_ entity: EntityDescription) {
-        entities = [entity]
-        scope = ["source"]
-    }
-
-    private init(_ entities: [EntityDescription], scope: [String]) {
+    init(_ entities: [EntityDescription], scope: [String] = ["source"]) {
         self.entities = entities
         self.scope = scope
     }
 
     /// - Throws: `mapping.unknownKeyPath` if a component is not a property of its entity; `expression.unsupported` for paths
     ///   over to-many relationships and to properties that are not stored, which only objects have.
-    mutating func slot(forKeyPath path: [String]) throws(MigrationError) -> (slot: Int, type: AttributeType) {
-        try slot(forKeyPath: path, level: 0)
-    }
-
     mutating func slot(
         forKeyPath path: [String], level: Int
     ) throws(MigrationError) -> (slot: Int, type: AttributeType) {

@@ -245,24 +245,18 @@ struct JSONParser {
         let place = position
         advance()
         guard let byte = peek else { throw failure("The text ends inside a string") }
-        let plain: Unicode.Scalar
-        switch byte {
-        case Byte.quote: plain = "\""
-        case Byte.backslash: plain = "\\"
-        case UInt8(ascii: "/"): plain = "/"
-        case UInt8(ascii: "b"): plain = "\u{8}"
-        case UInt8(ascii: "f"): plain = "\u{C}"
-        case UInt8(ascii: "n"): plain = "\n"
-        case UInt8(ascii: "r"): plain = "\r"
-        case UInt8(ascii: "t"): plain = "\t"
-        case UInt8(ascii: "u"):
+        guard byte != UInt8(ascii: "u") else {
             advance()
             return try unicodeEscape(place)
-        default: throw failure("Unknown escape in a string", at: place)
         }
+        guard let plain = Self.escapes[byte] else { throw failure("Unknown escape in a string", at: place) }
         advance()
         return plain
     }
+
+    /// The characters that escapes of one letter stand for.
+    private static let escapes = Dictionary(
+        uniqueKeysWithValues: zip("\"\\/bfnrt".utf8, "\"\\/\u{8}\u{C}\n\r\t".unicodeScalars))
 
     private mutating func unicodeEscape(_ place: TextPosition) throws(MigrationError) -> Unicode.Scalar {
         let first = try codeUnit(place)

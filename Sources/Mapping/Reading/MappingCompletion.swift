@@ -26,13 +26,11 @@ struct MappingCompletion {
     let automatic: AutomaticMapping
     private let path: String?
     private let models: [ManagedObjectModel]
-    private let hashes: [EntityHashes]
 
     /// - Parameter model: has all of its entity mappings, with their names, entities and types.
     init(_ model: MappingModel, _ source: ManagedObjectModel, _ destination: ManagedObjectModel) {
         path = model.path
         models = [source, destination]
-        hashes = models.map(EntityHashes.init)
         automatic = AutomaticMapping(entityMappings: model.entityMappings, source: source, destination: destination)
     }
 
@@ -44,7 +42,7 @@ struct MappingCompletion {
     ) throws(MigrationError) -> (source: EntityDescription?, destination: EntityDescription?) {
         let source = mapping.sourceEntityName.flatMap(models[0].entity(named:))
         let destination = mapping.destinationEntityName.flatMap(models[1].entity(named:))
-        let known = (source.flatMap { hashes[0][$0] }, destination.flatMap { hashes[1][$0] })
+        let known = (source?.knownHash, destination?.knownHash)
         for (stated, known, entity, side) in [
             (mapping.sourceEntityVersionHash, known.0, mapping.sourceEntityName, "source"),
             (mapping.destinationEntityVersionHash, known.1, mapping.destinationEntityName, "destination"),
@@ -157,11 +155,7 @@ struct MappingCompletion {
     private func failure(
         _ code: MigrationError.Code, _ message: String, _ item: PropertyMapping, _ mapping: EntityMapping
     ) -> MigrationError {
-        MigrationError(
-            code, .configuration, message,
-            context: .init(
-                path: path, item.place, entity: mapping.destinationEntityName, property: item.name,
-                entityMapping: mapping.name))
+        mapping.failure(code, message, path, entity: mapping.destinationEntityName, property: item)
     }
 }
 

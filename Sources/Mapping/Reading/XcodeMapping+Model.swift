@@ -77,7 +77,7 @@ extension EntityMapping {
         guard let expression = usedSourceExpression else { return }
         let origin = sourceEntityName.flatMap { model.entity(named: $0) }
         var check = ExpressionCheck(
-            source: origin, destination: nil, sourceModel: model, made: [:],
+            source: origin, destination: nil, sourceModel: model, names: nil, made: [:],
             variables: ExpressionCheck.sourceExpressionVariables, makers: [], isLenient: false)
         let fetched = expression.fetchedEntityNames
         let isRight = fetched.allSatisfy { name in

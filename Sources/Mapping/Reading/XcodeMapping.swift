@@ -75,9 +75,7 @@ private struct XcodeObjectReader {
         self.objects = objects
         self.path = path
         positions = source.positions(at: Set(objects.map(\.offset)))
-        var byID: [String: Int] = [:]
-        for (index, object) in objects.enumerated() { byID[object.id] = index }
-        self.byID = byID
+        byID = Dictionary(objects.enumerated().map { ($1.id, $0) }) { $1 }
         var members: [String: [Int]] = [:]
         for (index, object) in objects.enumerated() {
             for owner in Set(["mappingmodel", "entitymapping"].flatMap { object.references[$0] ?? [] }) {

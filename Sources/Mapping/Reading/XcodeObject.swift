@@ -76,32 +76,10 @@ extension String {
     /// escape (`messageID \u3c00 10000` is a filter `messageID < 10000`).
     var unescapedFromXcode: String {
         guard utf8.contains(UInt8(ascii: "\\")) else { return self }
-        let bytes = Array(utf8)
-        var units: [UInt16] = []
-        var plain: [UInt8] = []
-        var offset = 0
-        while offset < bytes.count {
-            if let unit = Self.escapedUnit(bytes, at: offset) {
-                units += String(decoding: plain, as: UTF8.self).utf16
-                plain = []
-                units.append(unit.byteSwapped)
-                offset += 6
-            } else {
-                plain.append(bytes[offset])
-                offset += 1
-            }
+        // Two neighbouring escapes may be the halves of one character.
+        return replacing(/(?:\\u[0-9a-fA-F]{4})+/.matchingSemantics(.unicodeScalar)) { escapes in
+            let units = escapes.output.split(separator: "\\u").compactMap { UInt16($0, radix: 16)?.byteSwapped }
+            return String(decoding: units, as: UTF16.self)
         }
-        return String(decoding: units + String(decoding: plain, as: UTF8.self).utf16, as: UTF16.self)
-    }
-
-    private static func escapedUnit(_ bytes: [UInt8], at offset: Int) -> UInt16? {
-        guard offset + 6 <= bytes.count, bytes[offset] == UInt8(ascii: "\\"), bytes[offset + 1] == UInt8(ascii: "u")
-        else { return nil }
-        var unit: UInt16 = 0
-        for byte in bytes[(offset + 2)..<(offset + 6)] {
-            guard byte < 0x80, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { return nil }
-            unit = unit << 4 | UInt16(digit)
-        }
-        return unit
     }
 }

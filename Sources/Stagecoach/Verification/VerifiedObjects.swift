@@ -21,7 +21,7 @@ final class EvaluatedSource: NSObject, ExpressionObject {
     }
 
     func expressionValue(forKey key: String) throws -> Any? { try objects.value(of: self, key) }
-    func expressionScalar(forKey key: String) throws -> ExpressionScalar? { try objects.scalar(of: self, key) }
+    func expressionScalar(forKey key: String) throws -> ExpressionConstant? { try objects.scalar(of: self, key) }
     var expressionEntityName: String? { entity.definition.name }
     var expressionEntity: EntityDescription? { entity }
 
@@ -115,7 +115,7 @@ final class VerifiedObjects {
     }
 
     /// Returns a value of an object that a pass walks over, if it is a scalar: the same as that of `value(of:_:)`, unboxed.
-    func scalar(of object: EvaluatedSource, _ name: String) throws -> ExpressionScalar? {
+    func scalar(of object: EvaluatedSource, _ name: String) throws -> ExpressionConstant? {
         guard let rows = pass?.rows, pass?.table == object.table, rows.key == object.key,
             let (column, type) = column(of: object.entity, name)
         else { return nil }
@@ -126,11 +126,11 @@ final class VerifiedObjects {
         case (.integer, .integer16): .integer(Int64(Int16(truncatingIfNeeded: number)))
         case (.integer, .integer32): .integer(Int64(Int32(truncatingIfNeeded: number)))
         case (.integer, .integer64): .integer(number)
-        case (.integer, .double): .real(Double(number))
-        case (.real, .double): .real(cell.realValue)
+        case (.integer, .double): .double(Double(number))
+        case (.real, .double): .double(cell.realValue)
         case (.integer, .date): .date(Double(number))
         case (.real, .date): .date(cell.realValue)
-        case (.text, .string): .text(String(decoding: rows.batch.bytes(cell), as: UTF8.self))
+        case (.text, .string): .string(String(decoding: rows.batch.bytes(cell), as: UTF8.self))
         default: nil
         }
     }

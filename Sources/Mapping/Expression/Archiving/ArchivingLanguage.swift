@@ -139,9 +139,11 @@ struct ExpressionArchiveWriter {
         case .comparison(.none, let left, let sign, let right, let options):
             return try compound(0, [.comparison(modifier: .any, left, sign, right, options)])
         case .comparison(let modifier, let left, let sign, let right, let options):
-            return try comparison(modifier, left, sign, right, options)
+            let operation = builder.operation(sign, modifier: modifier.code, options: Int64(options.rawValue))
+            return builder.comparison(try write(left), operation, try write(right))
         case .expression(let value):
-            return try comparison(.direct, value, .equal, .constant(.boolean(true)), [])
+            let operation = builder.operation(.equal)
+            return builder.comparison(try write(value), operation, builder.constant(builder.boolean(true)))
         }
     }
 
@@ -150,38 +152,5 @@ struct ExpressionArchiveWriter {
         return builder.object(
             ClassName("NSCompoundPredicate", "NSPredicate"),
             ["NSCompoundPredicateType": .integer(type), "NSSubpredicates": builder.array(references).field])
-    }
-
-    private mutating func comparison(
-        _ modifier: ComparisonModifier, _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode,
-        _ options: ComparisonOptions
-    ) throws(MigrationError) -> Reference {
-        let code = PropertyListValue.integer(sign.code)
-        let flags = PropertyListValue.integer(Int64(options.rawValue))
-        let name: String
-        var fields: KeyedArchiveBuilder.Fields
-        switch sign {
-        case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
-            (name, fields) = ("NSComparisonPredicateOperator", ["NSVariant": code, "NSOptions": flags])
-        case .equal, .notEqual:
-            (name, fields) = (
-                "NSEqualityPredicateOperator", ["NSNegate": .boolean(sign == .notEqual), "NSOptions": flags]
-            )
-        case .between: (name, fields) = ("NSBetweenPredicateOperator", [:])
-        case .contains, .isIn: (name, fields) = ("NSInPredicateOperator", ["NSFlags": flags])
-        case .matches: (name, fields) = ("NSMatchingPredicateOperator", ["NSFlags": flags])
-        case .like: (name, fields) = ("NSLikePredicateOperator", ["NSFlags": flags])
-        case .beginsWith, .endsWith:
-            let position = PropertyListValue.integer(sign == .beginsWith ? 0 : 1)
-            (name, fields) = ("NSSubstringPredicateOperator", ["NSFlags": flags, "NSPosition": position])
-        }
-        fields["NSOperatorType"] = code
-        fields["NSModifier"] = .integer(modifier.code)
-        let className =
-            [.matches, .like, .beginsWith, .endsWith].contains(sign)
-            ? ClassName(name, "NSStringPredicateOperator", "NSPredicateOperator")
-            : ClassName(name, "NSPredicateOperator")
-        let operation = builder.object(className, fields)
-        return builder.comparison(try write(left), operation, try write(right))
     }
 }

@@ -115,6 +115,12 @@ extension ExpressionCheck {
     private mutating func lookup(
         _ selector: String, _ arguments: [ExpressionNode], _ kinds: [ExpressionKind]
     ) throws(ExpressionMistake) -> ExpressionKind {
+        // Computed names are checked at run time.
+        if case .constant(.string(let name))? = arguments.first,
+            let problem = names?.problem(selector: selector, name: name)
+        {
+            throw mistake(problem.code, problem.message, at: nil)
+        }
         let wanted: ExpressionKind.Side
         var made: ExpressionKind
         switch selector {
@@ -202,8 +208,8 @@ extension ExpressionCheck {
                 at: ExpressionConstant.quoted(text), remedy: error.remedy)
         }
         var inner = ExpressionCheck(
-            source: sourceModel.entity(named: name), destination: nil, sourceModel: sourceModel, made: made,
-            variables: [], makers: makers, isLenient: isLenient)
+            source: sourceModel.entity(named: name), destination: nil, sourceModel: sourceModel, names: names,
+            made: made, variables: [], makers: makers, isLenient: isLenient)
         do { try inner.check(predicate) } catch {
             throw ExpressionMistake(error.fault, at: ExpressionConstant.quoted(text))
         }

@@ -132,13 +132,16 @@ extension ExpressionCheck {
 extension MappingModel {
     /// Finds the mistakes in the expressions of all entity mappings, for either way of evaluation.
     ///
-    /// - Parameter misfits: the treatment of values of the wrong kind.
+    /// - Parameters:
+    ///   - names: the names that lookups may use.
+    ///   - misfits: the treatment of values of the wrong kind.
     /// - Throws: `expression.variable`, `expression.castType`, `expression.syntax` of a pattern or predicate,
     ///   `expression.argumentCount`, `expression.unknownSelector`, `mapping.unknownKeyPath`, `expression.type` (78) with
     ///   file, line, column, entity mapping, property, and the place in the expression.
     /// - Complexity: O(nodes).
     func checkExpressions(
-        source: ManagedObjectModel, destination: ManagedObjectModel, misfits: MisfittingExpressions
+        source: ManagedObjectModel, destination: ManagedObjectModel, names: ExpressionNames,
+        misfits: MisfittingExpressions
     ) throws(MigrationError) {
         let mappings = entityMappings ?? []
         var made: [String: EntityDescription] = [:]
@@ -160,8 +163,8 @@ extension MappingModel {
             let target = mapping.destinationEntityName.flatMap(destination.entity(named:))
             func makeCheck(_ variables: [String], isLenient: Bool) -> ExpressionCheck {
                 ExpressionCheck(
-                    source: origin, destination: target, sourceModel: source, made: made, variables: variables,
-                    makers: makers, isLenient: isLenient)
+                    source: origin, destination: target, sourceModel: source, names: names, made: made,
+                    variables: variables, makers: makers, isLenient: isLenient)
             }
             if let filter = mapping.sourceFilter {
                 var check = makeCheck(ExpressionCheck.filterVariables, isLenient: mapping.hasPolicy)

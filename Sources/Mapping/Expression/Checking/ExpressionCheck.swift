@@ -10,6 +10,8 @@ struct ExpressionCheck {
     let source: EntityDescription?
     let destination: EntityDescription?
     let sourceModel: ManagedObjectModel
+    /// The names that lookups may use; nil for any.
+    let names: ExpressionNames?
     /// The destination entity of each entity mapping, by the name of the mapping.
     let made: [String: EntityDescription]
     /// The variables that have values when the expression is evaluated.
@@ -63,7 +65,7 @@ struct ExpressionCheck {
             return try message(selector, to: target, arguments)
         case .function(nil, let selector, let arguments): return try builtIn(selector, arguments, node)
         case .arithmetic(let sign, let left, let right):
-            return try arithmetic(sign.rawValue, [left, right])
+            return try arithmetic(sign.symbol, [left, right])
         case .negation(let inner):
             try number(inner, for: "-")
             return .unknown

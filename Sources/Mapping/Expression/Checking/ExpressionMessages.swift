@@ -39,13 +39,6 @@ enum ExpressionMessages {
         }
     }
 
-    /// Tells whether a key path may continue after a value of an attribute's type, as in key-value coding: with a message
-    /// without arguments, or into the object in a transformable attribute.
-    static func answers(_ type: AttributeType, to name: String) -> Bool {
-        guard let type = ExpressionType(type) else { return false }
-        return type == .transformable || signature(name, of: type)?.arguments.isEmpty == true
-    }
-
     /// Tells whether a collection responds to a selector.
     static func isCollectionMessage(_ selector: String) -> Bool {
         [
@@ -174,6 +167,10 @@ struct MessageTable<Receiver>: Sendable {
 }
 
 extension AttributeType {
-    /// Tells whether a key path may continue after a value of this type. Only objects can then evaluate it.
-    package func answers(to name: String) -> Bool { ExpressionMessages.answers(self, to: name) }
+    /// Tells whether a key path may continue after a value of this type, as in key-value coding: with a message without
+    /// arguments, or into the object in a transformable attribute. Only objects can then evaluate it.
+    package func answers(to name: String) -> Bool {
+        guard let type = ExpressionType(self) else { return false }
+        return type == .transformable || ExpressionMessages.signature(name, of: type)?.arguments.isEmpty == true
+    }
 }

@@ -13,23 +13,23 @@ enum EvaluatedNumbers {
         }
         for side in [left, right] where !side.isNumber && !side.isDate && !side.isNull {
             throw .type(
-                "'\(sign.rawValue)' does not take a value of type \(side.label)",
+                "'\(sign.symbol)' does not take a value of type \(side.label)",
                 remedy: side.isText ? NumberRules.textRemedy : nil)
         }
         if left.isNull || right.isNull { return .null }
         switch (left, right) {
         case (.date(let first), .date(let second)):
             guard sign == .subtract else {
-                throw .type("'\(sign.rawValue)' does not take two dates", remedy: "Add a number of seconds")
+                throw .type("'\(sign.symbol)' does not take two dates", remedy: "Add a number of seconds")
             }
             return .real(try NumberRules.apply(sign, first, second))
         case (.date(let first), _):
             guard sign == .add || sign == .subtract else {
-                throw .type("'\(sign.rawValue)' does not take Date and \(right.label)")
+                throw .type("'\(sign.symbol)' does not take Date and \(right.label)")
             }
             return .date(try NumberRules.apply(sign, first, right.real ?? 0))
         case (_, .date(let second)):
-            guard sign == .add else { throw .type("'\(sign.rawValue)' does not take \(left.label) and Date") }
+            guard sign == .add else { throw .type("'\(sign.symbol)' does not take \(left.label) and Date") }
             return .date(try NumberRules.apply(sign, left.real ?? 0, second))
         default: break
         }
@@ -40,7 +40,7 @@ enum EvaluatedNumbers {
             return .real(try NumberRules.apply(sign, left.finiteReal(), right.finiteReal()))
         }
         if sign == .power, right.whole == nil { throw .type("the exponent of a Decimal has to be an integer") }
-        return .decimal(try NumberRules.apply(sign, left.exact, right.exact).value)
+        return .decimal(try NumberRules.apply(sign, left.exact, right.exact))
     }
 
     /// Applies a function of one number. Roots and logarithms are floating-point; other functions keep the type.
@@ -63,7 +63,7 @@ enum EvaluatedNumbers {
             }
         }
         if value.isReal, let real = value.real { return .real(try NumberRules.apply(function, real)) }
-        return .decimal(NumberRules.apply(function, value.exact).value)
+        return .decimal(NumberRules.apply(function, value.exact))
     }
 
     /// Applies a bit operation to integers.
@@ -78,14 +78,7 @@ enum EvaluatedNumbers {
             numbers.append(number)
         }
         guard numbers.count == values.count, let first = numbers.first, let last = numbers.last else { return .null }
-        switch operation {
-        case .and: return .integer(first & last)
-        case .or: return .integer(first | last)
-        case .exclusiveOr: return .integer(first ^ last)
-        case .shiftLeft: return .integer(first << last)
-        case .shiftRight: return .integer(first >> last)
-        case .complement: return .integer(~first)
-        }
+        return .integer(NumberRules.apply(operation, first, last))
     }
 }
 
@@ -113,7 +106,7 @@ extension EvaluatedValue {
         case .integer(let number): Double(number)
         case .float(let number): Double(number)
         case .real(let number): number
-        case .decimal(let number): ExactDecimal(number).real
+        case .decimal(let number): number.nearestReal
         default: nil
         }
     }
@@ -125,8 +118,8 @@ extension EvaluatedValue {
     }
 
     /// The value of an integer or decimal, exactly.
-    var exact: ExactDecimal {
-        if case .decimal(let number) = self { return ExactDecimal(number) }
-        return ExactDecimal(whole: whole ?? 0)
+    var exact: Decimal {
+        if case .decimal(let number) = self { return number }
+        return Decimal(whole ?? 0)
     }
 }

@@ -9,24 +9,10 @@ extension EvaluatedValue {
         if isNull { return .null }
         switch ExpressionType.castTargets[name] {
         case .real: return name == "NSNumber" && isNumber ? self : .real(try castReal(name))
-        case .integer:
-            let number = try castWhole(name)
-            switch name {
-            case "int32", "Int32", "int":
-                guard Int32(exactly: number) != nil else { throw ProgramFault.range("\(number)", "Integer 32") }
-            case "int16", "Int16":
-                guard Int16(exactly: number) != nil else { throw ProgramFault.range("\(number)", "Integer 16") }
-            default: break
-            }
-            return .integer(number)
+        case .integer: return .integer(try NumberRules.checked(castWhole(name), ExpressionType.range(ofCastTo: name)))
         case .boolean:
             guard isNumber else { throw misfit(name) }
-            let number = try castWhole(name)
-            guard number == 0 || number == 1 else {
-                throw ProgramFault.range(
-                    "\(number)", "Boolean", remedy: "Compare it: TERNARY(<value> != 0, YES, NO)")
-            }
-            return .boolean(number == 1)
+            return .boolean(try NumberRules.checked(castWhole(name), .boolean) == 1)
         case .decimal: return .decimal(try castDecimal(name))
         case .text: return .text(try castText(name))
         case .date:
@@ -36,12 +22,12 @@ extension EvaluatedValue {
         case .uri:
             if case .url = self { return self }
             guard case .text(let text) = self else { throw misfit(name) }
-            guard let url = URL(string: text) else { throw notA("URL", text) }
+            guard let url = URL(string: text) else { throw ProgramFault.notA("URL", text) }
             return .url(url)
         case .uuid:
             if case .uuid = self { return self }
             guard case .text(let text) = self else { throw misfit(name) }
-            guard let uuid = UUID(uuidString: text) else { throw notA("UUID", text) }
+            guard let uuid = UUID(uuidString: text) else { throw ProgramFault.notA("UUID", text) }
             return .uuid(uuid)
         case .data:
             if case .data = self { return self }
@@ -62,15 +48,11 @@ extension EvaluatedValue {
         .type("a value of type \(label) cannot be cast to '\(name)'")
     }
 
-    private func notA(_ type: String, _ text: String) -> ProgramFault {
-        ProgramFault("value.type", "the text '\(text.prefix(80))' is no \(type)")
-    }
-
     private func castReal(_ name: String) throws(ProgramFault) -> Double {
         switch self {
         case .date(let seconds): return seconds
         case .text(let text):
-            guard let number = Double(text), number.isFinite else { throw notA("number", text) }
+            guard let number = Double(text), number.isFinite else { throw ProgramFault.notA("number", text) }
             return number
         default:
             guard isNumber else { throw misfit(name) }
@@ -83,7 +65,7 @@ extension EvaluatedValue {
         switch self {
         case .text, .decimal:
             let decimal = try castDecimal(name)
-            guard let whole = ExactDecimal(decimal).whole else { throw .range("\(decimal)", "64-bit integers") }
+            guard let whole = decimal.whole else { throw .range("\(decimal)", "64-bit integers") }
             return whole
         default:
             let number = try castReal(name)
@@ -97,17 +79,17 @@ extension EvaluatedValue {
     private func castDecimal(_ name: String) throws(ProgramFault) -> Decimal {
         switch self {
         case .decimal(let number): return number
-        case .boolean, .integer: return exact.value
+        case .boolean, .integer: return exact
         case .text(let text):
-            guard let number = Decimal(exactText: text) else { throw notA("number", text) }
+            guard let number = Decimal(exactText: text) else { throw ProgramFault.notA("number", text) }
             return number
         case .float(let number):
-            guard let decimal = ExactDecimal(float: number) else { throw .range("\(number)", "Decimal") }
-            return decimal.value
+            guard let decimal = Decimal(printed: number) else { throw .range("\(number)", "Decimal") }
+            return decimal
         default:
             let number = try castReal(name)
-            guard let decimal = ExactDecimal(real: number) else { throw .range("\(number)", "Decimal") }
-            return decimal.value
+            guard let decimal = Decimal(printed: number) else { throw .range("\(number)", "Decimal") }
+            return decimal
         }
     }
 

@@ -30,17 +30,6 @@ enum EvaluatedValue {
         self = type(of: value) is AnyClass ? Self.reference(value) : Self.scalar(value)
     }
 
-    init(_ scalar: ExpressionScalar) {
-        self =
-            switch scalar {
-            case .boolean(let flag): .boolean(flag)
-            case .integer(let number): .integer(number)
-            case .real(let number): .real(number)
-            case .text(let text): .text(text)
-            case .date(let seconds): .date(seconds)
-            }
-    }
-
     private static func reference(_ value: Any) -> EvaluatedValue {
         switch value as AnyObject {
         case is NSNull: return .null

@@ -1,32 +1,24 @@
 import ManagedModel
 
-/// Evaluates predicates of source filters in three truth values, as SQL and compiled filters do.
+/// Evaluates comparisons of source filters in three truth values, as SQL and compiled filters do.
 extension ExpressionEvaluator {
-    /// Returns the truth of a filter's predicate; nil if it is unknown.
+    /// Returns the truth of a filter's comparison; nil if it is unknown.
     ///
-    /// A comparison with nil is unknown, and unknown stays unknown under NOT. `x == nil` and `x != nil` with a literal nil test
-    /// if there is a value. ANY, ALL and NONE are true or false: they test rows.
-    func truth(_ node: PredicateNode) throws -> Bool? {
-        try enter()
-        defer { leave() }
-        switch node {
-        case .not(let inner): return try truth(inner).map { !$0 }
-        case .and(let parts): return try chain(parts, deciding: false)
-        case .or(let parts): return try chain(parts, deciding: true)
-        case .expression(let inner):
-            if case .predicate(let predicate) = inner { return try truth(predicate) }
-            return try evaluate(inner).isNull ? nil : holdsInTwoValues(node)
-        case .comparison(.direct, let left, let sign, let right, let options) where left != .anyKey:
-            if let (value, isEqual) = node.nilTest { return try evaluate(value, asStored: true).isNull == isEqual }
-            let (first, second) = (try evaluate(left), try evaluate(right))
-            // A to-many relationship whose owner is nil has no members, as in SQL: it contains nothing.
-            if sign == .isIn, second.isNull, try leadsToMany(right) { return first.isNull ? nil : false }
-            if sign == .contains, first.isNull, try leadsToMany(left) { return second.isNull ? nil : false }
-            return try compare(first, sign, second, TextFolding(options))
-        case .comparison(let modifier, let left, let sign, let right, let options) where modifier != .direct:
-            return try quantified(modifier, left, sign, right, TextFolding(options))
-        case .constant, .comparison: return try holdsInTwoValues(node)
+    /// A comparison with nil is unknown. `x == nil` and `x != nil` with a literal nil test if there is a value. ANY, ALL and
+    /// NONE are true or false: they test rows.
+    func filtered(
+        _ modifier: ComparisonModifier, _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode,
+        _ folding: TextFolding
+    ) throws -> Bool? {
+        if modifier != .direct { return try quantified(modifier, left, sign, right, folding) }
+        if let (value, isEqual) = PredicateNode.comparison(modifier: modifier, left, sign, right, []).nilTest {
+            return try evaluate(value, asStored: true).isNull == isEqual
         }
+        let (first, second) = (try evaluate(left), try evaluate(right))
+        // A to-many relationship whose owner is nil has no members, as in SQL: it contains nothing.
+        if sign == .isIn, second.isNull, try leadsToMany(right) { return first.isNull ? nil : false }
+        if sign == .contains, first.isNull, try leadsToMany(left) { return second.isNull ? nil : false }
+        return try compare(first, sign, second, folding)
     }
 
     /// Compares with ANY, ALL or NONE of the rows that a path leads to.
@@ -101,19 +93,6 @@ extension ExpressionEvaluator {
         case .collection(let collection): collection.members.flatMap(leaves)
         default: [value]
         }
-    }
-
-    /// Evaluates AND, which false decides, or OR, which true decides. Parts after the deciding one are not evaluated.
-    private func chain(_ parts: [PredicateNode], deciding: Bool) throws -> Bool? {
-        var isKnown = true
-        for part in parts {
-            switch try truth(part) {
-            case deciding?: return deciding
-            case nil: isKnown = false
-            default: continue
-            }
-        }
-        return isKnown ? !deciding : nil
     }
 
     private func compare(

@@ -22,10 +22,10 @@ extension ExpressionEvaluator {
         case ("now", 0): return .date(EvaluationScope.time)
         case ("random", 0): return .real(Double.random(in: 0..<1))
         case ("random:", 1), ("randomn:", 1): return try random(evaluate(nodes[0]), name: name)
-        case ("uppercase:", 1): return try text(nodes[0], name) { $0.uppercased() }
-        case ("lowercase:", 1): return try text(nodes[0], name) { $0.lowercased() }
-        case ("canonical:", 1): return try text(nodes[0], name) { TextFolding.canonical($0) }
-        case ("length:", 1): return try length(evaluate(nodes[0]))
+        case ("uppercase:", 1): return try text(nodes[0], name) { .text($0.uppercased()) }
+        case ("lowercase:", 1): return try text(nodes[0], name) { .text($0.lowercased()) }
+        case ("canonical:", 1): return try text(nodes[0], name) { .text(TextFolding.canonical($0)) }
+        case ("length:", 1): return try text(nodes[0], name) { .integer(Int64($0.utf16.count)) }
         case ("noindex:", 1): return try evaluate(nodes[0])
         case ("first:", 1): return try evaluate(nodes[0]).ordered(for: "first").first ?? .null
         case ("last:", 1): return try evaluate(nodes[0]).ordered(for: "last").last ?? .null
@@ -97,20 +97,12 @@ extension ExpressionEvaluator {
     }
 
     private func text(
-        _ node: ExpressionNode, _ name: String, _ change: (String) -> String
+        _ node: ExpressionNode, _ name: String, _ change: (String) -> EvaluatedValue
     ) throws -> EvaluatedValue {
         switch try evaluate(node) {
         case .null: return .null
-        case .text(let text): return .text(change(text))
+        case .text(let text): return change(text)
         case let value: throw ProgramFault.type("'\(name)' does not take a value of type \(value.label)")
-        }
-    }
-
-    private func length(_ value: EvaluatedValue) throws -> EvaluatedValue {
-        switch value {
-        case .null: return .null
-        case .text(let text): return .integer(Int64(text.utf16.count))
-        default: throw ProgramFault.type("'length' does not take a value of type \(value.label)")
         }
     }
 

@@ -209,7 +209,7 @@ enum CollectionFunction {
         guard found.isNumber else { return found }
         if hasFloat, !hasReal, !hasDecimal, !hasWhole { return found }
         if hasReal || hasFloat { return .real(try found.finiteReal()) }
-        return hasDecimal ? .decimal(found.exact.value) : found
+        return hasDecimal ? .decimal(found.exact) : found
     }
 
     /// Returns the middle value in order, or the mean of the two middle values; nil if there are no values.

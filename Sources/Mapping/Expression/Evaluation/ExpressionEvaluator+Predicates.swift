@@ -2,27 +2,22 @@ import Foundation
 import Synchronization
 
 extension ExpressionEvaluator {
-    /// Tells whether a predicate holds, in two truth values or, in a filter, in three, where unknown does not hold.
-    func holds(_ node: PredicateNode) throws -> Bool {
-        try isFilter ? truth(node) == true : holdsInTwoValues(node)
-    }
+    /// Tells whether a predicate holds; in a filter, unknown does not hold.
+    func holds(_ node: PredicateNode) throws -> Bool { try truth(node) == true }
 
-    /// Tells whether a predicate holds in two truth values: a comparison with nil other than `==` and `!=` is false.
-    func holdsInTwoValues(_ node: PredicateNode) throws -> Bool {
+    /// Returns the truth of a predicate: true or false, or in a filter also nil, unknown.
+    func truth(_ node: PredicateNode) throws -> Bool? {
         try enter()
         defer { leave() }
         switch node {
         case .constant(let value): return value
-        case .not(let inner): return try !holds(inner)
-        case .and(let parts):
-            for part in parts where try !holds(part) { return false }
-            return true
-        case .or(let parts):
-            for part in parts where try holds(part) { return true }
-            return false
+        case .not(let inner): return try truth(inner).map { !$0 }
+        case .and(let parts): return try chain(parts, deciding: false)
+        case .or(let parts): return try chain(parts, deciding: true)
+        case .expression(.predicate(let inner)) where isFilter: return try truth(inner)
         case .expression(let inner):
             let value = try evaluate(inner)
-            if value.isNull { return false }
+            if value.isNull { return isFilter ? nil : false }
             guard value.isNumber else {
                 throw ProgramFault.type(
                     "a value of type \(value.label) is used where a predicate is expected",
@@ -32,10 +27,24 @@ extension ExpressionEvaluator {
         case .comparison(.direct, .anyKey, let comparison, let right, let options):
             return try anyKey(comparison, evaluate(right), options)
         case .comparison(let modifier, let left, let comparison, let right, let options):
+            if isFilter { return try filtered(modifier, left, comparison, right, TextFolding(options)) }
             // A comparison with nil needs no object, which nobody may be able to make.
             let first = try evaluate(left, asStored: right == .constant(.null))
             return try compare(modifier, first, comparison, evaluate(right), TextFolding(options))
         }
+    }
+
+    /// Evaluates AND, which false decides, or OR, which true decides. Parts after the deciding one are not evaluated.
+    private func chain(_ parts: [PredicateNode], deciding: Bool) throws -> Bool? {
+        var isKnown = true
+        for part in parts {
+            switch try truth(part) {
+            case deciding?: return deciding
+            case nil: isKnown = false
+            default: continue
+            }
+        }
+        return isKnown ? !deciding : nil
     }
 
     /// Evaluates `ANYKEY operator value` over the values of a dictionary.
@@ -97,13 +106,7 @@ extension ExpressionEvaluator {
         case .notEqual: return !ValueOrder.areEqual(left, right, folding)
         case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
             if left.isNull || right.isNull { return false }
-            guard let order = try ValueOrder.order(left, right, folding) else { return false }
-            return switch comparison {
-            case .lessThan: order < 0
-            case .lessThanOrEqual: order <= 0
-            case .greaterThan: order > 0
-            default: order >= 0
-            }
+            return comparison.holds(try ValueOrder.order(left, right, folding))
         case .between:
             guard case .collection(let bounds) = right, bounds.count == 2 else {
                 throw .type("BETWEEN takes a list of two values, {low, high}")

@@ -24,15 +24,9 @@ final class ExpressionEvaluator {
     private var steps = 0
     private var depth = 0
 
-    init(object: Any?, variables: [String: Any?]) {
+    init(object: Any?, variables: [String: Any?] = [:], context: NSMutableDictionary? = nil) {
         self.object = EvaluatedValue(object)
         given = variables
-        context = nil
-    }
-
-    init(object: Any?, context: NSMutableDictionary?) {
-        self.object = EvaluatedValue(object)
-        given = [:]
         self.context = context
     }
 

@@ -7,8 +7,9 @@ package protocol ExpressionObject: AnyObject {
     /// - Throws: an error for an unknown key, or an error of reading.
     func expressionValue(forKey key: String) throws -> Any?
 
-    /// Returns the value of a property if it is a scalar at hand; nil if ``expressionValue(forKey:)`` has to tell.
-    func expressionScalar(forKey key: String) throws -> ExpressionScalar?
+    /// Returns the value of a property if it is a scalar at hand; nil if ``expressionValue(forKey:)`` has to tell. To box a
+    /// number and to unbox it takes longer than most evaluations.
+    func expressionScalar(forKey key: String) throws -> ExpressionConstant?
 
     /// The name of the object's entity, for error messages.
     var expressionEntityName: String? { get }
@@ -17,18 +18,8 @@ package protocol ExpressionObject: AnyObject {
     var expressionEntity: EntityDescription? { get }
 }
 
-/// A value of a property that no object holds. To box a number and to unbox it takes longer than most evaluations.
-package enum ExpressionScalar {
-    case boolean(Bool)
-    case integer(Int64)
-    case real(Double)
-    case text(String)
-    /// Seconds since 2001.
-    case date(Double)
-}
-
 extension ExpressionObject {
-    package func expressionScalar(forKey key: String) throws -> ExpressionScalar? { nil }
+    package func expressionScalar(forKey key: String) throws -> ExpressionConstant? { nil }
     package var expressionEntity: EntityDescription? { nil }
 }
 

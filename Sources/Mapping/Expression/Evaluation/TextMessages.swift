@@ -113,51 +113,14 @@ enum TextMessages {
     /// Returns the integer at the start of a text, as NSString reads it: 0 if there is none, the nearest limit if it is too
     /// large.
     private static func whole(_ text: String) -> Int64 {
-        var rest = text.drop(while: { $0.isWhitespace })
-        let isNegative = rest.first == "-"
-        if isNegative || rest.first == "+" { rest = rest.dropFirst() }
-        var value: Int64 = 0
-        for byte in rest.utf8 {
-            guard byte >= 0x30, byte <= 0x39 else { break }
-            let digit = Int64(byte - 0x30)
-            let (product, tooLarge) = value.multipliedReportingOverflow(by: 10)
-            let (sum, overflow) =
-                isNegative
-                ? product.subtractingReportingOverflow(digit) : product.addingReportingOverflow(digit)
-            if tooLarge || overflow { return isNegative ? .min : .max }
-            value = sum
-        }
-        return value
+        Int64(strtoll(String(text.drop { $0.isWhitespace }), nil, 10))
     }
 
     /// Returns the floating-point number at the start of a text; 0 if there is none.
     private static func number(_ text: String) -> Double {
-        var accepted: [UInt8] = []
-        var (hasPoint, hasExponent, hasDigit) = (false, false, false)
-        for byte in text.drop(while: { $0.isWhitespace }).utf8 {
-            switch byte {
-            case 0x30...0x39: hasDigit = true
-            case UInt8(ascii: "+"), UInt8(ascii: "-"):
-                guard accepted.isEmpty || accepted.last.map({ $0 | 0x20 }) == UInt8(ascii: "e") else {
-                    return value(accepted)
-                }
-            case UInt8(ascii: ".") where !hasPoint && !hasExponent: hasPoint = true
-            case UInt8(ascii: "e") where hasDigit && !hasExponent, UInt8(ascii: "E") where hasDigit && !hasExponent:
-                hasExponent = true
-            default: return value(accepted)
-            }
-            accepted.append(byte)
-        }
-        return value(accepted)
-    }
-
-    private static func value(_ bytes: [UInt8]) -> Double {
-        var bytes = bytes
-        // An exponent without digits is not part of the number.
-        while let last = bytes.last, !(last >= 0x30 && last <= 0x39), last != UInt8(ascii: ".") { bytes.removeLast() }
-        var text = String(decoding: bytes, as: UTF8.self)
-        if text.hasSuffix(".") { text.removeLast() }
-        return Double(text) ?? 0
+        // strtod also reads words and hexadecimal digits, which NSString does not.
+        let scalars = text.drop { $0.isWhitespace }.unicodeScalars
+        return strtod(String(scalars.prefix(while: "0123456789+-.eE".unicodeScalars.contains)), nil)
     }
 
     /// Returns what a function makes of the UTF-16 units of a text and a place among them; nil for nil.

@@ -47,7 +47,7 @@ enum ValueOrder {
             guard let one = base10(left), let other = base10(right) else {
                 return order(left.real ?? .nan, right.real ?? .nan)
             }
-            return ExactDecimal.compare(one, other)
+            return Decimal.compare(one, other)
         case (.real(let one), _): return order(right.whole ?? 0, one).map { -$0 }
         case (_, .real(let other)): return order(left.whole ?? 0, other)
         default:
@@ -56,10 +56,10 @@ enum ValueOrder {
         }
     }
 
-    private static func base10(_ value: EvaluatedValue) -> ExactDecimal? {
+    private static func base10(_ value: EvaluatedValue) -> Decimal? {
         switch value {
-        case .float(let number): return ExactDecimal(float: number)
-        case .real(let number): return ExactDecimal(real: number)
+        case .float(let number): return Decimal(printed: number)
+        case .real(let number): return Decimal(printed: number)
         default: return value.exact
         }
     }

@@ -33,7 +33,8 @@ struct FetchColumns: KeyPathResolver {
         return index
     }
 
-    mutating func slot(forKeyPath path: [String]) throws(MigrationError) -> (slot: Int, type: AttributeType) {
+    mutating func slot(forKeyPath path: [String], level: Int) throws(MigrationError) -> (slot: Int, type: AttributeType)
+    {
         guard let (column, attribute) = column(ofAttribute: path), let slot = slot(of: column) else {
             throw MigrationError(
                 "expression.unknownKeyPath", .configuration, "No column of \(entity) holds the value",

@@ -32,7 +32,7 @@ struct FetchCompiler {
     }
 
     /// Returns the slot of a sort key's column; nil if only the object can give the value.
-    mutating func slot(ofSortKey path: [String]) -> Int? { try? slots.slot(forKeyPath: path).slot }
+    mutating func slot(ofSortKey path: [String]) -> Int? { try? slots.slot(forKeyPath: path, level: 0).slot }
 
     // MARK: - Conditions
 

@@ -1,56 +1,45 @@
 import Foundation
 
-/// A decimal number as Core Data computes it: 38 digits, base ten.
+/// Decimal numbers as Core Data computes them: 38 digits, base ten.
 ///
 /// Meant for rare values: every operation goes through Foundation and may allocate.
-struct ExactDecimal: Sendable {
-    var value: Decimal
-
-    init(_ value: Decimal) { self.value = value }
-    init(whole: Int64) { value = Decimal(whole) }
-
+extension Decimal {
     /// Makes the number that a floating-point number prints as: 0.1 is one tenth, not the nearest binary fraction.
-    init?(real: Double) { self.init(printed: real) }
-
-    /// Makes the number that a Float prints as.
-    init?(float: Float) { self.init(printed: float) }
-
-    private init?(printed number: some BinaryFloatingPoint & CustomStringConvertible) {
+    init?(printed number: some BinaryFloatingPoint & CustomStringConvertible) {
         guard number.isFinite, let value = Decimal(string: number.description, locale: Self.locale), value.isFinite
         else { return nil }
-        self.value = value
+        self = value
     }
 
     private static let locale = Locale(identifier: "en_US_POSIX")
 
-    var isNaN: Bool { value.isNaN }
-
-    /// The nearest floating-point number.
-    var real: Double { value.nearestReal }
+    /// The nearest floating-point number. It goes through the printed digits, because Foundation's own conversion loses the
+    /// last bits.
+    package var nearestReal: Double { isNaN ? .nan : Double(description) ?? .nan }
 
     /// The value truncated toward zero; nil if it does not fit.
     var whole: Int64? {
-        value.isNaN ? nil : Int64(rounded(value.sign == .minus ? .up : .down).value.description)
+        isNaN ? nil : Int64(rounded(sign == .minus ? .up : .down).description)
     }
 
     /// The value as an integer; nil if it has a fraction or does not fit.
     var exactWhole: Int64? {
-        whole.flatMap { Decimal($0) == value ? $0 : nil }
+        whole.flatMap { Decimal($0) == self ? $0 : nil }
     }
 
-    var negated: ExactDecimal { ExactDecimal.apply(.subtract, ExactDecimal(whole: 0), self) ?? self }
+    var negated: Decimal { Decimal.apply(.subtract, 0, self) ?? self }
 
-    func rounded(_ mode: NSDecimalNumber.RoundingMode) -> ExactDecimal {
-        var copy = value
+    func rounded(_ mode: NSDecimalNumber.RoundingMode) -> Decimal {
+        var copy = self
         var result = Decimal()
         NSDecimalRound(&result, &copy, 0, mode)
-        return ExactDecimal(result)
+        return result
     }
 
     /// Returns the result of an operator (the caller excludes division by zero); nil if 38 digits cannot hold its magnitude.
-    static func apply(_ sign: ArithmeticOperator, _ left: ExactDecimal, _ right: ExactDecimal) -> ExactDecimal? {
-        if left.isNaN || right.isNaN { return ExactDecimal(Decimal.nan) }
-        var (first, second, result) = (left.value, right.value, Decimal())
+    static func apply(_ sign: ArithmeticOperator, _ left: Decimal, _ right: Decimal) -> Decimal? {
+        if left.isNaN || right.isNaN { return .nan }
+        var (first, second, result) = (left, right, Decimal())
         let outcome: NSDecimalNumber.CalculationError
         switch sign {
         case .add: outcome = NSDecimalAdd(&result, &first, &second, .plain)
@@ -62,14 +51,14 @@ struct ExactDecimal: Sendable {
             if excess > 0 {
                 var whole = first
                 NSDecimalRound(&first, &whole, -(whole.exponent + excess), .plain)
-                if first == 0 || second == 0 { return ExactDecimal(whole: 0) }
-                if first.exponent + second.exponent < -128 { return ExactDecimal(whole: 0) }
+                if first == 0 || second == 0 { return 0 }
+                if first.exponent + second.exponent < -128 { return 0 }
             }
             outcome = NSDecimalMultiply(&result, &first, &second, .plain)
         case .divide: outcome = NSDecimalDivide(&result, &first, &second, .plain)
         case .modulus:
             guard let quotient = apply(.divide, left, right) else { return nil }
-            let whole = quotient.rounded(quotient.value.sign == .minus ? .up : .down)
+            let whole = quotient.rounded(quotient.sign == .minus ? .up : .down)
             guard let product = apply(.multiply, whole, right) else { return nil }
             return apply(.subtract, left, product)
         case .power:
@@ -79,11 +68,11 @@ struct ExactDecimal: Sendable {
         guard outcome == .noError || outcome == .lossOfPrecision || outcome == .underflow, !result.isNaN else {
             return nil
         }
-        return ExactDecimal(result)
+        return result
     }
 
-    private static func power(_ base: ExactDecimal, _ exponent: Int64) -> ExactDecimal? {
-        var result = ExactDecimal(whole: 1)
+    private static func power(_ base: Decimal, _ exponent: Int64) -> Decimal? {
+        var result = Decimal(1)
         for _ in 0..<exponent {
             guard let next = apply(.multiply, result, base) else { return nil }
             result = next
@@ -92,14 +81,8 @@ struct ExactDecimal: Sendable {
     }
 
     /// Returns -1, 0 or 1; nil if either value is not a number.
-    static func compare(_ left: ExactDecimal, _ right: ExactDecimal) -> Int? {
+    static func compare(_ left: Decimal, _ right: Decimal) -> Int? {
         if left.isNaN || right.isNaN { return nil }
-        return left.value < right.value ? -1 : left.value == right.value ? 0 : 1
+        return left < right ? -1 : left == right ? 0 : 1
     }
-}
-
-extension Decimal {
-    /// The nearest floating-point number. It goes through the printed digits, because Foundation's own conversion loses the
-    /// last bits.
-    package var nearestReal: Double { isNaN ? .nan : Double(description) ?? .nan }
 }
