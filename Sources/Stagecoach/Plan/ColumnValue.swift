@@ -56,6 +56,19 @@ enum ColumnValue: Hashable {
         }
     }
 
+    /// Tells whether a cell holds exactly this value.
+    func isStored(in cell: Cell, of batch: borrowing RowBatch) -> Bool {
+        switch self {
+        case .integer(let value): return cell.kind == .integer && cell.integerValue == value
+        case .real(let value): return cell.kind == .real && cell.realValue == value
+        case .text(var value):
+            guard cell.kind == .text else { return false }
+            let bytes = batch.bytes(cell)
+            return value.withUTF8 { $0.elementsEqual(bytes) }
+        case .blob(let value): return cell.kind == .blob && batch.bytes(cell).elementsEqual(value)
+        }
+    }
+
     /// The value with the marker byte of inline external storage in front of it.
     var withInlineMarker: ColumnValue {
         guard case .blob(let bytes) = self else { return self }

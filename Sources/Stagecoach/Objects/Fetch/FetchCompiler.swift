@@ -11,13 +11,17 @@ struct FetchCompiler {
     private(set) var slots: FetchColumns
     /// The conditions for which keys can be looked up.
     private(set) var probes: [FetchProbe] = []
-    private let context: MigrationError.Context
+    private let predicate: SourcePredicate?
+    /// Made on demand, because printing the predicate takes as long as looking an object up.
+    private var context: MigrationError.Context {
+        .init(entity: entity.definition.name, expression: predicate?.format)
+    }
 
     init(entity: EntityDescription, side: any FetchSide, predicate: SourcePredicate?) {
         self.entity = entity
         self.side = side
+        self.predicate = predicate
         slots = FetchColumns(entity: entity, schema: side.schema, isSource: side.isSource)
-        context = .init(entity: entity.definition.name, expression: predicate?.format)
     }
 
     /// Compiles a whole predicate.
@@ -25,6 +29,7 @@ struct FetchCompiler {
     /// - Throws: `fetch.unknownKey` (65) if a key path does not begin with a property of the entity, `value.type` if an
     ///   object belongs to the other side.
     mutating func compile(_ predicate: SourcePredicate) throws -> FetchCondition {
+        if let equality = try equality(predicate.node) { return equality }
         try checkKeys(predicate.node)
         let condition = try compile(predicate.node, isNegated: false)
         try collectProbes(predicate.node)
@@ -36,7 +41,19 @@ struct FetchCompiler {
 
     // MARK: - Conditions
 
-    private mutating func compile(_ node: PredicateNode, isNegated: Bool) throws -> FetchCondition {
+    /// Compiles the comparison of an attribute of the entity's own with a value that can be looked up; nil for anything else.
+    private mutating func equality(_ node: PredicateNode) throws -> FetchCondition? {
+        guard case .comparison(.direct, let left, .equal, let right, let options) = node,
+            let comparison = FetchComparison(.direct, left, .equal, right), !comparison.isNull,
+            comparison.path.count == 1, entity.attribute(named: comparison.path[0]) != nil,
+            let probe = try probe(comparison, options), case .values(_, let slot, let values) = probe, values.count == 1
+        else { return nil }
+        probes.append(probe)
+        return .holds(values[0], slot: slot, otherwise: LaterCondition(node, self))
+    }
+
+    /// Compiles a part of a predicate.
+    fileprivate mutating func compile(_ node: PredicateNode, isNegated: Bool) throws -> FetchCondition {
         if case .constant(let value) = node { return .constant(value != isNegated) }
         var node = node
         if case .comparison(let modifier, let left, .isIn, let right, let options) = node {
@@ -227,5 +244,25 @@ extension FetchSide {
     /// Returns the links of a relationship; nil on the source's side, where links are in the rows.
     func links(of relationship: RelationshipDescription) -> (store: LinkStore, side: LinkStore.Side)? {
         (self as? DestinationObjects)?.links.store(of: relationship)
+    }
+}
+
+/// A condition that is compiled when it is first asked for.
+final class LaterCondition {
+    private let node: PredicateNode
+    private var compiler: FetchCompiler
+    private var made: FetchCondition?
+
+    init(_ node: PredicateNode, _ compiler: FetchCompiler) {
+        self.node = node
+        self.compiler = compiler
+    }
+
+    /// Returns the condition. It reads the columns that the compiler had slots for.
+    func condition() throws -> FetchCondition {
+        if let made { return made }
+        let condition = try compiler.compile(node, isNegated: false)
+        made = condition
+        return condition
     }
 }

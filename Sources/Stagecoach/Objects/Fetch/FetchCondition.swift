@@ -6,6 +6,8 @@ import Mapping
 /// negates it again.
 indirect enum FetchCondition {
     case constant(Bool)
+    /// A cell holds exactly the given value, or another one that the condition finds equal.
+    case holds(ColumnValue, slot: Int, otherwise: LaterCondition)
     /// A compiled predicate that reads cells.
     case program(PredicateProgram)
     /// The object is one of the given ones; negated: none of them.

@@ -192,6 +192,9 @@ struct FetchEngine {
     ) throws -> Bool {
         switch condition {
         case .constant(let value): return value
+        case .holds(let value, let slot, let later):
+            if value.isStored(in: batch[row, slot], of: batch) { return true }
+            return try holds(try later.condition(), batch, row, entity, table: table)
         case .program(let program): return try program.evaluate(batch, row: row)
         case .isObject(let keys, let isNegated): return keys.contains(batch.key(row)) != isNegated
         case .reference(let slot, let keys, let isNegated):
