@@ -72,10 +72,12 @@ let package = Package(
                 "CLinux", "CCrashNote",
             ],
             resources: [
+                .embedInCode("Arguments/commands.txt"),
                 .embedInCode("Demo/library-1.xml"), .embedInCode("Demo/library-2.xml"),
                 .embedInCode("Demo/library.json"),
                 .embedInCode("Porting/known-types.txt"), .embedInCode("Porting/stubs.swift.txt"),
-                .embedInCode("Porting/logging.swift.txt"), .embedInCode("Reporting/report.css"),
+                .embedInCode("Porting/logging.swift.txt"), .embedInCode("Porting/renamed-calls.txt"),
+                .embedInCode("Porting/words.txt"), .embedInCode("Reporting/report.css"),
             ],
             swiftSettings: strict),
         .executableTarget(name: "StagecoachMain", dependencies: ["StagecoachCommand"], swiftSettings: strict),

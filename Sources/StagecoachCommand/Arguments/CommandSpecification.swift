@@ -55,17 +55,15 @@ package struct CommandSpecification: Sendable {
     /// One line for the list of commands.
     let summary: String
     /// The text above the options in help.
-    let discussion: String
-    let operands: [String]
+    var discussion = ""
+    var operands: [String] = []
     /// The number of operands at the end that may be omitted.
     var optionalOperands = 0
     /// True if the last operand may be repeated.
     var repeatsLastOperand = false
-    /// The words allowed as operands, for a command whose operands are not paths.
-    var operandWords: [String] = []
-    let options: [OptionSpecification]
+    var options: [OptionSpecification] = []
     /// Command lines, without the program's and the command's names, and their effects.
-    let examples: [(arguments: String, effect: String)]
+    var examples: [(arguments: String, effect: String)] = []
 
     /// The examples as command lines, with their effects.
     var exampleLines: [(line: String, effect: String)] {

@@ -35,16 +35,14 @@ enum CompletionWord: Equatable {
         }
     }
 
-    /// Makes the words for the operands of a command: paths, unless the command lists its words.
+    /// Makes the words for the operands of a command: paths, unless their name says otherwise.
     init(operandsOf command: CommandSpecification) {
-        if !command.operandWords.isEmpty {
-            self = .words(command.operandWords)
-        } else if let word = command.operands.first, word.first?.isLowercase == true {
-            self = .wordThenFiles(word)
-        } else if command.operands.isEmpty {
-            self = .nothing
-        } else {
-            self = command.operands.contains("DIR") ? .folders : .files
+        switch command.operands.first {
+        case nil: self = .nothing
+        case "SHELL": self = .words(CompletionScript.shells)
+        case "COMMAND": self = .words(CommandCatalog.all.map(\.name))
+        case let word? where word.first?.isLowercase == true: self = .wordThenFiles(word)
+        default: self = command.operands.contains("DIR") ? .folders : .files
         }
     }
 }

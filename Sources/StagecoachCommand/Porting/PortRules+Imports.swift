@@ -1,26 +1,4 @@
 extension PortRules {
-    /// Modules of Apple's systems whose import is replaced. Stagecoach has the parts that policies use, or nothing can replace
-    /// them.
-    private static let replaced: Set<String> = ["CoreData", "Foundation", "UIKit", "AppKit", "Cocoa", "SwiftUI"]
-    /// Modules that Swift brings to Linux, and ours.
-    private static let present: Set<String> = [
-        "Stagecoach", "Swift", "FoundationEssentials", "FoundationInternationalization", "FoundationNetworking",
-        "FoundationXML", "Dispatch", "Glibc", "Musl", "Synchronization", "RegexBuilder", "Observation", "Distributed",
-        "XCTest", "Testing", "Cxx",
-    ]
-    /// Beginnings and names of Apple's modules; any other is a package's or the app's.
-    private static let appleModules: Set<String> = [
-        "os", "OSLog", "Combine", "Security", "Photos", "ObjectiveC", "Darwin", "Contacts", "EventKit", "Intents",
-        "Accelerate", "Network", "Vision", "Charts", "TipKit", "Messages", "Social", "Accounts", "Metal", "simd",
-        "CommonCrypto", "CryptoKit", "QuartzCore", "ImageIO", "WebKit", "NaturalLanguage", "SystemConfiguration",
-        "PassKit", "ARKit", "SafariServices", "LinkPresentation", "CarPlay", "Speech", "SwiftData", "MusicKit",
-    ]
-    private static let applePrefixes = [
-        "Core", "Cloud", "Health", "Map", "AV", "Store", "Game", "Home", "Media", "Quick", "Uniform", "User", "Watch",
-        "Widget", "App", "Background", "Local", "Mobile", "Multipeer", "PDF", "Scene", "Sprite", "Weather", "Sensor",
-        "Background", "Device", "Exposure", "External", "File", "Screen", "Shazam", "Sound",
-    ]
-
     mutating func importStatement(at index: Int) -> Int? {
         let kinds: Set<String> = ["struct", "class", "enum", "protocol", "typealias", "func", "var", "let"]
         var next = index + 1
@@ -38,7 +16,7 @@ extension PortRules {
         let start = tokens[first]
         let whole = text(from: first, to: next)
         let range = start.range.lowerBound..<tokens[next].range.upperBound
-        if Self.replaced.contains(module) {
+        if PortTable.has(module, in: "replacedModules") {
             let replacement = importsStagecoach ? "" : "import Stagecoach"
             importsStagecoach = true
             note(
@@ -47,10 +25,10 @@ extension PortRules {
                     ? "Stagecoach brings what policies use of \(module)"
                     : "Stagecoach has Core Data's names and brings Foundation")
             if replacement.isEmpty { remove(range) } else { edit(range, replacement) }
-        } else if !Self.present.contains(module) {
+        } else if !PortTable.has(module, in: "presentModules") {
             let isApple =
-                Self.appleModules.contains(module) || Self.applePrefixes.contains { module.hasPrefix($0) }
-                || module.hasSuffix("Kit")
+                PortTable.has(module, in: "appleModules") || module.hasSuffix("Kit")
+                || PortTable.words["applePrefixes", default: []].contains { module.hasPrefix($0) }
             note(
                 .manual, start, text: whole, replacement: "",
                 isApple

@@ -33,11 +33,6 @@ struct PortStubs {
     /// True if a source writes to the unified logging system.
     private(set) var logs = false
 
-    /// Apple's class prefixes: such a class is no managed object, even if nothing but a cast names it.
-    private static let applePrefixes = [
-        "NS", "UI", "CL", "HK", "CK", "AV", "PH", "MK", "SK", "CN", "EK", "CG", "CI", "CA", "UN", "WK", "LA", "SF",
-    ]
-
     init(_ sources: [PortedSource], _ declarations: SourceDeclarations) {
         self.declarations = declarations
         for source in sources {
@@ -60,7 +55,7 @@ struct PortStubs {
             logs = true
             return
         }
-        guard token.text.first?.isUppercase == true, !KnownTypes.names.contains(token.text),
+        guard token.text.first?.isUppercase == true, !PortTable.knownTypes.contains(token.text),
             !declarations.declares(token.text), !Self.isSkipped(tokens, index)
         else { return }
         let isType = Self.isTypePosition(tokens, index)
@@ -135,7 +130,7 @@ struct PortStubs {
         if isCall, startsLine || before == "{" || before == ";" { return .function }
         let isElement = tokens[index - 1].isMark("<") && ["NSFetchRequest", "Set"].contains(tokens[index - 2].text)
         let isCast = ["?", "!"].contains(tokens[index - 1].text) && tokens[index - 2].isWord("as")
-        let isApple = Self.applePrefixes.contains { prefix in
+        let isApple = PortTable.words["classPrefixes", default: []].contains { prefix in
             name.hasPrefix(prefix) && name.count > 3 && name.dropFirst(2).first?.isUppercase == true
         }
         return (isElement || isCast) && !isApple ? .object : .other

@@ -6,10 +6,10 @@ struct RenamedCall {
     let newName: String
     let newLabels: [String]
     /// True for a method that policies override.
-    var isPolicyMethod = false
+    let isPolicyMethod: Bool
 
     /// Makes a renamed call from `name(_:label:)` texts.
-    private init(_ old: String, _ new: String, isPolicyMethod: Bool = false) {
+    private init(_ old: String, _ new: String, isPolicyMethod: Bool) {
         (name, labels) = Self.parts(old)
         (newName, newLabels) = Self.parts(new)
         self.isPolicyMethod = isPolicyMethod
@@ -25,89 +25,9 @@ struct RenamedCall {
     var reference: String { newName + "(" + newLabels.map { ($0.isEmpty ? "_" : $0) + ":" }.joined() + ")" }
 
     static let byName = Dictionary(grouping: all, by: \.name)
-
-    static let all = policyMethods + managers + objects + foundation
-
-    private static let policyMethods: [RenamedCall] = {
-        let create = "createDestinationInstances(forSource:in:manager:)"
-        let relate = "createRelationships(forDestination:in:manager:)"
-        let pairs = [
-            ("beginEntityMapping(_:manager:)", "begin(_:with:)"),
-            ("begin(_:manager:)", "begin(_:with:)"),
-            ("createDestinationInstancesForSourceInstance(_:entityMapping:manager:)", create),
-            ("createDestinationInstances(forSourceInstance:entityMapping:manager:)", create),
-            ("createDestinationInstances(forSource:entityMapping:manager:)", create),
-            ("endInstanceCreationForEntityMapping(_:manager:)", "endInstanceCreation(forMapping:manager:)"),
-            ("endInstanceCreation(forEntityMapping:manager:)", "endInstanceCreation(forMapping:manager:)"),
-            ("createRelationshipsForDestinationInstance(_:entityMapping:manager:)", relate),
-            ("createRelationships(forDestinationInstance:entityMapping:manager:)", relate),
-            ("createRelationships(forDestination:entityMapping:manager:)", relate),
-            ("endRelationshipCreationForEntityMapping(_:manager:)", "endRelationshipCreation(forMapping:manager:)"),
-            ("endRelationshipCreation(forEntityMapping:manager:)", "endRelationshipCreation(forMapping:manager:)"),
-            ("performCustomValidationForEntityMapping(_:manager:)", "performCustomValidation(forMapping:manager:)"),
-            ("performCustomValidation(forEntityMapping:manager:)", "performCustomValidation(forMapping:manager:)"),
-            ("endEntityMapping(_:manager:)", "end(_:manager:)"),
-        ]
-        return pairs.map { RenamedCall($0, $1, isPolicyMethod: true) }
-    }()
-
-    private static let managers: [RenamedCall] = {
-        let destinations = "destinationInstances(forEntityMappingName:sourceInstances:)"
-        let sources = "sourceInstances(forEntityMappingName:destinationInstances:)"
-        let associate = "associate(sourceInstance:withDestinationInstance:for:)"
-        return [
-            ("destinationInstancesForEntityMappingNamed(_:sourceInstances:)", destinations),
-            ("destinationInstances(forEntityMappingNamed:sourceInstances:)", destinations),
-            ("sourceInstancesForEntityMappingNamed(_:destinationInstances:)", sources),
-            ("sourceInstances(forEntityMappingNamed:destinationInstances:)", sources),
-            ("associateSourceInstance(_:withDestinationInstance:forEntityMapping:)", associate),
-            ("sourceEntityForEntityMapping(_:)", "sourceEntity(for:)"),
-            ("destinationEntityForEntityMapping(_:)", "destinationEntity(for:)"),
-        ].map { RenamedCall($0, $1) }
-    }()
-
-    private static let objects: [RenamedCall] = [
-        ("valueForKey(_:)", "value(forKey:)"),
-        ("valueForKeyPath(_:)", "value(forKeyPath:)"),
-        ("primitiveValueForKey(_:)", "primitiveValue(forKey:)"),
-        ("mutableSetValueForKey(_:)", "mutableSetValue(forKey:)"),
-        ("mutableOrderedSetValueForKey(_:)", "mutableOrderedSetValue(forKey:)"),
-        ("dictionaryWithValuesForKeys(_:)", "dictionaryWithValues(forKeys:)"),
-        ("setValuesForKeysWithDictionary(_:)", "setValuesForKeys(_:)"),
-        ("insertNewObjectForEntityForName(_:inManagedObjectContext:)", "insertNewObject(forEntityName:into:)"),
-        ("entityForName(_:inManagedObjectContext:)", "entity(forEntityName:in:)"),
-        ("NSManagedObject(entity:insertIntoManagedObjectContext:)", "NSManagedObject(entity:insertInto:)"),
-        ("executeFetchRequest(_:)", "fetch(_:)"),
-        ("insertObject(_:)", "insert(_:)"),
-        ("deleteObject(_:)", "delete(_:)"),
-        ("objectWithID(_:)", "object(with:)"),
-        ("existingObjectWithID(_:)", "existingObject(with:)"),
-        ("URIRepresentation()", "uriRepresentation()"),
-        ("managedObjectIDForURIRepresentation(_:)", "managedObjectID(forURIRepresentation:)"),
-        ("performBlockAndWait(_:)", "performAndWait(_:)"),
-    ].map { RenamedCall($0, $1) }
-
-    private static let foundation: [RenamedCall] = [
-        ("componentsSeparatedByString(_:)", "components(separatedBy:)"),
-        ("componentsSeparatedByCharactersInSet(_:)", "components(separatedBy:)"),
-        ("componentsJoinedByString(_:)", "componentsJoined(by:)"),
-        ("stringByTrimmingCharactersInSet(_:)", "trimmingCharacters(in:)"),
-        ("stringByReplacingOccurrencesOfString(_:withString:)", "replacingOccurrences(of:with:)"),
-        ("stringByAppendingString(_:)", "appending(_:)"),
-        ("isEqualToString(_:)", "isEqual(to:)"),
-        ("timeIntervalSinceDate(_:)", "timeIntervalSince(_:)"),
-        ("dateByAddingTimeInterval(_:)", "addingTimeInterval(_:)"),
-        ("addObject(_:)", "add(_:)"),
-        ("removeObject(_:)", "remove(_:)"),
-        ("containsObject(_:)", "contains(_:)"),
-        ("NSNumber(integer:)", "NSNumber(value:)"),
-        ("NSNumber(int:)", "NSNumber(value:)"),
-        ("NSNumber(short:)", "NSNumber(value:)"),
-        ("NSNumber(longLong:)", "NSNumber(value:)"),
-        ("NSNumber(double:)", "NSNumber(value:)"),
-        ("NSNumber(float:)", "NSNumber(value:)"),
-        ("NSNumber(bool:)", "NSNumber(value:)"),
-    ].map { RenamedCall($0, $1) }
+    static let all = PortTable.lines(PackageResources.renamed_calls_txt).map {
+        RenamedCall($0[0], $0[1], isPolicyMethod: $0.last == "policy")
+    }
 
     /// Properties of Swift 2 that are methods, or have another name.
     static let properties: [String: String] = [

@@ -1,12 +1,5 @@
 /// The Objective-C selector that Swift gives a method, by which mapping models call it.
 enum SelectorName {
-    /// Words that Swift does not prefix with `With` when a label begins with them.
-    private static let prepositions: Set<String> = [
-        "above", "after", "along", "alongside", "as", "at", "before", "below", "by", "following", "for", "from",
-        "given", "in", "including", "inside", "into", "matching", "of", "on", "passing", "preceding", "since", "to",
-        "until", "using", "via", "when", "with", "within",
-    ]
-
     /// Returns the selector of a method: `isbn(forIsbn:)` is `isbnForIsbn:`, `toInt16(value:)` is `toInt16WithValue:`,
     /// `f(_:b:)` is `f:b:`.
     ///
@@ -15,9 +8,8 @@ enum SelectorName {
         guard let first = labels.first else { return base }
         var selector = base
         if !first.isEmpty {
-            if !prepositions.contains(firstWord(first)), !prepositions.contains(lastWord(base)) {
-                selector += "With"
-            }
+            let words = [firstWord(first), lastWord(base)]
+            if !words.contains(where: { PortTable.has($0, in: "prepositions") }) { selector += "With" }
             selector += first.prefix(1).uppercased() + first.dropFirst()
         }
         selector += ":"

@@ -1,0 +1,17 @@
+/// The tables that `port` reads: lines of words, and comments behind `#`.
+enum PortTable {
+    static func lines(_ bytes: [UInt8]) -> [[String]] {
+        String(decoding: bytes, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
+            .map { $0.split(separator: " ").map(String.init) }
+    }
+
+    /// The names of types that need no stub: Swift's and Foundation's on Linux, and Stagecoach's.
+    static let knownTypes = Set(lines(PackageResources.known_types_txt).joined())
+
+    /// The lists of `words.txt`, by name.
+    static let words: [String: Set<String>] = lines(PackageResources.words_txt)
+        .reduce(into: [:]) { $0[$1[0]] = Set($1.dropFirst()) }
+
+    /// Tells whether a list has a word.
+    static func has(_ word: String, in list: String) -> Bool { words[list]?.contains(word) == true }
+}
