@@ -25,7 +25,7 @@ final class DestinationRun {
     private let external: ExternalFiles
     private let publication: ExternalPublication
     private let permissions: FilePermissions
-    private let rejectFile: RejectFile?
+    private let rejectFile: ResultFile?
     private let idMap: ObjectIDMap?
 
     private var appends: Bool { old != nil }
@@ -58,9 +58,9 @@ final class DestinationRun {
             permissions = FilePermissions(ofSource: prepared.source.path)
             let permissions = permissions
             rejectFile = try options.rejectFile.map { path throws(MigrationError) in
-                try RejectFile(
-                    path: path, permissions: permissions,
-                    earlier: try Self.keptRejects(state, area).map { [$0] } ?? migration.link?.rejectFiles ?? [])
+                try ResultFile(
+                    path: path, kind: "reject file", permissions: permissions,
+                    first: try Self.keptRejects(state, area).map { [$0] } ?? migration.link?.rejectFiles ?? [])
             }
             idMap = try options.idMap.map { path throws(MigrationError) in
                 try ObjectIDMap(path: path, permissions: permissions, earlier: migration.link?.idMap)

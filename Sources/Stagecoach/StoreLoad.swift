@@ -9,7 +9,7 @@ import SpillStorage
 struct StoreLoad {
     /// The purpose of a load.
     enum Mode {
-        case publish(RejectFile?)
+        case publish(ResultFile?)
         case check(CheckCount)
     }
 

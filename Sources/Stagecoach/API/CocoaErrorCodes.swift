@@ -3,109 +3,101 @@ import Foundation
 // Core Data's names of its codes, and their comparison with an error as Foundation on Apple's systems does it.
 extension CocoaError.Code {
     /// ``NSManagedObjectValidationError``.
-    public static var managedObjectValidation: Self { .of(NSManagedObjectValidationError) }
+    public static let managedObjectValidation = of(NSManagedObjectValidationError)
     /// ``NSManagedObjectConstraintValidationError``.
-    public static var managedObjectConstraintValidation: Self { .of(NSManagedObjectConstraintValidationError) }
+    public static let managedObjectConstraintValidation = of(NSManagedObjectConstraintValidationError)
     /// ``NSValidationMultipleErrorsError``.
-    public static var validationMultipleErrors: Self { .of(NSValidationMultipleErrorsError) }
+    public static let validationMultipleErrors = of(NSValidationMultipleErrorsError)
     /// ``NSValidationMissingMandatoryPropertyError``.
-    public static var validationMissingMandatoryProperty: Self { .of(NSValidationMissingMandatoryPropertyError) }
+    public static let validationMissingMandatoryProperty = of(NSValidationMissingMandatoryPropertyError)
     /// ``NSValidationRelationshipLacksMinimumCountError``.
-    public static var validationRelationshipLacksMinimumCount: Self {
-        .of(NSValidationRelationshipLacksMinimumCountError)
-    }
+    public static let validationRelationshipLacksMinimumCount = of(NSValidationRelationshipLacksMinimumCountError)
     /// ``NSValidationRelationshipExceedsMaximumCountError``.
-    public static var validationRelationshipExceedsMaximumCount: Self {
-        .of(NSValidationRelationshipExceedsMaximumCountError)
-    }
+    public static let validationRelationshipExceedsMaximumCount = of(NSValidationRelationshipExceedsMaximumCountError)
     /// ``NSValidationRelationshipDeniedDeleteError``.
-    public static var validationRelationshipDeniedDelete: Self { .of(NSValidationRelationshipDeniedDeleteError) }
+    public static let validationRelationshipDeniedDelete = of(NSValidationRelationshipDeniedDeleteError)
     /// ``NSValidationNumberTooLargeError``.
-    public static var validationNumberTooLarge: Self { .of(NSValidationNumberTooLargeError) }
+    public static let validationNumberTooLarge = of(NSValidationNumberTooLargeError)
     /// ``NSValidationNumberTooSmallError``.
-    public static var validationNumberTooSmall: Self { .of(NSValidationNumberTooSmallError) }
+    public static let validationNumberTooSmall = of(NSValidationNumberTooSmallError)
     /// ``NSValidationDateTooLateError``.
-    public static var validationDateTooLate: Self { .of(NSValidationDateTooLateError) }
+    public static let validationDateTooLate = of(NSValidationDateTooLateError)
     /// ``NSValidationDateTooSoonError``.
-    public static var validationDateTooSoon: Self { .of(NSValidationDateTooSoonError) }
+    public static let validationDateTooSoon = of(NSValidationDateTooSoonError)
     /// ``NSValidationInvalidDateError``.
-    public static var validationInvalidDate: Self { .of(NSValidationInvalidDateError) }
+    public static let validationInvalidDate = of(NSValidationInvalidDateError)
     /// ``NSValidationStringTooLongError``.
-    public static var validationStringTooLong: Self { .of(NSValidationStringTooLongError) }
+    public static let validationStringTooLong = of(NSValidationStringTooLongError)
     /// ``NSValidationStringTooShortError``.
-    public static var validationStringTooShort: Self { .of(NSValidationStringTooShortError) }
+    public static let validationStringTooShort = of(NSValidationStringTooShortError)
     /// ``NSValidationStringPatternMatchingError``.
-    public static var validationStringPatternMatching: Self { .of(NSValidationStringPatternMatchingError) }
+    public static let validationStringPatternMatching = of(NSValidationStringPatternMatchingError)
     /// ``NSManagedObjectContextLockingError``.
-    public static var managedObjectContextLocking: Self { .of(NSManagedObjectContextLockingError) }
+    public static let managedObjectContextLocking = of(NSManagedObjectContextLockingError)
     /// ``NSPersistentStoreCoordinatorLockingError``.
-    public static var persistentStoreCoordinatorLocking: Self { .of(NSPersistentStoreCoordinatorLockingError) }
+    public static let persistentStoreCoordinatorLocking = of(NSPersistentStoreCoordinatorLockingError)
     /// ``NSManagedObjectReferentialIntegrityError``.
-    public static var managedObjectReferentialIntegrity: Self { .of(NSManagedObjectReferentialIntegrityError) }
+    public static let managedObjectReferentialIntegrity = of(NSManagedObjectReferentialIntegrityError)
     /// ``NSManagedObjectExternalRelationshipError``.
-    public static var managedObjectExternalRelationship: Self { .of(NSManagedObjectExternalRelationshipError) }
+    public static let managedObjectExternalRelationship = of(NSManagedObjectExternalRelationshipError)
     /// ``NSManagedObjectMergeError``.
-    public static var managedObjectMerge: Self { .of(NSManagedObjectMergeError) }
+    public static let managedObjectMerge = of(NSManagedObjectMergeError)
     /// ``NSManagedObjectConstraintMergeError``.
-    public static var managedObjectConstraintMerge: Self { .of(NSManagedObjectConstraintMergeError) }
+    public static let managedObjectConstraintMerge = of(NSManagedObjectConstraintMergeError)
     /// ``NSPersistentStoreInvalidTypeError``.
-    public static var persistentStoreInvalidType: Self { .of(NSPersistentStoreInvalidTypeError) }
+    public static let persistentStoreInvalidType = of(NSPersistentStoreInvalidTypeError)
     /// ``NSPersistentStoreTypeMismatchError``.
-    public static var persistentStoreTypeMismatch: Self { .of(NSPersistentStoreTypeMismatchError) }
+    public static let persistentStoreTypeMismatch = of(NSPersistentStoreTypeMismatchError)
     /// ``NSPersistentStoreIncompatibleSchemaError``.
-    public static var persistentStoreIncompatibleSchema: Self { .of(NSPersistentStoreIncompatibleSchemaError) }
+    public static let persistentStoreIncompatibleSchema = of(NSPersistentStoreIncompatibleSchemaError)
     /// ``NSPersistentStoreSaveError``.
-    public static var persistentStoreSave: Self { .of(NSPersistentStoreSaveError) }
+    public static let persistentStoreSave = of(NSPersistentStoreSaveError)
     /// ``NSPersistentStoreIncompleteSaveError``.
-    public static var persistentStoreIncompleteSave: Self { .of(NSPersistentStoreIncompleteSaveError) }
+    public static let persistentStoreIncompleteSave = of(NSPersistentStoreIncompleteSaveError)
     /// ``NSPersistentStoreSaveConflictsError``.
-    public static var persistentStoreSaveConflicts: Self { .of(NSPersistentStoreSaveConflictsError) }
+    public static let persistentStoreSaveConflicts = of(NSPersistentStoreSaveConflictsError)
     /// ``NSCoreDataError``.
-    public static var coreData: Self { .of(NSCoreDataError) }
+    public static let coreData = of(NSCoreDataError)
     /// ``NSPersistentStoreOperationError``.
-    public static var persistentStoreOperation: Self { .of(NSPersistentStoreOperationError) }
+    public static let persistentStoreOperation = of(NSPersistentStoreOperationError)
     /// ``NSPersistentStoreOpenError``.
-    public static var persistentStoreOpen: Self { .of(NSPersistentStoreOpenError) }
+    public static let persistentStoreOpen = of(NSPersistentStoreOpenError)
     /// ``NSPersistentStoreTimeoutError``.
-    public static var persistentStoreTimeout: Self { .of(NSPersistentStoreTimeoutError) }
+    public static let persistentStoreTimeout = of(NSPersistentStoreTimeoutError)
     /// ``NSPersistentStoreUnsupportedRequestTypeError``.
-    public static var persistentStoreUnsupportedRequestType: Self { .of(NSPersistentStoreUnsupportedRequestTypeError) }
+    public static let persistentStoreUnsupportedRequestType = of(NSPersistentStoreUnsupportedRequestTypeError)
     /// ``NSPersistentStoreIncompatibleVersionHashError``.
-    public static var persistentStoreIncompatibleVersionHash: Self {
-        .of(NSPersistentStoreIncompatibleVersionHashError)
-    }
+    public static let persistentStoreIncompatibleVersionHash = of(NSPersistentStoreIncompatibleVersionHashError)
     /// ``NSMigrationError``.
-    public static var migration: Self { .of(NSMigrationError) }
+    public static let migration = of(NSMigrationError)
     /// ``NSMigrationConstraintViolationError``.
-    public static var migrationConstraintViolation: Self { .of(NSMigrationConstraintViolationError) }
+    public static let migrationConstraintViolation = of(NSMigrationConstraintViolationError)
     /// ``NSMigrationCancelledError``.
-    public static var migrationCancelled: Self { .of(NSMigrationCancelledError) }
+    public static let migrationCancelled = of(NSMigrationCancelledError)
     /// ``NSMigrationMissingSourceModelError``.
-    public static var migrationMissingSourceModel: Self { .of(NSMigrationMissingSourceModelError) }
+    public static let migrationMissingSourceModel = of(NSMigrationMissingSourceModelError)
     /// ``NSMigrationMissingMappingModelError``.
-    public static var migrationMissingMappingModel: Self { .of(NSMigrationMissingMappingModelError) }
+    public static let migrationMissingMappingModel = of(NSMigrationMissingMappingModelError)
     /// ``NSMigrationManagerSourceStoreError``.
-    public static var migrationManagerSourceStore: Self { .of(NSMigrationManagerSourceStoreError) }
+    public static let migrationManagerSourceStore = of(NSMigrationManagerSourceStoreError)
     /// ``NSMigrationManagerDestinationStoreError``.
-    public static var migrationManagerDestinationStore: Self { .of(NSMigrationManagerDestinationStoreError) }
+    public static let migrationManagerDestinationStore = of(NSMigrationManagerDestinationStoreError)
     /// ``NSEntityMigrationPolicyError``.
-    public static var entityMigrationPolicy: Self { .of(NSEntityMigrationPolicyError) }
+    public static let entityMigrationPolicy = of(NSEntityMigrationPolicyError)
     /// ``NSSQLiteError``.
-    public static var sqlite: Self { .of(NSSQLiteError) }
+    public static let sqlite = of(NSSQLiteError)
     /// ``NSInferredMappingModelError``.
-    public static var inferredMappingModel: Self { .of(NSInferredMappingModelError) }
+    public static let inferredMappingModel = of(NSInferredMappingModelError)
     /// ``NSExternalRecordImportError``.
-    public static var externalRecordImport: Self { .of(NSExternalRecordImportError) }
+    public static let externalRecordImport = of(NSExternalRecordImportError)
     /// ``NSPersistentHistoryTokenExpiredError``.
-    public static var persistentHistoryTokenExpired: Self { .of(NSPersistentHistoryTokenExpiredError) }
+    public static let persistentHistoryTokenExpired = of(NSPersistentHistoryTokenExpiredError)
     /// ``NSManagedObjectModelReferenceNotFoundError``.
-    public static var managedObjectModelReferenceNotFound: Self { .of(NSManagedObjectModelReferenceNotFoundError) }
+    public static let managedObjectModelReferenceNotFound = of(NSManagedObjectModelReferenceNotFoundError)
     /// ``NSStagedMigrationFrameworkVersionMismatchError``.
-    public static var stagedMigrationFrameworkVersionMismatch: Self {
-        .of(NSStagedMigrationFrameworkVersionMismatchError)
-    }
+    public static let stagedMigrationFrameworkVersionMismatch = of(NSStagedMigrationFrameworkVersionMismatchError)
     /// ``NSStagedMigrationBackwardMigrationError``.
-    public static var stagedMigrationBackwardMigration: Self { .of(NSStagedMigrationBackwardMigrationError) }
+    public static let stagedMigrationBackwardMigration = of(NSStagedMigrationBackwardMigrationError)
 
     private static func of(_ code: Int) -> Self { .init(rawValue: code) }
 

@@ -33,17 +33,17 @@ public final class ProgressCounter: Sendable {
     /// The figures of one moment.
     public struct Snapshot: Sendable, Equatable {
         /// The phase at work.
-        public var phase: Phase
+        public var phase = Phase.opening
         /// Rows processed so far, over all phases.
-        public var rows: Int
+        public var rows = 0
         /// Rows expected over all phases.
-        public var totalRows: Int
+        public var totalRows = 0
         /// The pass at work, counted from 1; 0 before the first.
-        public var pass: Int
+        public var pass = 0
         /// The number of passes.
-        public var passes: Int
+        public var passes = 0
         /// Bytes written to spill files and association tables.
-        public var spilledBytes: Int
+        public var spilledBytes = 0
         /// The size of the destination's file so far, in bytes; 0 if neither this nor the expected size is known yet.
         public var destinationBytes = 0
         /// The size that the destination's file is expected to have in the end, in bytes; an estimate.
@@ -62,22 +62,18 @@ public final class ProgressCounter: Sendable {
         }
     }
 
-    private let phase = Atomic<Int>(0)
-    private let rows = Atomic<Int>(0)
-    private let total = Atomic<Int>(0)
-    private let pass = Atomic<Int>(0)
-    private let passes = Atomic<Int>(0)
-    private let spilled = Atomic<Int>(0)
-    private let step = Atomic<Int>(1)
-    private let steps = Atomic<Int>(1)
-    /// Rows that a killed run completed, if this run resumes it.
-    private let resumedRows = Atomic<Int>(0)
-    private let begun = Atomic<Int>(0)
-    private let ended = Atomic<Int>(0)
-    /// The Foundation progress that shows the same share; nil between runs.
-    private let mirror = Mutex<ProgressMirror?>(nil)
-    private let hasMirror = Atomic<Bool>(false)
-    private let file = Mutex(GrowingFile())
+    private struct State {
+        var shown = Snapshot()
+        /// Rows that a killed run completed, if this run resumes it.
+        var resumedRows = 0
+        var runsBegun = 0
+        var runsEnded = 0
+        /// The Foundation progress that shows the same share; nil between runs.
+        var mirror: ProgressMirror?
+        var file = GrowingFile()
+    }
+
+    private let state = Mutex(State())
     /// The board on which the run notes what it waits for.
     package let waits = WaitBoard()
     /// The trace of the run for a report; nil if none was asked for.
@@ -92,99 +88,96 @@ public final class ProgressCounter: Sendable {
     package init(trace: RunTrace?) { self.trace = trace }
 
     /// The numbers of runs that began and that ended.
-    var runsBegun: Int { begun.load(ordering: .acquiring) }
-    var runsEnded: Int { ended.load(ordering: .acquiring) }
+    var runsBegun: Int { state.withLock { $0.runsBegun } }
+    var runsEnded: Int { state.withLock { $0.runsEnded } }
 
     /// Notes that a run begins.
     func beginRun(mirror: ProgressMirror? = nil) {
-        self.mirror.withLock { $0 = mirror }
-        hasMirror.store(mirror != nil, ordering: .releasing)
-        begun.add(1, ordering: .releasing)
+        state.withLock { state in
+            state.mirror = mirror
+            state.runsBegun += 1
+        }
         mirror?.begin()
     }
 
     /// Notes that the run has ended, with or without an error.
     func endRun() {
         reflect()
-        mirror.withLock { mirror in
-            mirror?.end()
-            mirror = nil
+        state.withLock { state in
+            state.mirror?.end()
+            state.mirror = nil
+            state.runsEnded += 1
         }
-        hasMirror.store(false, ordering: .releasing)
-        ended.add(1, ordering: .releasing)
     }
 
-    private func reflect() {
-        guard hasMirror.load(ordering: .acquiring) else { return }
-        mirror.withLock { $0 }?.show(snapshot.fraction)
-    }
+    private func reflect() { state.withLock { $0.mirror }?.show(snapshot.fraction) }
 
     /// The current figures.
     public var snapshot: Snapshot {
-        let bytes = file.withLock { file in (file.current, file.expected) }
-        return Snapshot(
-            phase: Phase(rawValue: phase.load(ordering: .relaxed)) ?? .opening,
-            rows: max(rows.load(ordering: .relaxed), resumedRows.load(ordering: .relaxed)),
-            totalRows: total.load(ordering: .relaxed), pass: pass.load(ordering: .relaxed),
-            passes: passes.load(ordering: .relaxed), spilledBytes: spilled.load(ordering: .relaxed),
-            destinationBytes: bytes.0, expectedBytes: bytes.1, waitsFor: waits.reason?.rawValue,
-            step: step.load(ordering: .relaxed), steps: steps.load(ordering: .relaxed))
+        state.withLock { state in
+            var shown = state.shown
+            shown.rows = max(shown.rows, state.resumedRows)
+            (shown.destinationBytes, shown.expectedBytes) = (state.file.current, state.file.expected)
+            shown.waitsFor = waits.reason?.rawValue
+            return shown
+        }
     }
 
     /// Begins a step of a chain of versions: rows and passes are counted from zero again.
     func enter(step number: Int, of count: Int) {
         reset()
-        step.store(number, ordering: .relaxed)
-        steps.store(count, ordering: .relaxed)
+        state.withLock { ($0.shown.step, $0.shown.steps) = (number, count) }
     }
 
     /// Sets all figures to zero, for another run.
     func reset() {
-        phase.store(0, ordering: .relaxed)
-        rows.store(0, ordering: .relaxed)
-        resumedRows.store(0, ordering: .relaxed)
-        total.store(0, ordering: .relaxed)
-        pass.store(0, ordering: .relaxed)
-        passes.store(0, ordering: .relaxed)
-        spilled.store(0, ordering: .relaxed)
-        step.store(1, ordering: .relaxed)
-        steps.store(1, ordering: .relaxed)
-        file.withLock { $0 = GrowingFile() }
+        state.withLock { $0.shown = Snapshot() }
+        beginAgain()
     }
+
     /// Sets the rows to zero because the run begins again, from an earlier point or from the start.
     func beginAgain() {
-        rows.store(0, ordering: .relaxed)
-        resumedRows.store(0, ordering: .relaxed)
-        file.withLock { $0 = GrowingFile() }
+        state.withLock { ($0.shown.rows, $0.resumedRows, $0.file) = (0, 0, GrowingFile()) }
     }
+
     /// Notes that the run resumes a killed one. Until it has reached the same count, that count is shown.
-    func resume(at count: Int) { resumedRows.store(count, ordering: .releasing) }
+    func resume(at count: Int) { state.withLock { $0.resumedRows = count } }
+
     /// Rows that a killed run completed, if this run resumes it; 0 if it began at the start.
-    public var resumedAt: Int { resumedRows.load(ordering: .acquiring) }
+    public var resumedAt: Int { state.withLock { $0.resumedRows } }
+
     /// Sets the number of rows that count as done, for work that is repeated.
-    func go(to count: Int) { rows.store(count, ordering: .relaxed) }
+    func go(to count: Int) { state.withLock { $0.shown.rows = count } }
+
     func begin(_ next: Phase, _ subject: @autoclosure () -> String = "") {
-        phase.store(next.rawValue, ordering: .relaxed)
-        trace?.begin(
-            next, subject(), pass: pass.load(ordering: .relaxed), step: step.load(ordering: .relaxed))
+        let shown = state.withLock { state in
+            state.shown.phase = next
+            return state.shown
+        }
+        trace?.begin(next, subject(), pass: shown.pass, step: shown.step)
         reflect()
     }
+
     func advance(rows count: Int) {
-        rows.wrappingAdd(count, ordering: .relaxed)
+        state.withLock { $0.shown.rows &+= count }
         reflect()
     }
-    func expect(rows count: Int) { total.store(count, ordering: .relaxed) }
+
+    func expect(rows count: Int) { state.withLock { $0.shown.totalRows = count } }
+
     /// Sets the path where the destination is built and its expected size in bytes.
     func expect(bytes count: Int, at path: String) {
-        file.withLock { $0 = GrowingFile(path: path, planned: count) }
+        state.withLock { $0.file = GrowingFile(path: path, planned: count) }
     }
+
     /// Notes that the destination is complete, with its size in bytes.
-    func complete(bytes count: Int) { file.withLock { $0 = GrowingFile(complete: count) } }
+    func complete(bytes count: Int) { state.withLock { $0.file = GrowingFile(complete: count) } }
+
     func enter(pass number: Int, of count: Int) {
-        pass.store(number, ordering: .relaxed)
-        passes.store(count, ordering: .relaxed)
+        state.withLock { ($0.shown.pass, $0.shown.passes) = (number, count) }
     }
-    func spilled(bytes: Int) { spilled.store(bytes, ordering: .relaxed) }
+
+    func spilled(bytes: Int) { state.withLock { $0.shown.spilledBytes = bytes } }
 }
 
 /// Stops a migration from any thread; the migration ends with the given error.

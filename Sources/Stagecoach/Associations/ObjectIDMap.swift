@@ -21,7 +21,7 @@ final class ObjectIDMap {
 
     private let file: ResultFile
     /// The file's path, and the path at which it lies until it is published.
-    var parts: (path: String, part: String) { (file.path, file.part) }
+    var parts: (path: String, part: String) { file.parts }
     private let form: Form
     /// The map of the previous steps in a chain of versions. Its source objects replace the source objects of this step.
     private let earlier: PreviousStepIDMap?

@@ -21,9 +21,11 @@ final class ResultFile {
 
     /// Begins the file.
     ///
-    /// - Parameter permissions: the permissions of the file, less those of the process's umask.
+    /// - Parameters:
+    ///   - permissions: the permissions of the file, less those of the process's umask.
+    ///   - first: files whose contents it begins with.
     /// - Throws: `output.exists` (73), `output.create` (73), `output.permission` (77), `output.io` (74).
-    init(path: String, kind: String, permissions: FilePermissions) throws(MigrationError) {
+    init(path: String, kind: String, permissions: FilePermissions, first: [String] = []) throws(MigrationError) {
         self.path = path
         self.permissions = permissions
         self.kind = kind
@@ -37,7 +39,11 @@ final class ResultFile {
             open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, permissions.work)
         }
         guard descriptor >= 0 else { throw failure(errno) }
+        for other in first { try append(contentsOf: other) }
     }
+
+    /// The final path of the file, and the path where it is written.
+    var parts: (path: String, part: String) { (path, part) }
 
     deinit {
         if descriptor >= 0 { close(descriptor) }
@@ -52,7 +58,7 @@ final class ResultFile {
     }
 
     /// Appends the contents of another file. Throws `output.io` (74).
-    func append(contentsOf path: String) throws(MigrationError) {
+    private func append(contentsOf path: String) throws(MigrationError) {
         let other = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
         guard other >= 0 else { throw failure(errno) }
         defer { close(other) }

@@ -17,7 +17,7 @@ final class OptimisticLoad {
     /// The treatment of invalid objects.
     enum Purpose {
         /// The store is to be published; rejected objects are written to a file.
-        case publish(RejectFile?)
+        case publish(ResultFile?)
         /// Rules are counted. Further mapping models run on the store, so its objects have to be valid.
         case count
         /// Rules are counted. The store is discarded afterwards and only serves to check its existing rows.
@@ -157,7 +157,7 @@ final class OptimisticLoad {
         rejectedObjects = ledger.count
         modelRun.archive.hasDeletions = true
         modelRun.archive.rejectingTables.formUnion(try ledger.tables())
-        var file: RejectFile?
+        var file: ResultFile?
         if case .publish(let asked) = purpose { file = asked }
         checkpoints?.draft.countsBeforeRejects = modelRun.tally.counts
         report = try RejectAccount(
@@ -175,7 +175,7 @@ final class OptimisticLoad {
     }
 
     /// Ends the run if too many objects are rejected. The reject file is written before, because it lists them.
-    private func checkLimit(_ ledger: RejectLedger, _ file: RejectFile?) throws {
+    private func checkLimit(_ ledger: RejectLedger, _ file: ResultFile?) throws {
         let count = previousRejects.objects + ledger.count
         guard let limit = modelRun.inputs.options.maximumRejects, count > limit else { return }
         var first: RejectLedger.Entry?
@@ -199,7 +199,7 @@ final class OptimisticLoad {
         if let file, let origins = modelRun.validation.origins {
             let lines = RejectLines(
                 run: modelRun.run, previousStepIDs: modelRun.previousStepIDs, ledger: ledger, origins: origins)
-            try lines.show { object, _, _ in try file.append(object) }
+            try lines.show { object, _, _ in try file.append(line: object.json) }
             try file.finish()
             try file.place()
             listed = "see them in \(file.path)"

@@ -2,30 +2,24 @@ import Foundation
 import ManagedModel
 
 extension ManagedObject {
+    /// The destination's context, while the migration runs; nil for a source object.
+    private var openDestination: ManagedObjectContext? { context.flatMap { $0.isOpen && $0.isDestination ? $0 : nil } }
+
     /// True if the object has been deleted in its context.
-    public final var isDeleted: Bool {
-        guard let context, context.isOpen, context.isDestination else { return false }
-        return !context.exists(self)
-    }
+    public final var isDeleted: Bool { openDestination.map { !$0.exists(self) } ?? false }
 
     /// True if the object will be saved as a new one. This holds for every object of the destination that was neither
     /// deleted nor in the store before.
-    public final var isInserted: Bool {
-        guard let context, context.isOpen, context.isDestination else { return false }
-        return context.isInserted(self)
-    }
+    public final var isInserted: Bool { openDestination?.isInserted(self) ?? false }
 
     /// True if the object was in the destination's store before and has been changed. Source objects cannot be changed.
-    public final var isUpdated: Bool {
-        guard let context, context.isOpen, context.isDestination else { return false }
-        return context.isUpdated(self)
-    }
+    public final var isUpdated: Bool { openDestination?.isUpdated(self) ?? false }
 
     /// True if the object will be saved.
     public final var hasChanges: Bool { isInserted || isUpdated }
 
     /// True if anything was set on the object that will be saved.
-    public final var hasPersistentChangedValues: Bool { isInserted || isUpdated }
+    public final var hasPersistentChangedValues: Bool { hasChanges }
 
     /// False while the migration runs, because values are read when they are needed. True afterwards.
     public final var isFault: Bool { managedObjectContext == nil && context != nil }
@@ -39,7 +33,7 @@ extension ManagedObject {
     /// Returns the values of a destination object that will be saved, without those that are nil. Empty for a source
     /// object.
     public final func changedValues() -> [String: Any] {
-        guard isInserted || isUpdated else { return [:] }
+        guard hasChanges else { return [:] }
         var values: [String: Any] = [:]
         for name in entity.propertyNames { values[name] = value(forKey: name) }
         return values

@@ -26,18 +26,7 @@ struct PlanDescription {
 
     /// The reasons for the policy path.
     var reasons: [String] {
-        var reasons: [String] = []
-        for mapping in own {
-            if mapping.mapping.hasPolicy {
-                reasons.append("\(mapping.name) has the migration policy \(policyName(mapping))")
-            } else if mapping.sourceExpression != nil {
-                reasons.append("a source expression gives the objects of \(mapping.name)")
-            } else if mapping.hasPolicy {
-                reasons.append("the manager's class sees the associations of \(mapping.name)")
-            } else if let property = propertyWithObjects(mapping) {
-                reasons.append("\(mapping.name) evaluates \(property) with objects")
-            }
-        }
+        var reasons = own.compactMap { reasonForObjects(of: $0)?.sentence }
         if !usesRowPath { reasons.append("the row path is turned off (usesStoreSpecificMigrationManager)") }
         if changesExistingRows { reasons.append("relationships change objects that previous mapping models made") }
         return reasons
@@ -77,22 +66,28 @@ struct PlanDescription {
     }
 
     private func path(of mapping: PlannedMapping) -> (MigrationPlan.Path, String) {
-        if mapping.mapping.hasPolicy { return (.objects, "migration policy \(policyName(mapping))") }
-        if mapping.sourceExpression != nil { return (.objects, "a source expression gives its objects") }
-        if mapping.hasPolicy { return (.objects, "the manager's class sees its associations") }
+        if let reason = reasonForObjects(of: mapping) { return (.objects, reason.words) }
         if mapping.destination == nil { return (.none, "its objects are removed") }
         if mapping.source == nil { return (.none, "it has neither source objects nor a policy") }
-        if let property = propertyWithObjects(mapping) { return (.objects, "\(property) is evaluated with objects") }
         return (.rows, isStaged ? "no user code; rows wait in spills for the last policy" : "no user code")
     }
 
-    private func propertyWithObjects(_ mapping: PlannedMapping) -> String? {
-        if let attribute = mapping.dynamicAttributes.first { return attribute.attribute.name }
-        return mapping.relationships.first { if case .dynamic? = $0.value { true } else { false } }?.name
-    }
-
-    private func policyName(_ mapping: PlannedMapping) -> String {
-        mapping.mapping.entityMigrationPolicyClassName ?? ""
+    /// Returns the reason why a mapping's objects are made as such, in a sentence of its own and in words; nil if they are not.
+    private func reasonForObjects(of mapping: PlannedMapping) -> (sentence: String, words: String)? {
+        let name = mapping.name
+        if mapping.mapping.hasPolicy {
+            let policy = "migration policy \(mapping.mapping.entityMigrationPolicyClassName ?? "")"
+            return ("\(name) has the \(policy)", policy)
+        }
+        if mapping.sourceExpression != nil {
+            return ("a source expression gives the objects of \(name)", "a source expression gives its objects")
+        }
+        if mapping.hasPolicy {
+            return ("the manager's class sees the associations of \(name)", "the manager's class sees its associations")
+        }
+        let dynamic = mapping.relationships.first { if case .dynamic? = $0.value { true } else { false } }
+        guard let property = mapping.dynamicAttributes.first?.attribute.name ?? dynamic?.name else { return nil }
+        return ("\(name) evaluates \(property) with objects", "\(property) is evaluated with objects")
     }
 
     private func rows(_ mapping: PlannedMapping) -> Int { mapping.source.map(census.count(of:)) ?? 0 }

@@ -101,7 +101,9 @@ struct ReadProperties {
     @discardableResult
     private mutating func read(_ node: ExpressionNode, _ scope: inout ReadScope) -> Set<Int> {
         switch node {
-        case .constant, .anyKey: return []
+        case .constant, .anyKey, .arithmetic, .negation, .predicate:
+            readChildren(of: .expression(node), &scope)
+            return []
         case .opaque(let constant):
             // A closure may read its arguments and the objects that it captured.
             if case .expressionBlock = constant.content { handed.formUnion(scope.variables["source"] ?? []) }
@@ -113,13 +115,6 @@ struct ReadProperties {
             return follow(components, from: start, scope)
         case .function(let target, let selector, let arguments):
             return call(selector, on: target, arguments, &scope)
-        case .arithmetic(_, let left, let right):
-            read(left, &scope)
-            read(right, &scope)
-            return []
-        case .negation(let inner):
-            read(inner, &scope)
-            return []
         case .setOperation(_, let left, let right): return read(left, &scope).union(read(right, &scope))
         case .cast(let inner, _): return read(inner, &scope)
         case .assignment(let name, let value):
@@ -143,14 +138,15 @@ struct ReadProperties {
         case .fetch(let request, let context, _):
             read(context, &scope)
             return read(request, &scope)
-        case .predicate(let predicate):
-            read(predicate, &scope)
-            return []
         }
     }
 
     private mutating func read(_ node: PredicateNode, _ scope: inout ReadScope) {
-        for child in SyntaxNode.predicate(node).children {
+        readChildren(of: .predicate(node), &scope)
+    }
+
+    private mutating func readChildren(of node: SyntaxNode, _ scope: inout ReadScope) {
+        for child in node.children {
             switch child {
             case .expression(let node): read(node, &scope)
             case .predicate(let node): read(node, &scope)

@@ -22,7 +22,7 @@ struct RejectAccount {
     /// - Returns: the rejects so far.
     /// - Throws: `internal.rejects` (70) if the number of rows left out is not the number of rejected objects.
     /// - Complexity: O(rejected objects), with a lookup of the origin for each.
-    func run(file: RejectFile?) throws -> RejectReport {
+    func run(file: ResultFile?) throws -> RejectReport {
         var report = earlier
         report.removedReferences = (run.tally.counts.nilReferences ?? []).reduce(0) {
             $1.cause == .rejected ? $0 + $1.count : $0
@@ -35,7 +35,7 @@ struct RejectAccount {
             report.byRule[entry.rule.rawValue, default: 0] += 1
             report.byEntity[name, default: 0] += 1
             if report.sample.count < RejectAccount.shown { report.sample.append(object) }
-            try file?.append(object)
+            try file?.append(line: object.json)
             run.tally.counts.created[name, default: 0] -= 1
             guard let index = origin?.mapping, !mappings[index].belongsToPreviousModel else { return }
             run.tally.counts.mappings[index].created = max(0, run.tally.counts.mappings[index].created - 1)

@@ -5,31 +5,6 @@ import Rows
 
 /// The model's own rules for the rows of one destination entity: required values, bounds, lengths, patterns.
 struct RowRules {
-    /// The rules of one column.
-    private struct Rule {
-        let column: Int
-        let property: String
-        let type: AttributeType?
-        let isRequired: Bool
-        /// The columns of the optional composite in which the value is required. If all are NULL, the composite is nil.
-        var composite: [Int] = []
-        var minimum: NumberBound?
-        var maximum: NumberBound?
-        var minimumLength: Int?
-        var maximumLength: Int?
-        var pattern: TextRule?
-        var predicates: [ValuePredicate] = []
-        /// Bytes before a binary value that are not part of it.
-        var markerBytes = 0
-        /// Rules that the source model has too, for a value copied unchanged.
-        let ofSource: Set<ValidationRule>
-
-        var isEmpty: Bool {
-            !isRequired && minimum == nil && maximum == nil && minimumLength == nil && maximumLength == nil
-                && pattern == nil && predicates.isEmpty
-        }
-    }
-
     /// The part of a rule that is enough to pass most rows.
     private struct Glance {
         let column: Int
@@ -40,7 +15,7 @@ struct RowRules {
         /// costs no reference counting.
         let composite: Range<Int>
 
-        init(_ rule: Rule, composite: Range<Int>) {
+        init(_ rule: ColumnRule, composite: Range<Int>) {
             self.composite = composite
             column = rule.column
             isRequired = rule.isRequired
@@ -62,7 +37,7 @@ struct RowRules {
         }
     }
 
-    private var rules: [Rule] = []
+    private var rules: [ColumnRule] = []
     /// The quick checks, one for each rule in the same order.
     private var glances: [Glance] = []
     /// Columns of the optional composites that hold required elements, one rule's after the other's.
@@ -98,24 +73,20 @@ struct RowRules {
             if typed?.contains(column) ?? true {
                 types.add(attribute, column: column, isExcused: excuses && copied[column] != nil)
             }
-            var rule = try RowRules.rule(attribute, column: column, old: copied[column])
-            rule.composite = entity.attributesRequiring(attribute).compactMap(schema.column(of:))
+            var rule = try ColumnRule(attribute, of: entity, column: column, schema)
+            if let old = copied[column] { rule.ofSource = RowRules.rules(of: attribute, sharedWith: old) }
             if !rule.isEmpty { rules.append(rule) }
         }
         for relationship in entity.relationships where !relationship.isOptional {
             guard case .toOne(_, let column, _, _) = schema.storage(of: relationship) else { continue }
-            let planned = mapping?.relationship(named: relationship.name)
-            let isOld: Bool
-            switch planned?.value {
+            var rule = ColumnRule(column: column, property: relationship.name)
             // If an object was left behind, the reference was not empty in the source.
-            case .lookup(let argument, _):
-                isOld = planned?.keepsMembers == true && argument.singleRelationship?.isOptional == false
-            case nil, .some(.none), .dynamic: isOld = false
+            if let planned = mapping?.relationship(named: relationship.name), planned.keepsMembers,
+                case .lookup(let argument, _)? = planned.value, argument.singleRelationship?.isOptional == false
+            {
+                rule.ofSource = [.required]
             }
-            rules.append(
-                Rule(
-                    column: column, property: relationship.name, type: nil, isRequired: true,
-                    ofSource: isOld ? [.required] : []))
+            rules.append(rule)
         }
         for rule in rules {
             let first = compositeColumns.count
@@ -124,38 +95,22 @@ struct RowRules {
         }
     }
 
-    private static func rule(
-        _ description: AttributeDescription, column: Int, old: AttributeDescription?
-    ) throws(MigrationError) -> Rule {
-        let attribute = description.definition
-        var ofSource: Set<ValidationRule> = []
-        if let old {
-            let isRequiredInBoth = old.requiringComposite != nil && description.requiringComposite != nil
-            if !old.isOptional || isRequiredInBoth { ofSource.insert(.required) }
-            let old = old.definition
-            if old.minimum == attribute.minimum { ofSource.insert(.minimum) }
-            if old.maximum == attribute.maximum { ofSource.insert(.maximum) }
-            if old.minimumLength == attribute.minimumLength { ofSource.insert(.minimumLength) }
-            if old.maximumLength == attribute.maximumLength { ofSource.insert(.maximumLength) }
-            if old.regularExpression == attribute.regularExpression { ofSource.insert(.pattern) }
-            let formats = Set(old.validationPredicates.map(\.format))
-            if attribute.validationPredicates.allSatisfy({ formats.contains($0.format) }) {
-                ofSource.insert(.predicate)
-            }
-        }
-        var rule = Rule(
-            column: column, property: attribute.name, type: attribute.type, isRequired: description.isRequired,
-            ofSource: ofSource)
-        rule.minimum = attribute.minimum.flatMap(NumberBound.init)
-        rule.maximum = attribute.maximum.flatMap(NumberBound.init)
-        rule.minimumLength = attribute.minimumLength
-        rule.maximumLength = attribute.maximumLength
-        rule.markerBytes = attribute.allowsExternalBinaryDataStorage ? 1 : 0
-        rule.predicates = ValuePredicate.all(of: attribute)
-        if let text = attribute.regularExpression {
-            rule.pattern = try TextRule(text, entity: description.entityName, property: attribute.name)
-        }
-        return rule
+    /// Returns the rules of an attribute that the attribute of the source has too.
+    private static func rules(
+        of description: AttributeDescription, sharedWith old: AttributeDescription
+    ) -> Set<ValidationRule> {
+        let (attribute, source) = (description.definition, old.definition)
+        let isRequiredInBoth = old.requiringComposite != nil && description.requiringComposite != nil
+        let formats = Set(source.validationPredicates.map(\.format))
+        let shared: [(ValidationRule, Bool)] = [
+            (.required, !old.isOptional || isRequiredInBoth), (.minimum, source.minimum == attribute.minimum),
+            (.maximum, source.maximum == attribute.maximum),
+            (.minimumLength, source.minimumLength == attribute.minimumLength),
+            (.maximumLength, source.maximumLength == attribute.maximumLength),
+            (.pattern, source.regularExpression == attribute.regularExpression),
+            (.predicate, attribute.validationPredicates.allSatisfy { formats.contains($0.format) }),
+        ]
+        return Set(shared.filter(\.1).map(\.0))
     }
 
     var isEmpty: Bool { rules.isEmpty && types.isEmpty }
@@ -263,7 +218,7 @@ struct RowRules {
     }
 
     /// Returns the length of UTF-8 text as NSString counts it: in UTF-16 units.
-    private static func length(_ bytes: UnsafeRawBufferPointer) -> Int {
+    static func length(_ bytes: UnsafeRawBufferPointer) -> Int {
         var units = 0
         for byte in bytes {
             if byte & 0xC0 != 0x80 { units += 1 }

@@ -48,20 +48,14 @@ struct LinkPair {
         for entity in model.entities {
             for relationship in entity.relationships where relationship.entity == entity && !relationship.isTransient {
                 let named = relationship.inverseRelationship.flatMap { $0.isTransient ? nil : $0 }
-                guard let inverse = named else {
-                    pairs.append(
-                        LinkPair(
-                            index: pairs.count, near: relationship, far: nil,
-                            kind: relationship.isToMany ? .hidden : .plainToOne))
-                    continue
-                }
-                guard inverse.inverseRelationship == relationship else {
-                    if relationship.isToMany { shared.insert(inverse.reference) }
+                guard let inverse = named, inverse.inverseRelationship == relationship else {
+                    let isShared = relationship.isToMany && named != nil
+                    if isShared, let named { shared.insert(named.reference) }
                     pairs.append(
                         LinkPair(
                             index: pairs.count, near: relationship, far: nil,
                             kind: relationship.isToMany ? .hidden : .plainToOne,
-                            obstacle: relationship.isToMany ? "its inverse names another relationship" : nil))
+                            obstacle: isShared ? "its inverse names another relationship" : nil))
                     continue
                 }
                 let kind: Kind

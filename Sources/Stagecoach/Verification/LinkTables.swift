@@ -102,30 +102,23 @@ struct RelativeOrder {
         try insert.run(owner, member, expected, found)
     }
 
-    /// Calls a closure with the members out of order. Complexity: a sort of the members.
+    /// Calls a closure with the members out of order: those that have a key where none is expected or none where one is, and
+    /// those that do not follow the member before. Complexity: a sort of the members.
     func end(_ body: (Member) throws -> Void) throws {
-        let sorted = try tables.connection.prepare(
+        let misplaced = try tables.connection.prepare(
             """
-            SELECT owner, member, expected, found FROM relative WHERE side = \(side)
+            SELECT owner, member, expected, found FROM (
+                SELECT *, lag(expected) OVER places AS before, lag(found) OVER places AS place FROM relative
+                WHERE side = \(side) WINDOW places AS (PARTITION BY owner ORDER BY expected, found, member))
+            WHERE (expected IS NULL) <> (found IS NULL)
+                OR expected IS NOT NULL AND (place > found OR place = found AND before <> expected)
             ORDER BY owner, expected, found, member
             """)
-        var last: Member?
-        while try sorted.step() {
-            let next = Member(
-                owner: sorted.integer(0), member: sorted.integer(1), expected: sorted.optionalInteger(2),
-                found: sorted.optionalInteger(3))
-            if !follows(next, last) { try body(next) }
-            last = next
+        while try misplaced.step() {
+            try body(
+                Member(
+                    owner: misplaced.integer(0), member: misplaced.integer(1), expected: misplaced.optionalInteger(2),
+                    found: misplaced.optionalInteger(3)))
         }
-    }
-
-    private func follows(_ next: Member, _ last: Member?) -> Bool {
-        guard let expected = next.expected, let found = next.found else {
-            return next.expected == nil && next.found == nil
-        }
-        guard let last, last.owner == next.owner, let before = last.expected, let place = last.found else {
-            return true
-        }
-        return before == expected ? place <= found : place < found
     }
 }

@@ -11,29 +11,7 @@ struct VerifiedRules {
         let found: String?
     }
 
-    private struct Rule {
-        let column: Int
-        let property: String
-        let isRequired: Bool
-        /// Columns of the optional composite in which the value is required.
-        var composite: [Int] = []
-        let type: AttributeType?
-        let minimum: NumberBound?
-        let maximum: NumberBound?
-        let minimumLength: Int?
-        let maximumLength: Int?
-        let pattern: TextRule?
-        var predicates: [ValuePredicate] = []
-        let isExternal: Bool
-
-        /// True if no value can break it.
-        var isEmpty: Bool {
-            !isRequired && minimum == nil && maximum == nil && minimumLength == nil && maximumLength == nil
-                && pattern == nil && predicates.isEmpty
-        }
-    }
-
-    private var rules: [Rule] = []
+    private var rules: [ColumnRule] = []
 
     /// True if no row can break a rule.
     var isEmpty: Bool { rules.isEmpty }
@@ -42,28 +20,12 @@ struct VerifiedRules {
     init(entity: EntityDescription, schema: StoreSchema) throws(MigrationError) {
         for attribute in entity.attributes where !attribute.isDerived {
             guard let column = schema.column(of: attribute) else { continue }
-            let definition = attribute.definition
-            var pattern: TextRule?
-            if let text = definition.regularExpression {
-                pattern = try TextRule(text, entity: entity.definition.name, property: attribute.name)
-            }
-            rules.append(
-                Rule(
-                    column: column, property: attribute.name, isRequired: attribute.isRequired,
-                    composite: entity.attributesRequiring(attribute).compactMap(schema.column(of:)),
-                    type: attribute.attributeType, minimum: definition.minimum.flatMap(NumberBound.init),
-                    maximum: definition.maximum.flatMap(NumberBound.init), minimumLength: definition.minimumLength,
-                    maximumLength: definition.maximumLength, pattern: pattern,
-                    predicates: ValuePredicate.all(of: definition),
-                    isExternal: definition.allowsExternalBinaryDataStorage))
+            rules.append(try ColumnRule(attribute, of: entity, column: column, schema))
         }
         rules.removeAll(where: \.isEmpty)
         for relationship in entity.relationships where !relationship.isOptional {
             guard case .toOne(_, let column, _, _) = schema.storage(of: relationship) else { continue }
-            rules.append(
-                Rule(
-                    column: column, property: relationship.name, isRequired: true, type: nil, minimum: nil,
-                    maximum: nil, minimumLength: nil, maximumLength: nil, pattern: nil, isExternal: false))
+            rules.append(ColumnRule(column: column, property: relationship.name))
         }
     }
 
@@ -87,14 +49,13 @@ struct VerifiedRules {
                 if let least = rule.minimum, least.isAbove(number) { note("\(least.text(rule.type)) or more") }
                 if let most = rule.maximum, most.isBelow(number) { note("\(most.text(rule.type)) or less") }
             case .text(let bytes):
-                var units = 0
-                for byte in bytes { units += byte & 0xC0 != 0x80 ? (byte >= 0xF0 ? 2 : 1) : 0 }
+                let units = RowRules.length(bytes)
                 if let least = rule.minimumLength, units < least { note("\(least) characters or more") }
                 if let most = rule.maximumLength, units > most { note("\(most) characters or less") }
                 if let pattern = rule.pattern, try !pattern.matches(bytes) { note("a text like \(pattern.text)") }
             case .blob(let bytes):
-                if rule.isExternal, bytes.first != ExternalReference.inlineMarker { break }
-                let count = bytes.count - (rule.isExternal ? 1 : 0)
+                if rule.markerBytes == 1, bytes.first != ExternalReference.inlineMarker { break }
+                let count = bytes.count - rule.markerBytes
                 if let least = rule.minimumLength, count < least { note("\(least) bytes or more") }
                 if let most = rule.maximumLength, count > most { note("\(most) bytes or less") }
             }
