@@ -75,6 +75,7 @@ let package = Package(
                 .embedInCode("Arguments/commands.txt"),
                 .embedInCode("Demo/library-1.xml"), .embedInCode("Demo/library-2.xml"),
                 .embedInCode("Demo/library.json"),
+                .embedInCode("Porting/policy-methods.txt"), .embedInCode("Porting/objective-c-types.txt"),
                 .embedInCode("Porting/known-types.txt"), .embedInCode("Porting/stubs.swift.txt"),
                 .embedInCode("Porting/logging.swift.txt"), .embedInCode("Porting/renamed-calls.txt"),
                 .embedInCode("Porting/words.txt"), .embedInCode("Reporting/report.css"),

@@ -183,7 +183,7 @@ struct ReportPartTests {
     @Test("Values with separators are quoted as RFC 4180 says")
     func separated() throws {
         let values = ["a", "a,b", "say \"x\"", "two\nlines", ""]
-        let rows = try CommaSeparatedValues.rows(values.map(ReportTable.field).joined(separator: ",") + "\r\n")
+        let rows = try CommaSeparatedValues.rows(values.map(\.asCommaSeparated).joined(separator: ",") + "\r\n")
         #expect(rows.map(\.fields) == [values])
     }
 

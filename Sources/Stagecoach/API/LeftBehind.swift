@@ -88,7 +88,7 @@ public struct LeftBehind: Sendable, Codable, Equatable {
     }
 
     /// Returns amounts with their nouns; nil if all are unknown or zero.
-    static func amounts(_ objects: Int?, _ values: Int?, _ links: Int?) -> String? {
+    package static func amounts(_ objects: Int?, _ values: Int?, _ links: Int?) -> String? {
         let parts = [(objects, "object"), (values, "value"), (links, "link")].compactMap { count, noun in
             count.flatMap { $0 == 0 ? nil : "\($0.grouped) \(noun)\($0 == 1 ? "" : "s")" }
         }

@@ -74,7 +74,7 @@ extension LeftBehind.Line {
 
 extension Int {
     /// The number with separators: `1,234,567`.
-    var grouped: String {
+    package var grouped: String {
         var digits = Substring(String(magnitude))
         var groups: [Substring] = []
         while digits.count > 3 {

@@ -90,8 +90,7 @@ extension MigrationPlan {
             if old.tables.count != new.tables.count { lines.append("there are \(new.tables.count) root entities") }
             for (one, other) in zip(old.tables, new.tables) {
                 if one.rootEntity != other.rootEntity || one.entityMappings != other.entityMappings {
-                    lines.append(
-                        "\(other.rootEntity) is filled by \(other.entityMappings.joined(separator: ", "))")
+                    lines.append("\(other.rootEntity) is filled by \(other.entityMappings.joined(separator: ", "))")
                 } else if one.keys != other.keys {
                     lines.append("keys of \(other.rootEntity) are \(other.keys.rawValue)")
                 }

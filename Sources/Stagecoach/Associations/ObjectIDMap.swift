@@ -60,8 +60,8 @@ final class ObjectIDMap {
                 try forEach(table, reader) { pair in
                     try file.append(
                         line:
-                            "\(ObjectIDMap.quoted(pair.mapping)),\(ObjectIDMap.quoted(pair.sourceEntity)),\(pair.sourceKey),"
-                            + "\(ObjectIDMap.quoted(pair.destinationEntity)),\(pair.destinationKey)")
+                            "\(pair.mapping.asCommaSeparated),\(pair.sourceEntity.asCommaSeparated),\(pair.sourceKey),"
+                            + "\(pair.destinationEntity.asCommaSeparated),\(pair.destinationKey)")
                 }
             }
         case .sqlite:
@@ -104,17 +104,6 @@ final class ObjectIDMap {
 
     /// Removes the file again, if the destination could not be published.
     func withdraw() { file.withdraw() }
-
-    /// Returns a field in the form of RFC 4180.
-    private static func quoted(_ field: String) -> String {
-        guard field.utf8.contains(where: { $0 == 0x22 || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }) else { return field }
-        var text = "\""
-        for character in field.unicodeScalars {
-            if character == "\"" { text += "\"" }
-            text.unicodeScalars.append(character)
-        }
-        return text + "\""
-    }
 }
 
 /// One association.

@@ -173,3 +173,11 @@ final class ResultFile {
         }
     }
 }
+
+extension String {
+    /// The text as a value of a line of comma-separated values (RFC 4180), quoted if necessary.
+    package var asCommaSeparated: String {
+        utf8.contains { $0 == 0x22 || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }
+            ? "\"\(replacing("\"", with: "\"\""))\"" : self
+    }
+}

@@ -301,8 +301,7 @@ struct TableLoad {
                 try attributes.run(source, row: row, into: &destination, destinationRow: target, borrows: true)
             } catch {
                 try modelRun.validation.note(
-                    error, table: table.table, key: key, entity: compiled.entity.index,
-                    entityName: compiled.entity.definition.name)
+                    error, ValueSubject(table: table.table, key: key, entity: compiled.entity))
             }
             open[opened] = row
             opened += 1

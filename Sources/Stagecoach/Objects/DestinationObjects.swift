@@ -45,8 +45,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         self.links = links
         hasDeletions = modelRun.archive.hasDeletions
         properties = ObjectProperties(schema: schema, stores: links)
-        transients = TransientValues(
-            folder: modelRun.inputs.work.path, cacheBytes: modelRun.inputs.budget.sourceCache)
+        transients = TransientValues(folder: modelRun.inputs.work.path, cacheBytes: modelRun.inputs.budget.sourceCache)
         indexes = EqualityIndexes(directory: modelRun.inputs.work, memory: modelRun.inputs.budget.sorts / 2)
         createdByEntity = Array(repeating: 0, count: schema.model.entities.count)
         isAbstract = schema.model.entities.map(\.isAbstract)
@@ -91,9 +90,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     }
 
     /// Returns the object at a link's end.
-    func object(of end: LinkEnd) -> ManagedObject? { object(end) }
-
-    private func object(_ end: LinkEnd) -> ManagedObject? {
+    func object(of end: LinkEnd) -> ManagedObject? {
         guard let entity = schema.entityByNumber[Int(end.entity)] else { return nil }
         return context?.object(at: place(entity: schema.model.entity(at: entity), key: end.key))
     }
@@ -282,9 +279,9 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         }
         guard let (store, side) = property.links else { return try transients.value(name, of: place) }
         let partners = try store.partners(of: place.key, side: side)
-        guard property.isToMany else { return partners.first.flatMap { self.object($0.partner) } }
-        guard property.isOrdered else { return NSSet(array: partners.compactMap { self.object($0.partner) }) }
-        return NSOrderedSet(array: LinkView.inOrder(partners).compactMap { self.object($0.partner) })
+        guard property.isToMany else { return partners.first.flatMap { self.object(of: $0.partner) } }
+        guard property.isOrdered else { return NSSet(array: partners.compactMap { self.object(of: $0.partner) }) }
+        return NSOrderedSet(array: LinkView.inOrder(partners).compactMap { self.object(of: $0.partner) })
     }
 
     // MARK: - Setting
@@ -319,8 +316,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         if hasDeletions, try !exists(place) { return }
         let members = try members(value, of: property)
         guard property.isToMany || members.count <= 1 else {
-            throw MigrationError(
-                "value.type", .data, "A to-one relationship was given \(members.count) objects")
+            throw MigrationError("value.type", .data, "A to-one relationship was given \(members.count) objects")
         }
         try links.set(end(place), store, side, to: members)
     }

@@ -68,9 +68,7 @@ extension DestinationRows {
     ///   - isLast: true if no row is read again, so that the disk space is freed while reading.
     ///   - body: receives a batch with at least one row, and may change it.
     /// - Returns: false if several runs have rows; nothing was shown then.
-    func forEachBatch(
-        from key: Int64 = .min, isLast: Bool, _ body: (inout RowBatch) throws -> Void
-    ) throws -> Bool {
+    func forEachBatch(from key: Int64 = .min, isLast: Bool, _ body: (inout RowBatch) throws -> Void) throws -> Bool {
         try seal()
         let filled = allRuns.filter { $0.lastKey != nil }
         guard filled.count <= 1 else { return false }

@@ -310,9 +310,7 @@ final class DestinationRows {
 
     /// Changes cells of a row. `body` sets slots of the row it receives. If the row is spilled, slots that it leaves absent do
     /// not change.
-    func write(
-        _ key: Int64, _ body: (inout RowBatch, Int) throws(MigrationError) -> Void
-    ) throws(MigrationError) {
+    func write(_ key: Int64, _ body: (inout RowBatch, Int) throws(MigrationError) -> Void) throws(MigrationError) {
         if let earlier = earlier(key) { return try write(key, earlier, body) }
         let run = try run(of: key)
         if let row = run.open.row(ofKey: key) {

@@ -10,12 +10,7 @@ extension ManagedObject {
                 try $0.changeMembers(of: self, key: key, adding: added, removing: removed)
             } ?? ()
         }
-        let members: NSMutableOrderedSet
-        switch value(forKey: key) {
-        case let set as NSOrderedSet: members = NSMutableOrderedSet(array: set.array)
-        case let set as NSSet: members = NSMutableOrderedSet(array: set.allObjects)
-        default: members = NSMutableOrderedSet()
-        }
+        let members = NSMutableOrderedSet(array: ValueBridge.items(of: value(forKey: key)))
         for member in removed { members.remove(member) }
         for member in added { members.add(member) }
         let isOrdered = entity.relationship(named: key)?.isOrdered == true

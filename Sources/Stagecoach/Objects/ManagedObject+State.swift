@@ -51,12 +51,7 @@ extension ManagedObject {
 
     /// Returns the ids of the objects in a relationship, in its order.
     public final func objectIDs(forRelationshipNamed key: String) -> [ManagedObjectID] {
-        switch value(forKey: key) {
-        case let one as ManagedObject: [one.objectID]
-        case let set as NSSet: set.compactMap { ($0 as? ManagedObject)?.objectID }
-        case let set as NSOrderedSet: set.array.compactMap { ($0 as? ManagedObject)?.objectID }
-        default: []
-        }
+        ValueBridge.items(of: value(forKey: key)).compactMap { ($0 as? ManagedObject)?.objectID }
     }
 
     /// Does nothing: access is not observed.

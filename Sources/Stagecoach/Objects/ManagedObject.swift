@@ -171,13 +171,8 @@ open class ManagedObject: NSObject {
         var names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         names = entity.joiningElements(in: names)
         let key = names.removeLast()
-        switch self.value(forKeyPath: names.joined(separator: ".")) {
-        case let object as ManagedObject: object.setValue(value, forKey: key)
-        case let set as NSSet: for case let object as ManagedObject in set { object.setValue(value, forKey: key) }
-        case let set as NSOrderedSet:
-            for case let object as ManagedObject in set { object.setValue(value, forKey: key) }
-        default: return
-        }
+        let found = self.value(forKeyPath: names.joined(separator: "."))
+        for case let object as ManagedObject in ValueBridge.items(of: found) { object.setValue(value, forKey: key) }
     }
 
     /// Returns values by key, with NSNull for nil.

@@ -205,8 +205,7 @@ public final class ManagedObjectContext {
     var noPlace: ObjectPlace {
         freePlaceholder(
             backing?.placeholder.entity
-                ?? EntityDescription(
-                    managedObjectModel: persistentStoreCoordinator.managedObjectModel, index: 0))
+                ?? EntityDescription(managedObjectModel: persistentStoreCoordinator.managedObjectModel, index: 0))
     }
 
     func forget(_ place: ObjectPlace) { live.remove(table: place.table, key: place.key) }

@@ -41,9 +41,7 @@ struct ObjectValidation {
         _ code: MigrationError.Code, _ message: String, _ property: String, _ value: Any? = nil,
         _ predicate: FormatPredicate? = nil, cocoa: Int? = nil
     ) -> MigrationError {
-        var error = MigrationError(
-            code, .data, message,
-            context: object.errorContext(property: property))
+        var error = MigrationError(code, .data, message, context: object.errorContext(property: property))
         var info: [String: Any] = [NSValidationObjectErrorKey: object]
         info[NSValidationValueErrorKey] = value
         info[NSValidationPredicateErrorKey] = predicate

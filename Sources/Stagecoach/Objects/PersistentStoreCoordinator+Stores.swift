@@ -60,8 +60,7 @@ extension PersistentStoreCoordinator {
         type: PersistentStore.StoreType, configuration: String? = nil, at storeURL: URL,
         options: [AnyHashable: Any]? = nil
     ) throws -> PersistentStore {
-        try addPersistentStore(
-            ofType: type.rawValue, configurationName: configuration, at: storeURL, options: options)
+        try addPersistentStore(ofType: type.rawValue, configurationName: configuration, at: storeURL, options: options)
     }
 
     /// Takes a store out of the coordinator. Its files stay.

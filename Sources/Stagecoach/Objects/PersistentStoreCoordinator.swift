@@ -21,9 +21,7 @@ public final class PersistentStore {
     /// The coordinator that it belongs to.
     public internal(set) weak var persistentStoreCoordinator: PersistentStoreCoordinator?
 
-    init(
-        path: String, identifier: String, metadata: [String: Any], isReadOnly: Bool, configuration: String? = nil
-    ) {
+    init(path: String, identifier: String, metadata: [String: Any], isReadOnly: Bool, configuration: String? = nil) {
         url = path.isEmpty ? nil : URL(fileURLWithPath: path)
         type = "SQLite"
         self.identifier = identifier

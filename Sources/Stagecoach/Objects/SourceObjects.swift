@@ -113,8 +113,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
             }
             return
         }
-        let cursor = try modelRun.inputs.source.members(
-            of: relationship, owners: key...key, in: modelRun.inputs.layout)
+        let cursor = try modelRun.inputs.source.members(of: relationship, owners: key...key, in: modelRun.inputs.layout)
         while let member = try cursor?.next() {
             try body(member.key, member.order, modelRun.inputs.layout.entity(forFileNumber: member.fileNumber))
         }
@@ -247,9 +246,7 @@ enum ObjectFailure {
     }
 
     static func gone(_ object: ManagedObject) -> MigrationError {
-        MigrationError(
-            "object.unknown", .data, "There is no such object",
-            context: object.errorContext())
+        MigrationError("object.unknown", .data, "There is no such object", context: object.errorContext())
     }
 
     /// Returns the error for an object of the other side, or of a previous run.

@@ -92,7 +92,7 @@ struct CreateStage {
                         try program.run(batch, row: row, into: &run.open, destinationRow: target)
                     } catch {
                         try modelRun.validation.note(
-                            error, table: table, key: key, entity: entity.index, entityName: entity.definition.name)
+                            error, ValueSubject(table: table, key: key, entity: entity))
                     }
                     made += 1
                 }

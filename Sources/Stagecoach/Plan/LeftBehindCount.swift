@@ -47,9 +47,7 @@ extension LeftBehindPlan {
             Dictionary(keys.map { ($0, (nil, nil)) }, uniquingKeysWith: { first, _ in first }), isCounted: false)
     }
 
-    private func account(
-        _ counts: [Key: (values: Int?, links: Int?)], isCounted: Bool = true
-    ) -> LeftBehind? {
+    private func account(_ counts: [Key: (values: Int?, links: Int?)], isCounted: Bool = true) -> LeftBehind? {
         let model = layout.schema.model
         let lines = counts.map { key, count in
             let entity = model.entity(at: key.entity)

@@ -78,8 +78,7 @@ struct LeftBehindPlan {
         case .filter, .unread: break
         }
         if let reason = gone[entity] { return Key(entity: entity, property: nil, reason: reason) }
-        return Key(
-            entity: property.entity, property: property.name, reason: reading == .filter ? .filterOnly : .unread)
+        return Key(entity: property.entity, property: property.name, reason: reading == .filter ? .filterOnly : .unread)
     }
 
     /// Adds an item of a line; does nothing if the values are carried over.
@@ -180,9 +179,7 @@ struct LeftBehindPlan {
             switch ends.place {
             case .join(let table, _): add(line, isLink: true, .join(table))
             case .members(let table, let column), .owners(let table, let column):
-                add(
-                    line, isLink: true,
-                    .column(table: table, column: column, entities: schema.tables[table].entities))
+                add(line, isLink: true, .column(table: table, column: column, entities: schema.tables[table].entities))
             }
             return
         }

@@ -112,9 +112,7 @@ struct MappingResolution {
     /// Checks the functions and messages that objects will evaluate.
     ///
     /// - Throws: `expression.unknownSelector` for a message that no value answers.
-    private func checkCalls(
-        in expression: ValueExpression, context: MigrationError.Context
-    ) throws(MigrationError) {
+    private func checkCalls(in expression: ValueExpression, context: MigrationError.Context) throws(MigrationError) {
         do {
             // Functions of the manager and of the policies were checked where these are known.
             try expression.checkCalls(knows: { _, _ in true }, isProperty: { _ in true })
@@ -278,8 +276,7 @@ struct MappingResolution {
             let argument = try argument(path, of: item, expression, context: context)
             return .lookup(
                 argument: argument,
-                candidates: candidates(
-                    answering(beside: all) + all, for: relationship, sourceTable: argument.table))
+                candidates: candidates(answering(beside: all) + all, for: relationship, sourceTable: argument.table))
         }
     }
 
@@ -332,8 +329,7 @@ struct MappingResolution {
             var fold = CollectionFold(path: path.components, operation: .count, isFilter: false)
             if let variable = path.variable { fold.variable = variable }
             fold.condition = path.condition
-            let argument = MemberArgument(
-                fold: fold, path: found, table: source.tableIndex(of: found.member))
+            let argument = MemberArgument(fold: fold, path: found, table: source.tableIndex(of: found.member))
             _ = try argument.slots(start, schema: source)
             return .members(argument)
         } catch {

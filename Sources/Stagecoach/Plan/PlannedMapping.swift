@@ -164,8 +164,7 @@ final class PlannedMapping {
     /// Returns the context for errors at one source object of this mapping.
     func context(ofSource key: Int64) -> MigrationError.Context {
         let entity = source?.definition.name
-        var context = MigrationError.Context(
-            entity: entity, objectID: "\(entity ?? "?")/p\(key)", entityMapping: name)
+        var context = MigrationError.Context(entity: entity, objectID: "\(entity ?? "?")/p\(key)", entityMapping: name)
         context.sourceObjectID = context.objectID
         return context
     }

@@ -52,9 +52,7 @@ struct SourceColumns: KeyPathResolver {
         streamed = Set(0..<own)
     }
 
-    private init(
-        entities: [EntityDescription], scope: [String], schema: StoreSchema, columns: [SelectedColumn]
-    ) {
+    private init(entities: [EntityDescription], scope: [String], schema: StoreSchema, columns: [SelectedColumn]) {
         self.entities = entities
         self.scope = scope
         self.schema = schema

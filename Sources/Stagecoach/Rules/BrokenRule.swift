@@ -49,8 +49,7 @@ struct BrokenRule {
                 entity: entityName, objectID: objectID, property: property, entityMapping: origin?.mappingName))
         error.context.sourceObjectID = origin?.sources.first
         let dateCodes = [ValidationRule.minimum: NSValidationDateTooSoonError, .maximum: NSValidationDateTooLateError]
-        error.cocoa = CocoaDetails(
-            isDate ? dateCodes[rule] : nil, value.map { [NSValidationValueErrorKey: $0] } ?? [:])
+        error.cocoa = CocoaDetails(isDate ? dateCodes[rule] : nil, value.map { [NSValidationValueErrorKey: $0] } ?? [:])
         if isOfSource, let excuse { error.remedy = excuse + ". " + (error.remedy ?? "") }
         return error
     }

@@ -43,17 +43,12 @@ final class RejectLedger {
     /// Creates the file.
     ///
     /// - Parameters:
-    ///   - path: a file that does not exist or is no longer needed.
+    ///   - path: the file; it does not exist or is no longer needed, unless it is resumed.
     ///   - cacheBytes: the size of the page cache.
     ///   - vfs: the name of the VFS that keeps SQLite's temporary files in the work directory.
+    ///   - keeps: true to keep the file for a run that resumes after the process was killed.
+    ///   - resumes: true if the file of a killed run exists.
     /// - Throws: `store.full`, `store.io`, `spill.io` (74).
-    convenience init(path: String, schema: StoreSchema, cacheBytes: Int, vfs: String) throws(MigrationError) {
-        try self.init(path: path, schema: schema, cacheBytes: cacheBytes, vfs: vfs, keeps: false, resumes: false)
-    }
-
-    /// Creates or opens a file that is kept for a run that resumes after the process was killed.
-    ///
-    /// - Parameter resumes: true if the file of a killed run exists.
     init(
         path: String, schema: StoreSchema, cacheBytes: Int, vfs: String, keeps: Bool, resumes: Bool
     ) throws(MigrationError) {

@@ -72,11 +72,12 @@ final class Validation {
     /// Notes that a value of an object could not be computed, or ends the run with the error.
     ///
     /// - Parameter error: thrown if it may concern more than one object; only `value.…` errors concern a single one.
-    func note(_ error: MigrationError, table: Int, key: Int64, entity: Int, entityName: String) throws(MigrationError) {
+    func note(_ error: MigrationError, _ subject: ValueSubject) throws(MigrationError) {
         guard let ledger, error.category == .data, error.code.rawValue.hasPrefix("value.") else { throw error }
         let broken = BrokenRule(
-            table: table, key: key, entity: entity, entityName: entityName, property: error.context.property ?? "",
-            rule: .value, value: error.message, bound: nil, isRelationship: false)
+            table: subject.table, key: subject.key, entity: subject.entity.index,
+            entityName: subject.entity.definition.name, property: error.context.property ?? "", rule: .value,
+            value: error.message, bound: nil, isRelationship: false)
         // It is added to the tally at the end, because a policy may still delete the object.
         try ledger.note(broken)
     }
@@ -92,23 +93,12 @@ final class Validation {
 
     /// Computes values of an object. A value that cannot be computed concerns only this object: if objects may be
     /// rejected, the run continues.
-    func noting(
-        _ subject: ValueSubject, _ body: () throws(MigrationError) -> Void
-    ) throws(MigrationError) {
+    func noting(_ subject: ValueSubject, _ body: () throws(MigrationError) -> Void) throws(MigrationError) {
         do throws(MigrationError) {
             try body()
         } catch {
             try note(error, subject)
         }
-    }
-
-    /// Notes that a value of an object could not be computed.
-    ///
-    /// - Throws: the error, if the first one ends the run.
-    func note(_ error: MigrationError, _ subject: ValueSubject) throws(MigrationError) {
-        try note(
-            error, table: subject.table, key: subject.key, entity: subject.entity.index,
-            entityName: subject.entity.definition.name)
     }
 
     /// Does the same as ``noting(_:_:)`` for user code that may throw errors of its own, which always end the run.

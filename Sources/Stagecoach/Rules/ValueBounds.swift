@@ -86,9 +86,7 @@ enum ShortValue {
     /// - Parameters:
     ///   - type: the attribute's type; nil for a reference.
     ///   - markerBytes: the number of bytes before a binary value that are not part of it.
-    static func text(
-        _ cell: Cell, _ batch: borrowing RowBatch, type: AttributeType?, markerBytes: Int = 0
-    ) -> String? {
+    static func text(_ cell: Cell, _ batch: borrowing RowBatch, type: AttributeType?, markerBytes: Int = 0) -> String? {
         switch cell.kind {
         case .null, .absent, .rawRecord: return nil
         case .integer, .reference:

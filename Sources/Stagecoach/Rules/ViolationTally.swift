@@ -22,8 +22,7 @@ final class ViolationTally {
     private(set) var lines: [Line: Found] = [:]
 
     func count(_ broken: BrokenRule, isWarning: Bool) {
-        let line = Line(
-            entity: broken.entityName, property: broken.property, rule: broken.rule, isWarning: isWarning)
+        let line = Line(entity: broken.entityName, property: broken.property, rule: broken.rule, isWarning: isWarning)
         lines[line, default: Found()].count += 1
         if lines[line]?.first.count ?? 0 < ViolationTally.samples { lines[line]?.first.append(broken) }
     }

@@ -105,6 +105,17 @@ enum ValueBridge {
         return unwrapped(optional.wrapped)
     }
 
+    /// Returns the members of a collection, in its order if it has one, or the single value; none for nil.
+    static func items(of value: Any?) -> [Any] {
+        switch unwrapped(value) {
+        case nil: []
+        case let array as [Any]: array
+        case let set as NSOrderedSet: set.array
+        case let set as NSSet: set.allObjects
+        case let one?: [one]
+        }
+    }
+
     private static func stored(
         _ value: Any, _ type: AttributeType, _ isExternal: Bool
     ) throws(MigrationError) -> ColumnValue? {

@@ -171,9 +171,7 @@ final class ExpectedLinks {
     }
 
     /// Calls a closure with the owner, the member and the ordering key of each link of a source's relationship.
-    private func eachLink(
-        of old: RelationshipDescription, _ body: (Int64, Int64, Int64?) throws -> Void
-    ) throws {
+    private func eachLink(of old: RelationshipDescription, _ body: (Int64, Int64, Int64?) throws -> Void) throws {
         let found = plan.source
         switch found.schema.storage(of: old) {
         case .toOne(let table, let column, _, _):
@@ -245,8 +243,7 @@ final class ExpectedLinks {
         guard let entity = mapping.source, let table = plan.sourceTable(mapping) else { return }
         if relationship.isOrdered { knowsOrder = false }
         scene.manager.enter(mapping)
-        let rows = try scene.rows(
-            of: scene.source, plan.source, table: table, entities: [entity.index])
+        let rows = try scene.rows(of: scene.source, plan.source, table: table, entities: [entity.index])
         scene.objects.pass = (table, rows)
         defer { scene.objects.pass = nil }
         let owners = storage.keys[mapping.index]?.pairs()
@@ -259,15 +256,7 @@ final class ExpectedLinks {
                     "source": object, "manager": scene.manager, "entityMapping": mapping.mapping,
                     "propertyMapping": property,
                 ])
-            let members: [Any]
-            switch ValueBridge.unwrapped(value) {
-            case nil: members = []
-            case let array as [Any]: members = array
-            case let set as NSOrderedSet: members = set.array
-            case let set as NSSet: members = set.allObjects
-            case let one?: members = [one]
-            }
-            for (position, member) in members.enumerated() {
+            for (position, member) in ValueBridge.items(of: value).enumerated() {
                 guard let result = member as? VerifiedResult else {
                     throw VerificationObstacle("its expression gives other objects than those of a lookup")
                 }

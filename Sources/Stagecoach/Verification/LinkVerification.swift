@@ -127,9 +127,7 @@ struct LinkVerification {
     }
 
     /// Adds a difference for a member in another place than expected.
-    private func misplaced(
-        _ member: RelativeOrder.Member, id: String?, _ property: String, _ tally: inout Tally
-    ) {
+    private func misplaced(_ member: RelativeOrder.Member, id: String?, _ property: String, _ tally: inout Tally) {
         tally.line.differing += 1
         scene.findings.add(
             .order, id.map { String($0.prefix { $0 != "/" }) }, id, property: property,

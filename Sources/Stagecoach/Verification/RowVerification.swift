@@ -162,8 +162,7 @@ final class RowVerification {
         guard let entity = schema.model.entity(named: place.entity) else { return }
         // An object made by a policy can only be checked against the model's rules.
         guard !isOlder else { return scene.coverage.count(entity, \.passedOver, 1) }
-        scene.coverage.count(
-            entity, scene.rerun == nil ? \.checked : \.rerun, because: plan.obstacles[table])
+        scene.coverage.count(entity, scene.rerun == nil ? \.checked : \.rerun, because: plan.obstacles[table])
         try check(row, try rules(of: entity), entity, nil, source: 0)
     }
 
@@ -185,8 +184,7 @@ final class RowVerification {
         guard let entity = work.mapping.source, let table = plan.sourceTable(work.mapping) else { return nil }
         let old =
             try shared
-            ?? scene.rows(
-                of: scene.source, plan.source, table: table, entities: sharesRows ? nil : [entity.index])
+            ?? scene.rows(of: scene.source, plan.source, table: table, entities: sharesRows ? nil : [entity.index])
         old.leave = { [unowned self, unowned rows] in try compareMatches(rows) }
         if sharesRows { shared = old }
         work.source = old

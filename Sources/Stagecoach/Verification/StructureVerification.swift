@@ -51,8 +51,7 @@ final class StructureVerification {
         let witness =
             scene.isAppended
             ? nil
-            : try StoreFidelity.Witness(
-                for: StoreSchema(model: model), source: scene.source, layout: scene.plan.source)
+            : try StoreFidelity.Witness(for: StoreSchema(model: model), source: scene.source, layout: scene.plan.source)
         for note in witness?.notes ?? [] { findings.note(note) }
         let fidelity = try StoreFidelity(of: scene.destination, model: model, witness: witness, countsRows: false)
         for difference in fidelity.differences {

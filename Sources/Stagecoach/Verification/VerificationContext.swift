@@ -67,8 +67,7 @@ final class VerificationContext {
         let cache = min(16 << 20, room / (again == nil ? 12 : 16))
         let value = max(1 << 20, room / 6)
         func open(_ path: String) throws(MigrationError) -> SourceStore {
-            let store = try SourceStore(
-                path: path, cacheBytes: cache, valueLimit: value, temporaryDirectory: folder)
+            let store = try SourceStore(path: path, cacheBytes: cache, valueLimit: value, temporaryDirectory: folder)
             store.readsPages = true
             store.limitNeeded = { (resident + 8 * $0) >> 20 + 1 }
             return store
@@ -96,8 +95,7 @@ final class VerificationContext {
         let given = ExternalFolder(store: migration.sourcePath)
         let old = try given.exists() ? given : ExternalFolder(store: source.path)
         external = VerifiedExternal(source: old, destination: ExternalFolder(store: destination.path))
-        objects = VerifiedObjects(
-            source: source, layout: layout, external: old, transforms: options.transformsValues)
+        objects = VerifiedObjects(source: source, layout: layout, external: old, transforms: options.transformsValues)
         coverage = VerificationCoverage(destinationModel, plan.mappings)
         if let again {
             rerun = try RerunVerification(

@@ -34,8 +34,7 @@ final class VerificationPlan {
         self.source = source
         self.destination = destination
         self.options = options
-        begin(
-            base: destination.tables.map { _ in 0 }, hasRows: destination.tables.map { _ in false })
+        begin(base: destination.tables.map { _ in 0 }, hasRows: destination.tables.map { _ in false })
     }
 
     func begin(base: [Int64], hasRows: [Bool]) {

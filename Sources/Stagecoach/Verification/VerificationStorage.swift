@@ -37,12 +37,9 @@ final class VerificationStorage {
     ///
     /// - Parameter isKept: true if each object has its source's key.
     func begin(_ mapping: VerifiedMapping, isKept: Bool) {
-        keys[mapping.index] = ExpectedKeys(isKept: isKept) { [unowned self] name in keySet(name) }
-    }
-
-    /// Creates a set of keys.
-    func keySet(_ name: String = "keys") -> KeyIndex {
-        KeyIndex(directory: directory, name: name, memory: keyMemory)
+        keys[mapping.index] = ExpectedKeys(isKept: isKept) { [directory, keyMemory] name in
+            KeyIndex(directory: directory, name: name, memory: keyMemory)
+        }
     }
 
     /// Forgets the objects of a destination table. They can still be looked up by their sources.
@@ -51,11 +48,6 @@ final class VerificationStorage {
     /// Returns the expected objects of a destination table, by ascending key.
     func rows(ofTable table: Int) throws(MigrationError) -> ExpectedRows {
         try ExpectedRows(makers[table].compactMap { index in keys[index].map { (index, $0) } })
-    }
-
-    /// Returns the key of the object that an entity mapping makes of a source object; nil if it makes none.
-    func destination(of source: Int64, by mapping: Int) throws(MigrationError) -> Int64? {
-        try keys[mapping]?.destination(of: source)
     }
 
     /// Returns the entity mapping that makes the object with a key; nil if none does. If several do, the last one counts.

@@ -42,9 +42,7 @@ struct VerifiedAttribute {
         }
     }
 
-    private init(
-        _ attribute: AttributeDescription, column: Int, _ mapping: VerifiedMapping, _ plan: VerificationPlan
-    ) {
+    private init(_ attribute: AttributeDescription, column: Int, _ mapping: VerifiedMapping, _ plan: VerificationPlan) {
         self.attribute = attribute
         self.column = column
         let property = mapping.mapping.attributeMapping(named: attribute.name)

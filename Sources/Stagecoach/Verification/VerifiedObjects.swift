@@ -32,25 +32,6 @@ final class EvaluatedSource: NSObject, ExpressionObject {
     override var hash: Int { key.hashValue ^ table }
 }
 
-/// The identity of a source object, for the evaluator.
-final class VerifiedObjectID: NSObject, ExpressionObjectID {
-    let entity: EntityDescription
-    private let key: Int64
-    private let storeUUID: String
-
-    init(_ object: EvaluatedSource, storeUUID: String) {
-        entity = object.entity
-        key = object.key
-        self.storeUUID = storeUUID
-    }
-
-    var isTemporaryID: Bool { false }
-
-    func uriRepresentation() -> URL {
-        URL(string: "x-coredata://\(storeUUID)/\(entity.definition.name)/p\(key)") ?? URL(fileURLWithPath: "/")
-    }
-}
-
 /// A destination object that a lookup gives; it has no values here.
 final class VerifiedResult: NSObject {
     /// The index of the entity mapping that made it.
@@ -110,8 +91,7 @@ final class VerifiedObjects {
         guard let number = try read(table: table, key: key, { $0[$1, EntityTable.entityColumn] }) else { return nil }
         let file = number.kind == .integer ? Int(truncatingIfNeeded: number.integerValue) : 0
         guard let entity = layout.entity(inTable: table, forFileNumber: file) else { return nil }
-        return EvaluatedSource(
-            entity: layout.schema.model.entity(at: entity), table: table, key: key, objects: self)
+        return EvaluatedSource(entity: layout.schema.model.entity(at: entity), table: table, key: key, objects: self)
     }
 
     /// Returns a value of an object that a pass walks over, if it is a scalar: the same as that of `value(of:_:)`, unboxed.
@@ -176,7 +156,9 @@ final class VerifiedObjects {
         }
         guard let relationship = object.entity.relationship(named: name) else {
             switch name {
-            case "objectID": return VerifiedObjectID(object, storeUUID: source.metadata.uuid)
+            case "objectID":
+                let place = ObjectPlace(entity: object.entity, key: object.key, table: object.table)
+                return ManagedObjectID(place: place, storeUUID: source.metadata.uuid, isDestination: false)
             case "entity": return object.entity
             default: break
             }
@@ -280,19 +262,12 @@ final class LookupStub: NSObject, ExpressionFunctions {
             throw VerificationObstacle("the expression calls \(selector)")
         }
         let mappings = selector == Self.byRelationship ? plan.answering(turn: turn) : plan.named(name, turn: turn)
-        let sources: [Any]
-        switch arguments[1] {
-        case let set as NSOrderedSet: sources = set.array
-        case let set as NSSet:
-            sources = set.allObjects.compactMap { $0 as? EvaluatedSource }.sorted { $0.key < $1.key }
-        case let array as [Any]: sources = array
-        case let object as EvaluatedSource: sources = [object]
-        default: sources = []
-        }
+        var sources = ValueBridge.items(of: arguments[1]).compactMap { $0 as? EvaluatedSource }
+        if arguments[1] is NSSet { sources.sort { $0.key < $1.key } }
         let found = NSMutableOrderedSet()
-        for case let object as EvaluatedSource in sources {
+        for object in sources {
             for mapping in mappings where mapping.isDeclarative && plan.sourceTable(mapping) == object.table {
-                let key = try storage.destination(of: object.key, by: mapping.index)
+                let key = try storage.keys[mapping.index]?.destination(of: object.key)
                 if let key { found.add(VerifiedResult(mapping: mapping.index, sourceKey: object.key, key: key)) }
             }
         }

@@ -56,7 +56,6 @@ extension ChainRun {
     /// True if every object that the run makes is certain to have its source's key.
     var keepsKeys: Bool {
         mappingModels.count == 1
-            && MappingComposition.keepsKeys(
-                mappingModels[0], source: source.model, destination: destination.model)
+            && MappingComposition.keepsKeys(mappingModels[0], source: source.model, destination: destination.model)
     }
 }

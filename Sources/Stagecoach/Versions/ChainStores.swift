@@ -28,7 +28,14 @@ final class ChainStores {
     }
 
     /// Removes the files of a chain that did not end and is not resumed.
-    func beginAnew() { removeAll() }
+    func beginAnew() {
+        for name in names where name.hasPrefix("step-") || name.hasPrefix(".step-") {
+            try? FileManager.default.removeItem(atPath: "\(folder.path)/\(name)")
+        }
+        // The journal describes the other files, so it is removed last.
+        unlink(ChainJournal.copyPath(journalPath))
+        unlink(journalPath)
+    }
 
     /// Releases the folder with its files, for a chain that resumes from them.
     func keep() { try? folder.remove() }
@@ -110,19 +117,10 @@ final class ChainStores {
 
     /// Removes all files and the folder.
     func close() {
-        removeAll()
+        beginAnew()
         try? folder.remove()
         rmdir(folder.path)
     }
 
     private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] }
-
-    private func removeAll() {
-        for name in names where name.hasPrefix("step-") || name.hasPrefix(".step-") {
-            try? FileManager.default.removeItem(atPath: "\(folder.path)/\(name)")
-        }
-        // The journal describes the other files, so it is removed last.
-        unlink(ChainJournal.copyPath(journalPath))
-        unlink(journalPath)
-    }
 }

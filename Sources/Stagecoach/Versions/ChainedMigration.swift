@@ -242,9 +242,7 @@ public final class ChainedMigration {
         let runs = runs
         guard runs.count > 1 else {
             if savedPlan != nil { _ = try optionsByRun(runs) }
-            return (
-                try migration(runs[0], from: sourcePath, to: destinationPath, options: options).check(), nil
-            )
+            return (try migration(runs[0], from: sourcePath, to: destinationPath, options: options).check(), nil)
         }
         let options = try optionsByRun(runs)
         let folder = try CheckFolder(in: self.options.workDirectory)

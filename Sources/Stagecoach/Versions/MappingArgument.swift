@@ -30,9 +30,7 @@ package struct MappingArgument: Sendable, Equatable {
         }
         let (source, destination) = (String(text[..<dots.lowerBound]), String(text[dots.upperBound..<equals]))
         guard !source.isEmpty, !destination.isEmpty, !(source + destination).contains("/") else { return nil }
-        return (
-            MappingVersions(source: source, destination: destination), String(text[text.index(after: equals)...])
-        )
+        return (MappingVersions(source: source, destination: destination), String(text[text.index(after: equals)...]))
     }
 }
 

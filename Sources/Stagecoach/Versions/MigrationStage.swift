@@ -49,9 +49,7 @@ public final class CustomMigrationStage: MigrationStage {
     public var mappingModel: MappingModel?
 
     /// Creates a stage between two versions, without handlers.
-    public init(
-        migratingFrom currentModel: ManagedObjectModelReference, to nextModel: ManagedObjectModelReference
-    ) {
+    public init(migratingFrom currentModel: ManagedObjectModelReference, to nextModel: ManagedObjectModelReference) {
         self.currentModel = currentModel
         self.nextModel = nextModel
         super.init()

@@ -113,8 +113,7 @@ private struct StoreVersionSearch {
         }
         if let cached { return StoreVersion(evidence: .cachedModel, names: same, model: cached, label: label) }
         if let last = fitting.last {
-            return StoreVersion(
-                evidence: .schema, names: fitting.compactMap(\.name), model: last.model, label: label)
+            return StoreVersion(evidence: .schema, names: fitting.compactMap(\.name), model: last.model, label: label)
         }
         throw unknown(reasons, hasHashes: hasHashes, nearest)
     }

@@ -1,4 +1,5 @@
 import Diagnostics
+import Stagecoach
 
 /// A line of a results file: the outcome of one store.
 ///
@@ -56,9 +57,7 @@ struct BatchResult: Codable, Equatable {
     var losses: String? { Self.losses(leftOutObjects ?? 0, leftOutValues ?? 0, leftOutLinks ?? 0) }
 
     static func losses(_ objects: Int, _ values: Int, _ links: Int) -> String? {
-        let counts = [(objects, "object"), (values, "value"), (links, "link")]
-        let parts = counts.filter { $0.0 > 0 }.map { Figures.count($0.0, $0.1) }
-        return parts.isEmpty ? nil : parts.joined(separator: ", ") + " left out"
+        LeftBehind.amounts(objects, values, links).map { $0 + " left out" }
     }
 
     /// Marks the store as one for the next run.

@@ -61,9 +61,7 @@ struct ChildProcess {
     }
 
     /// Calls a closure with words as C takes them: C strings, and nil at the end.
-    static func withWords<Result>(
-        _ words: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
-    ) -> Result {
+    static func withWords<Result>(_ words: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result) -> Result {
         let copies = words.map { strdup($0) } + [nil]
         defer { for copy in copies { free(copy) } }
         return body(copies)

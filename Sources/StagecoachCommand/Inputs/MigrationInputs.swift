@@ -12,11 +12,11 @@ struct MigrationInputs {
     /// The evidence for the version that wrote the store; nil if the user named it.
     let evidence: StoreVersion.Evidence?
     let route: VersionRoute
-    private let plan: MigrationPlan?
+    private var plan: MigrationPlan?
     /// The digests of the policy libraries.
     private let policyCode: [String]
     /// The plan of a way with several migrations; nil for a single one.
-    private let chainPlan: ChainPlan?
+    private var chainPlan: ChainPlan?
 
     /// Reads store, models and mapping models, in this order.
     init(_ request: MigrationRequest) throws(MigrationError) {
@@ -49,9 +49,6 @@ struct MigrationInputs {
             let json = Data(try InputFile.read(path, what: "plan"))
             chainPlan = try ChainPlan.read(json: json, path: path)
             plan = chainPlan == nil ? try MigrationPlan.read(json: json, path: path) : nil
-        } else {
-            chainPlan = nil
-            plan = nil
         }
         var via: [ModelVersion] = []
         for name in request.via { via.append(try ModelArgument.stop(name, bundle: bundle)) }
@@ -68,9 +65,7 @@ struct MigrationInputs {
     }
 
     /// Returns the migration, ready to plan or run.
-    func migration(
-        progress: ProgressCounter = .init(), cancellation: CancellationFlag = .init()
-    ) -> ChainedMigration {
+    func migration(progress: ProgressCounter = .init(), cancellation: CancellationFlag = .init()) -> ChainedMigration {
         var options = request.options
         options.plan = plan
         options.policyCode = policyCode

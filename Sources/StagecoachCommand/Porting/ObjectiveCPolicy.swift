@@ -122,21 +122,7 @@ struct ObjectiveCPolicy: Encodable {
     }
 
     private static func swiftType(_ type: String) -> String {
-        switch type.replacing("nullable", with: "").replacing("nonnull", with: "") {
-        case "NSString*": "String?"
-        case "NSNumber*", "NSDecimalNumber*": "NSNumber?"
-        case "NSDate*": "Date?"
-        case "NSData*": "Data?"
-        case "NSUUID*": "UUID?"
-        case "NSURL*": "URL?"
-        case "NSManagedObject*": "NSManagedObject?"
-        case "NSSet*": "NSSet?"
-        case "NSMigrationManager*": "NSMigrationManager"
-        case "NSEntityMapping*": "NSEntityMapping"
-        case "BOOL", "bool": "Bool"
-        case "NSInteger", "NSUInteger", "int", "long", "int16_t", "int32_t", "int64_t": "Int"
-        case "double", "float", "CGFloat", "NSTimeInterval": "Double"
-        default: "Any?"
-        }
+        let name = type.replacing("nullable", with: "").replacing("nonnull", with: "")
+        return PortTable.lines(PackageResources.objective_c_types_txt).first { $0[0] == name }?[1] ?? "Any?"
     }
 }

@@ -1,8 +1,8 @@
-/// The tables that `port` reads: lines of words, and comments behind `#`.
+/// The tables that `port` reads: lines of words or of other parts, and comments behind `#`.
 enum PortTable {
-    static func lines(_ bytes: [UInt8]) -> [[String]] {
+    static func lines(_ bytes: [UInt8], cutAt separator: Character = " ") -> [[String]] {
         String(decoding: bytes, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
-            .map { $0.split(separator: " ").map(String.init) }
+            .map { $0.split(separator: separator).map(String.init) }
     }
 
     /// The names of types that need no stub: Swift's and Foundation's on Linux, and Stagecoach's.

@@ -30,13 +30,7 @@ enum ReportTable {
     }
 
     static func text(_ rows: [[String]]) -> String {
-        rows.map { $0.map(field).joined(separator: ",") + "\r\n" }.joined()
-    }
-
-    /// Returns a value, quoted if necessary.
-    static func field(_ text: String) -> String {
-        guard text.utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else { return text }
-        return "\"\(text.replacing("\"", with: "\"\""))\""
+        rows.map { $0.map(\.asCommaSeparated).joined(separator: ",") + "\r\n" }.joined()
     }
 }
 

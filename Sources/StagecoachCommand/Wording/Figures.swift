@@ -1,15 +1,9 @@
+import Stagecoach
+
 /// Numbers in words, the same in every locale.
 enum Figures {
     /// `1,234,567`.
-    static func count(_ value: Int) -> String {
-        let digits = String(value.magnitude)
-        var text = ""
-        for (index, digit) in digits.enumerated() {
-            if index > 0, (digits.count - index) % 3 == 0 { text += "," }
-            text.append(digit)
-        }
-        return value < 0 ? "-" + text : text
-    }
+    static func count(_ value: Int) -> String { value.grouped }
 
     /// `1,234,567 objects`, `1 object`.
     static func count(_ value: Int, _ noun: String) -> String { "\(count(value)) \(noun)\(value == 1 ? "" : "s")" }

@@ -58,9 +58,7 @@ enum PlanGraph {
     }
 
     /// Returns the style of an arrow; nil if the inverse is drawn.
-    private static func style(
-        of line: MigrationPlan.Relationship, in all: [MigrationPlan.Relationship]
-    ) -> String? {
+    private static func style(of line: MigrationPlan.Relationship, in all: [MigrationPlan.Relationship]) -> String? {
         switch line.resolution {
         case .untouched, .inverse: return nil
         case .row: return "style=solid"
@@ -71,9 +69,7 @@ enum PlanGraph {
     }
 
     /// Tells whether the other side of an inverse pair comes before it.
-    private static func isSecond(
-        _ line: MigrationPlan.Relationship, in all: [MigrationPlan.Relationship]
-    ) -> Bool {
+    private static func isSecond(_ line: MigrationPlan.Relationship, in all: [MigrationPlan.Relationship]) -> Bool {
         let first = all.first { $0.fullName == line.fullName || $0.fullName == line.inverse }
         return first.map { $0.fullName != line.fullName } ?? false
     }
