@@ -214,10 +214,7 @@ final class RejectLedger {
 
     /// Returns the tables of rejected objects.
     func tables() throws(MigrationError) -> [Int] {
-        let select = try connection.prepare("SELECT DISTINCT t FROM rejected")
-        var tables: [Int] = []
-        while try select.step() { tables.append(Int(select.integer(0))) }
-        return tables
+        try connection.rows("SELECT DISTINCT t FROM rejected") { Int($0.integer(0)) }
     }
 
     /// Runs a statement that rejects objects.
