@@ -99,10 +99,10 @@ package final class Connection {
     }
 
     /// Returns the texts in the first column of all rows.
-    func texts(_ sql: String) throws(MigrationError) -> [String] { try rows(sql) { $0.text(0) } }
+    package func texts(_ sql: String) throws(MigrationError) -> [String] { try rows(sql) { $0.text(0) } }
 
     /// Returns what a function makes of the rows, without nil.
-    func rows<Value>(
+    package func rows<Value>(
         _ sql: String, _ value: (Statement) throws(MigrationError) -> Value?
     ) throws(MigrationError) -> [Value] {
         let statement = try prepare(sql)

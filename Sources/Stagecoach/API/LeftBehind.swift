@@ -30,8 +30,7 @@ public struct LeftBehind: Sendable, Codable, Equatable {
         public var objects: Int?
         /// The number of values that are not nil; nil for a relationship, and if they are not counted.
         public var values: Int?
-        /// The number of links, with a pair of inverses counted once; nil for an attribute, and if they are not
-        /// counted.
+        /// The number of links, with a pair of inverses counted once; nil for an attribute, or if not counted.
         public var links: Int?
         /// The step of a chain of versions that leaves it behind, `A → B`; nil if there is one step.
         public var step: String?

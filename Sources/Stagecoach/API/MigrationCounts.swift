@@ -61,8 +61,7 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
     public var unmigratedReferences = 0
     /// Objects that lookups found for to-one relationships, beside the one that was set.
     public var surplusToOne = 0
-    /// References without an object by relationship and cause, including references to rejected objects; nil if there
-    /// are none.
+    /// References without an object by relationship and cause, those to rejected objects too; nil if there are none.
     public var nilReferences: [NilReferences]?
     /// The objects of ``surplusToOne`` by relationship; nil if there are none.
     public var furtherObjects: [FurtherObjects]?

@@ -26,8 +26,7 @@ public struct MigrationOptions: Sendable {
     /// The path of a new file for the map from source to destination objects: comma-separated values if its name ends
     /// in `.csv`, an SQLite database if it ends in `.sqlite`.
     public var idMap: String?
-    /// True to add objects to an existing store at the destination, whose keys and metadata stay. If false, such a
-    /// store is refused.
+    /// True to add objects to an existing store at the destination, whose keys and metadata stay; else it is refused.
     public var appendsToExisting = false
     /// True to run everything and publish nothing.
     public var isDryRun = false
@@ -70,9 +69,8 @@ public struct MigrationOptions: Sendable {
     /// True to measure the stages, for ``MigrationReport/profile``.
     public var profiles = false
 
-    /// True if the source's tables tell which version wrote it, because its hashes are missing or belong to no known
-    /// version: ``StoreVersion/Evidence/schema``. If false, a store whose hashes are not those of the source model is
-    /// refused.
+    /// True if the source's tables tell which version wrote it, as its hashes are missing or of no known version:
+    /// ``StoreVersion/Evidence/schema``. If false, a store whose hashes are not those of the source model is refused.
     public var sourceIsKnownByTables = false
 
     /// True to read tables and columns that a damaged source lacks as empty or nil, if its metadata say that the model

@@ -12,8 +12,7 @@ extension MigrationPlan {
     /// - Parameters:
     ///   - json: the text of the saved plan.
     ///   - path: the file's path, for error messages.
-    /// - Throws: `plan.parse` (78) with the place where the text is not a plan; `plan.version` (78) for another format
-    ///   version.
+    /// - Throws: `plan.parse` (78) with the place where it is no plan; `plan.version` (78) for another format version.
     public static func read(json: Data, path: String? = nil) throws(MigrationError) -> MigrationPlan {
         struct Version: Decodable { var formatVersion: Int }
         return try reading(path) {

@@ -120,8 +120,7 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
         public var sourceRows: Int
         /// True if a filter may leave some out.
         public var isFiltered: Bool
-        /// The reason why a killed run cannot be resumed inside this mapping, as a sentence without a full stop; nil if
-        /// it can.
+        /// The reason why a killed run cannot be resumed inside this mapping, without a full stop; nil if it can.
         public var obstacle: String?
     }
 
@@ -203,8 +202,7 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
         public var destinationBytes: Int
         /// The estimated size of the pass's files in the work directory, in bytes.
         public var workBytes: Int
-        /// The most memory, in bytes, that the pass's batches, caches, keys and sorts take beyond what the process
-        /// holds.
+        /// The most memory, in bytes, that the pass's batches, caches, keys and sorts take beyond the process's own.
         public var memoryBytes: Int
     }
 

@@ -42,8 +42,7 @@ public struct MigrationReport: Sendable, Codable {
     public var unmapped: [MigrationPlan.Unmapped]?
     /// Tables and columns that the source lacks and that were read as empty or nil; nil if it lacks none.
     public var repairs: [MigrationPlan.Repair]?
-    /// Data of the source that no entity mapping carried over; nil if there is none. For a chain: the data of all
-    /// steps.
+    /// Data of the source that no entity mapping carried over; nil if there is none. For a chain: of all steps.
     public var leftBehind: LeftBehind?
     /// The number of objects in the source, over all entities. For a chain: in the chain's source.
     public var sourceObjects: Int?

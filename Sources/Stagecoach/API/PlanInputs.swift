@@ -113,8 +113,7 @@ extension MigrationPlan.Inputs {
 }
 
 extension MigrationOptions {
-    /// The options that a plan depends on, as the command spells them. Keys and passes are left out: they are in the
-    /// plan itself.
+    /// The options that a plan depends on, as the command spells them. Keys and passes are in the plan itself.
     var planned: [String: String] {
         var lines: [String: String] = [:]
         if let memoryLimit { lines["--memory-limit"] = String(memoryLimit) }
@@ -138,8 +137,7 @@ enum InputDigest {
     /// Returns the digests of a mapping model's entity mappings, taken over their JSON form and the handling of rules
     /// that the source has too.
     ///
-    /// A mapping model built in code may contain parts without a JSON form. Then names and the formats of expressions
-    /// are digested.
+    /// Parts of a mapping model built in code may have no JSON form. Then names and expressions' formats are digested.
     static func digests(_ model: MappingModel) -> [MigrationPlan.MappingDigest] {
         model.entityMappings.map { mapping in
             let one = MappingModel()

@@ -17,8 +17,7 @@ package struct StageSpan: Sendable, Equatable {
 
 /// The trace of a run for a report: the plans, and the times at which each stage worked.
 ///
-/// Memory: a plan for each migration of a chain, and at most ``RunTrace/limit`` spans; further ones are merged into
-/// one.
+/// Memory: a plan for each migration of a chain, and at most ``RunTrace/limit`` spans; others are merged into one.
 package final class RunTrace: Sendable {
     /// The largest number of spans that are kept apart.
     package static let limit = 1000

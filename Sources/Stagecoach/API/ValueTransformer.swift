@@ -2,8 +2,7 @@ import Archives
 import Foundation
 import Synchronization
 
-/// Foundation's class of this name, which is not on Linux: it turns the objects of transformable attributes into data, and
-/// back.
+/// Foundation's class of this name, not on Linux: it turns the objects of transformable attributes into data, and back.
 ///
 /// As in Core Data, ``transformedValue(_:)`` makes the data that is stored, and ``reverseTransformedValue(_:)`` the object of it.
 /// In ``NSSecureUnarchiveFromDataTransformer`` and its subclasses it is the other way round. Where two threads call a policy,

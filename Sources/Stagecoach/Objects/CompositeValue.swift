@@ -26,12 +26,10 @@ enum CompositeValue {
         return values.isEmpty ? nil : values
     }
 
-    /// Takes a dictionary apart. Returns a value for each of the composite's attributes, nil for those that the dictionary
-    /// lacks.
+    /// Takes a dictionary apart. Returns a value for each attribute of the composite, nil for those it lacks.
     ///
     /// - Parameter value: a dictionary; nil and NSNull make every attribute nil.
-    /// - Throws: `value.type` (65) if it is no dictionary with text keys; `object.unknownKey` (65) for a key that is no
-    ///   element.
+    /// - Throws: `value.type` (65) if it is no dictionary with text keys; `object.unknownKey` (65) for another key.
     static func elements(
         of value: Any?, _ composite: CompositeDescription, in entity: EntityDescription
     ) throws(MigrationError) -> [(name: String, value: Any?)] {

@@ -321,8 +321,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         try links.set(end(place), store, side, to: members)
     }
 
-    /// Returns the objects in a policy's value: one object, or a set, ordered set or array of objects. Deleted ones are
-    /// left out.
+    /// Returns the objects in a policy's value: an object, a set, an ordered set or an array, without deleted ones.
     private func members(_ value: Any?, of property: ObjectProperties.Property) throws -> [LinkMember] {
         // Swift code mostly gives this type, so test it first: every other cast of a set makes a bridged copy of it.
         if let value, type(of: value) == Set<ManagedObject>.self, let set = value as? Set<ManagedObject> {

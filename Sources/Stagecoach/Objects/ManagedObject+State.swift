@@ -30,8 +30,7 @@ extension ManagedObject {
     /// Returns false: members are read when they are needed.
     public final func hasFault(forRelationshipNamed key: String) -> Bool { false }
 
-    /// Returns the values of a destination object that will be saved, without those that are nil. Empty for a source
-    /// object.
+    /// Returns the values of a destination object that will be saved and are not nil. Empty for a source object.
     public final func changedValues() -> [String: Any] {
         guard hasChanges else { return [:] }
         var values: [String: Any] = [:]
@@ -68,8 +67,7 @@ extension ManagedObject {
     /// ``value(forKey:)`` for that.
     public func mutableSetValue(forKey key: String) -> NSMutableSet { RelationshipSet(object: self, key: key) }
 
-    /// Returns a live view of the members of an ordered to-many relationship, in their order. Changes reach the object
-    /// at once.
+    /// Returns a live view of the members of an ordered to-many relationship, in their order. Changes apply at once.
     public func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet {
         if let known: RelationshipOrderedSet = context?.mutableView(of: self, key), known.isCurrent { return known }
         let view = RelationshipOrderedSet(object: self, key: key)

@@ -129,8 +129,7 @@ open class ManagedObject: NSObject {
         setDetached(value, key)
     }
 
-    /// Returns the bytes of a transformable attribute, and of all others the same as `value(forKey:)`: there are no accessors
-    /// to bypass.
+    /// Returns the bytes of a transformable attribute, else `value(forKey:)`: there are no accessors to bypass.
     open func primitiveValue(forKey key: String) -> Any? {
         guard isTransformable(key) else { return value(forKey: key) }
         if let context { return context.primitiveValue(of: self, key: key) }

@@ -3,8 +3,7 @@ import Foundation
 import ManagedModel
 import Mapping
 
-/// The objects of one side of a migration: made as faults on demand, unique by id, kept only as long as code refers to
-/// them.
+/// The objects of one side of a migration: made as faults on demand, unique by id, kept while code refers to them.
 ///
 /// The source's context is read-only. Changes in the destination's context are visible at once and saved once, after
 /// the last policy's `end`.
@@ -25,8 +24,7 @@ public final class ManagedObjectContext {
         func delete(_ object: ManagedObject) throws
         func exists(_ place: ObjectPlace) throws -> Bool
         func entity(named name: String) throws -> EntityDescription
-        /// Returns the place of the row with a key, with the row's own entity; nil if there is no such row of the given
-        /// entity.
+        /// Returns the place of the row with a key, with the row's own entity; nil if the entity has no such row.
         func existingPlace(entity: EntityDescription, key: Int64) throws -> ObjectPlace?
         /// A place that no row has: the result of a failed insertion, which cannot throw.
         var placeholder: ObjectPlace { get }
@@ -253,8 +251,7 @@ public final class ManagedObjectContext {
         for (key, value) in values { setValue(value, of: object, key: key) }
     }
 
-    /// Returns the place of a new row. If the row cannot be made, the failure is recorded and the place belongs to no
-    /// row.
+    /// Returns the place of a new row. If none can be made, the failure is recorded and the place belongs to no row.
     func placeForNew(_ entity: EntityDescription) -> ObjectPlace {
         do {
             guard let backing else { throw MigrationError("manager.idle", .internal, "The migration is over") }

@@ -10,8 +10,7 @@ final class ObjectProperties {
         let attribute: AttributeDescription?
         let type: AttributeType
         let isExternal: Bool
-        /// The column's index; nil for a transient attribute and for relationships without a column in the object's own
-        /// row.
+        /// The column's index; nil for a transient attribute and a relationship without a column in the object's row.
         let column: Int?
         /// The relationship; nil for an attribute.
         let relationship: RelationshipDescription?

@@ -11,8 +11,7 @@ import Rows
 /// A row whose values cannot be computed is left out; its own call then makes it and reports the error. Nothing is recorded or
 /// counted ahead, so a call that takes no row leaves nothing behind.
 ///
-/// Memory: at most ``mostCells`` cells, and 32 KiB of computed texts or a single longer one; other texts stay in the source's
-/// batch.
+/// Memory: at most ``mostCells`` cells, and 32 KiB of computed texts or one longer; others stay in the source's batch.
 final class PreparedRows {
     /// The mapping and the version of its expressions with which the rows are made. A call with another mapping, or after an
     /// expression was changed, makes its own row.

@@ -6,8 +6,7 @@ import Rows
 /// Members of objects that are themselves reached from a window. One statement reads them for many owners, wherever the
 /// owners' keys lie.
 extension WindowRelations {
-    /// Returns the members of an owner, read together with those of the owners that were reached after it; nil if they
-    /// have to be read alone.
+    /// Returns the members of an owner, with those of the owners reached after it; nil if it has to be read alone.
     func deepMembers(
         of owner: Int64, _ relationship: RelationshipDescription, ownerTable: Int, memberTable: Int
     ) throws(MigrationError) -> ArraySlice<Member>? {
@@ -21,8 +20,7 @@ extension WindowRelations {
         return group.members(of: owner)
     }
 
-    /// Returns the keys that were reached together with one key of a table, from that key on, ascending; empty if it
-    /// was reached alone.
+    /// Returns the keys that were reached with one key of a table, from it on, ascending; empty if there are none.
     private func keys(beside key: Int64, table: Int) -> [Int64] {
         let count = MemberReader.keysAtOnce
         if let found = listed[table]?.keys(from: key, atMost: count), !found.isEmpty { return Set(found).sorted() }

@@ -33,8 +33,7 @@ final class WindowRelations {
 
         func members(of owner: Int64) -> ArraySlice<Member> { starts[owner].map { members[$0] } ?? [] }
 
-        /// Returns keys of members from a given one on, in the order of their owners; empty if the key belongs to no
-        /// member.
+        /// Returns keys of members from a given one on, in the order of their owners; empty if it is no member's.
         ///
         /// - Complexity: O(1) if the keys are asked for in order.
         func keys(from key: Int64, atMost count: Int) -> [Int64] {
@@ -169,8 +168,7 @@ final class WindowRelations {
         return nil
     }
 
-    /// Reads the rows of a member and of those after it in the order of their owners, if this is not the first member
-    /// that is asked for.
+    /// Reads the rows of a member and of those after it in the order of their owners, if it is not the first asked for.
     func noteMember(_ key: Int64, table: Int) throws(MigrationError) {
         guard let list = listed[table], memberRows[table]?.asked.contains(key) != true else { return }
         guard !memberAsks.insert(table).inserted else { return }

@@ -25,8 +25,7 @@ struct RowSizes {
     /// - Parameters:
     ///   - rows: the number of rows sampled at either end of a table. With none, attributes count nothing, and the
     ///     estimate rests on the file's size.
-    ///   - isEmpty: true if the source's rows do not exist yet. Every attribute then counts with the usual size of its
-    ///     type.
+    ///   - isEmpty: true if the source's rows do not exist yet. Attributes then count with their types' usual size.
     init(source: SourceStore, layout: StoreLayout, destination: StoreSchema, rows: Int, isEmpty: Bool = false) {
         self.rows = rows
         self.isEmpty = isEmpty

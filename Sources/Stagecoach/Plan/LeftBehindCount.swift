@@ -2,8 +2,7 @@ import CoreDataStore
 import ManagedModel
 
 extension LeftBehindPlan {
-    /// Counts the data that is left behind. It uses the counts that readers have collected meanwhile and reads the remaining
-    /// tables.
+    /// Counts the data that is left behind. Readers may have counted tables; the others are read.
     ///
     /// - Parameters:
     ///   - source: counts the values of ``columns``.

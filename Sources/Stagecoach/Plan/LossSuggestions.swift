@@ -159,8 +159,7 @@ struct LossSuggestions {
         return Double(common) / Double(max(count, other.attributes.count + other.relationships.count))
     }
 
-    /// Returns how alike two names are, from 0 to 1: the share of letter pairs that both have, and more if one name
-    /// contains the other.
+    /// Returns how alike two names are, from 0 to 1: the share of common letter pairs, more if one contains the other.
     private func likeness(_ one: String, _ other: String) -> Double {
         let (one, other) = (one.lowercased(), other.lowercased())
         if one == other { return 1 }

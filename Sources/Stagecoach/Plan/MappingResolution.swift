@@ -155,8 +155,7 @@ struct MappingResolution {
         }
     }
 
-    /// Returns the expression that gives a mapping's source objects; nil if they are a plain fetch of the source
-    /// entity's own objects.
+    /// Returns the expression that gives a mapping's source objects; nil if they are the source entity's own.
     ///
     /// - Throws: `mapping.sourceExpression` if the expression cannot give objects.
     private func sourceExpression(

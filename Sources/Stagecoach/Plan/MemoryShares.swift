@@ -1,7 +1,6 @@
 import Diagnostics
 
-/// The memory limit, divided into shares in bytes, one for each part of the engine. No part keeps a fixed number of
-/// rows instead.
+/// The memory limit, divided into shares in bytes, one for each part of the engine. None keeps a fixed number of rows.
 struct MemoryShares: Sendable {
     /// The limit for the whole process.
     let limit: Int

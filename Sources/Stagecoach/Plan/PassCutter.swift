@@ -100,8 +100,7 @@ struct PassCutter {
         var pass = 0
         var before = 0
         for index in steps.indices {
-            // A new pass begins if the rows so far have filled the previous passes, or if every remaining step must
-            // have a pass of its own.
+            // A new pass begins if the rows so far have filled the previous ones, or each remaining step needs one.
             let due = before * wanted >= total * (pass + 1)
             let needed = steps.count - index <= wanted - pass - 1
             if index > 0, pass < wanted - 1, due || needed { pass += 1 }

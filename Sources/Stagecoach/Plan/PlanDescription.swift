@@ -219,8 +219,7 @@ struct PlanDescription {
             + min(budget.sorts, bytes) + stages
     }
 
-    /// Returns the number of rows of the entity that declares a relationship: the number of its links, if each row has
-    /// one.
+    /// Returns the number of rows of the entity that declares a relationship: that of its links, if each row has one.
     private func holders(_ line: MigrationPlan.Relationship) -> Int {
         own.reduce(0) { sum, mapping in
             guard let made = mapping.destination, let entity = destination.model.entity(named: line.entity),

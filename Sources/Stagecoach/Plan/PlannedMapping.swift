@@ -11,11 +11,9 @@ struct ObservedCalls: OptionSet, Sendable {
     static let lookups = ObservedCalls(rawValue: 2)
 }
 
-/// An entity mapping with its names resolved to tables, columns and candidates. It never changes: the
-/// decisions of a run go into a copy.
+/// An entity mapping with its names resolved to tables, columns and candidates. A run's decisions go into a copy.
 final class PlannedMapping {
-    /// The position among all mappings of the run's mapping models: the order of creation, and the "mapping order" of
-    /// lookups.
+    /// The position among all mappings of the run's mapping models: the order of creation, and that of lookups.
     let index: Int
     let mapping: EntityMapping
     /// The path of the mapping model's file, for errors.
@@ -234,8 +232,7 @@ enum RelationshipValue {
 enum SourceArgument {
     /// The source object itself.
     case object(table: Int)
-    /// An object reached through to-one relationships. The last one's column holds the key; `steps` lead to the row
-    /// with that column.
+    /// An object reached through to-one relationships. The last one's column has the key; `steps` lead to its row.
     case toOne(steps: [ToOneStep], column: Int, table: Int, relationship: RelationshipDescription)
     /// The members of a to-many relationship of the source object, or of the object that the to-one steps lead to.
     case toMany(steps: [ToOneStep], relationship: RelationshipDescription, table: Int)

@@ -9,8 +9,7 @@ struct PlannedTable: Equatable {
     let reason: String?
 }
 
-/// Source rows of some mappings that are loaded into one table together: all of them, or those of a range of source
-/// keys.
+/// Source rows of some mappings that are loaded into one table together: all, or those of a range of source keys.
 struct PlannedStep: Equatable {
     /// Table index in the destination schema.
     let table: Int
@@ -63,8 +62,7 @@ struct LoadUnit: Equatable {
     var table: Int? { if case .step(let step) = content { step.table } else { nil } }
 }
 
-/// The engine's work for one mapping model, in order. It is decided once, run without change, and described by
-/// ``MigrationPlan``.
+/// The engine's work for one mapping model, in order. It is never changed. ``MigrationPlan`` describes it.
 struct PlannedWork: Equatable {
     /// The tables, in the destination's order.
     let tables: [PlannedTable]

@@ -12,13 +12,11 @@ struct Planner {
     let cut: PassCut
     /// The number of source rows by table and entity index.
     let rowCounts: [[Int: Int]]
-    /// True for each destination table that has rows already, of an appended store or of a previous mapping model;
-    /// empty: none has.
+    /// True for each destination table that has rows of an appended store or of a previous mapping model; empty: none.
     var hasRows: [Bool] = []
     /// The index of the first mapping to plan; those before it belong to previous mapping models.
     var firstOwn = 0
-    /// True if the rows of previous mapping models are known only now, during the run. A saved plan then gives way to
-    /// them.
+    /// True if the rows of previous mapping models are known only now, during the run. A saved plan gives way to them.
     var isDuringRun = false
 
     /// Returns the work: tables, keys, passes.

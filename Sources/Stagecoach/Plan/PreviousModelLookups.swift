@@ -18,8 +18,7 @@ struct PreviousModelLookups {
         }
     }
 
-    /// Tells whether a lookup finds objects that policies associated or deleted, as far as this shows only during the
-    /// run.
+    /// Tells whether a lookup finds objects that policies associated or deleted, as far as only the run shows it.
     ///
     /// - Parameters:
     ///   - hasDeletions: true if an associated object may have been deleted.

@@ -154,8 +154,7 @@ struct ReadProperties {
         }
     }
 
-    /// Notes the properties that a key path reads, starting from objects of some entities. Collection operators keep
-    /// the same objects.
+    /// Notes the properties that a key path reads, from objects of some entities. Collection operators keep these.
     private mutating func follow(_ path: [String], from start: Set<Int>, _ scope: ReadScope) -> Set<Int> {
         guard schema.model.definition.composites.isEmpty || start.count <= 1 else {
             // Names of composites and their elements join in one way for each entity.

@@ -81,8 +81,7 @@ struct TableGraph {
         return finished
     }
 
-    /// Returns the components, each after those it refers to. If several could come next, the one with the lowest table
-    /// does.
+    /// Returns the components, each after those it refers to. Of several, the one with the lowest table comes next.
     private func inOrder(_ members: [[Int]], _ component: [Int]) -> [[Int]] {
         var missing = [Int](repeating: 0, count: members.count)
         var referring = [Set<Int>](repeating: [], count: members.count)

@@ -23,8 +23,7 @@ struct BrokenRule {
 
     var objectID: String { "\(entityName)/p\(key)" }
 
-    /// The name of the rule in warnings, without the object. A to-many relationship without objects counts as one with
-    /// too few.
+    /// The name of the rule in warnings, without the object. A to-many without objects counts as one with too few.
     var label: String {
         let words = rule == .required && isRelationship && bound != nil ? ValidationRule.minimumCount.label : rule.label
         return "\(entityName).\(property): \(words)"

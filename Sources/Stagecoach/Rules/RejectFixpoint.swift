@@ -2,8 +2,7 @@ import CoreDataStore
 import Diagnostics
 import ManagedModel
 
-/// Finds the objects that the next load leaves out, starting from the objects that broke rules in the last one: a fixpoint
-/// over keys.
+/// Finds the objects that the next load leaves out, starting from those that broke rules in the last one: a fixpoint.
 ///
 /// (a) Objects that break a rule of their row or of their relationships' counts are rejected already. (b) An object that
 /// needs a rejected one is rejected as well, round after round, each over all objects at once, until nothing changes. Where
@@ -117,8 +116,7 @@ struct RejectFixpoint {
         guard case .toOne(let table, let column, _, _) = schema.storage(of: relationship) else { return nil }
         let target = schema.tableIndex(of: relationship.destination)
         let isContested = planner.isContested(relationship)
-        // The plus keeps SQLite from using the index on Z_ENT, which would read all objects of the entity for each
-        // rejected one.
+        // The plus keeps SQLite from using the index on Z_ENT, which would read all of its objects each time.
         let lose = try ledger.connection.prepare(
             """
             INSERT OR IGNORE INTO \(isContested ? "suspect" : "rejected")
@@ -305,8 +303,7 @@ struct UniquenessConstraint {
         return found.sorted { ($0.entity, declared($0)) < ($1.entity, declared($1)) }
     }
 
-    /// SQL for the keys of rows without a NULL in the constraint, each with its rank by key among rows with the same
-    /// values.
+    /// SQL for the keys of rows without a NULL in the constraint, each with its rank by key among rows of equal values.
     var ranked: String {
         "SELECT u.Z_PK AS k, row_number() OVER (PARTITION BY \(columns.map { "u." + $0 }.joined(separator: ", ")) "
             + "ORDER BY u.Z_PK) AS n FROM store.\(tableName) AS u WHERE "

@@ -4,8 +4,7 @@ import Diagnostics
 import ManagedModel
 import SpillStorage
 
-/// The rejected objects of a run with their reasons, on disk. The first reason of an object stays, and no object is
-/// taken back.
+/// The rejected objects of a run with their reasons, on disk. The first reason of an object stays; none is taken back.
 ///
 /// A private SQLite file in the work directory. A kept ledger outlives the process: objects noted before a checkpoint
 /// are in it again, later ones may be noted twice. Memory: a page cache of the given size, for any number of objects.
@@ -215,10 +214,7 @@ final class RejectLedger {
 
     /// Returns the tables of rejected objects.
     func tables() throws(MigrationError) -> [Int] {
-        let select = try connection.prepare("SELECT DISTINCT t FROM rejected")
-        var tables: [Int] = []
-        while try select.step() { tables.append(Int(select.integer(0))) }
-        return tables
+        try connection.rows("SELECT DISTINCT t FROM rejected") { Int($0.integer(0)) }
     }
 
     /// Runs a statement that rejects objects.

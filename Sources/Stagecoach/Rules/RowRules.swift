@@ -145,8 +145,7 @@ struct RowRules {
 
     /// Checks one row.
     ///
-    /// - Parameter found: called for each rule that the row breaks, in the order of the entity's properties, with true
-    ///   if the rule is excused.
+    /// - Parameter found: called for each rule that the row breaks, in the properties' order; true if it is excused.
     /// - Complexity: O(rules), and O(text × pattern) if there is a pattern. Nothing is allocated for a valid row.
     func check(_ batch: borrowing RowBatch, row: Int, found: (BrokenRule, Bool) throws -> Void) throws {
         try types.check(batch, row: row) { rule, value, bound in

@@ -3,8 +3,7 @@ import Diagnostics
 import Rows
 
 extension Validation {
-    /// Prepares a table for rows. If rejects are collected, the table also takes rows that break a uniqueness
-    /// constraint.
+    /// Prepares a table for rows. If rejects are collected, it also takes rows that break a uniqueness constraint.
     func prepare(_ table: Int, expecting rows: Int, in destination: DestinationStore) throws {
         try destination.prepareRows(table: table, expecting: rows)
         guard let ledger, rejected == nil || ledger.hasDuplicates, rows > 0 else { return }

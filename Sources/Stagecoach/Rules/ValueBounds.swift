@@ -4,8 +4,7 @@ import ManagedModel
 import Mapping
 import Rows
 
-/// A lower or upper bound for a number or date. Integers are compared as integers, because a Double would round large
-/// ones.
+/// A lower or upper bound for a number or date. Integers are compared as such: a Double would round large ones.
 struct NumberBound {
     private let real: Double
     private let integer: Int64?

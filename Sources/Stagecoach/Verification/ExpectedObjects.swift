@@ -4,8 +4,7 @@ import Foundation
 import ManagedModel
 import Mapping
 
-/// Works out the objects and keys that the destination should hold: reads the source, filters it and numbers the
-/// objects.
+/// Works out the objects and keys that the destination should hold: reads, filters and numbers the source's objects.
 struct ExpectedObjects {
     let plan: VerificationPlan
     let objects: VerifiedObjects

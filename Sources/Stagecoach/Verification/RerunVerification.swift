@@ -2,8 +2,7 @@ import CoreDataStore
 import Diagnostics
 import ManagedModel
 
-/// Compares everything that cannot be worked out from the source with a second run of the migration, policies included,
-/// into a private store.
+/// Compares all that cannot be worked out from the source with a second run, policies included, into a private store.
 ///
 /// This trusts the policies and the engine: both runs make the same mistakes. Objects that were worked out from the
 /// source are not compared again, except for links that could not be worked out.

@@ -300,8 +300,7 @@ final class RowVerification {
             work.tallies[position].found.add(VerificationChecksum.mix(found ^ match.place))
             if let expected { work.tallies[position].expected.add(VerificationChecksum.mix(expected ^ match.place)) }
         }
-        /// Compares a value that may be in a file. If the expected value is nil, the attribute's default takes its
-        /// place.
+        /// Compares a value that may be in a file. For an expected nil the attribute's default counts.
         func expectAny(_ expected: VerifiedCell) throws {
             if expected.isNull, let standard = attribute.standard { return expect(stored(standard)) }
             guard attribute.isExternal else { return expect(expected) }

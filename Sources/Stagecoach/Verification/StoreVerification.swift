@@ -74,8 +74,7 @@ public final class StoreVerification {
         return try verifySteps(runs, folder: folder.path)
     }
 
-    /// Verifies a chain whose steps do not compose: the stores between the steps are made again, and each is verified
-    /// like the last.
+    /// Verifies a chain whose steps do not compose: the stores between them are made again, and each is verified.
     ///
     /// - Complexity: that of the chain's runs, and a verification of each.
     private func verifySteps(_ runs: [ChainRun], folder: String) throws -> VerificationReport {

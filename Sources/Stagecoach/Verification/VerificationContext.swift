@@ -292,8 +292,7 @@ final class VerificationContext {
             guard there > work.made[table] || (mayReject || !hasPolicies) && highest != plan.highest[table] else {
                 continue
             }
-            // If the table was empty, the new objects kept the source's keys, and these may also be keys of older
-            // objects.
+            // If the table was empty, the new objects kept the source's keys, which may also be keys of older objects.
             let greatest = try destination.greatestKey(table: table, in: plan.destination) ?? 0
             if there <= work.made[table], plan.isKept[table], greatest <= plan.highest[table] { unclear.append(table) }
             base[table] = max(0, highest - work.given[table])

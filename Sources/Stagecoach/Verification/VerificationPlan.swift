@@ -13,8 +13,7 @@ final class VerificationPlan {
 
     /// The reason why a destination table's objects cannot be worked out; nil if they can.
     var obstacles: [String?] = []
-    /// The highest key given in each destination table, before the mapping model at work, and in the end after the
-    /// last.
+    /// The highest key given in each destination table, before the mapping model at work, in the end after the last.
     var highest: [Int64] = []
     /// The highest key that each table had before the run, if the store was appended to.
     var base: [Int64] = []

@@ -184,8 +184,7 @@ public struct VerificationReport: Sendable, Codable {
     /// True if no difference was found in what was compared, as listed in ``compared`` and ``notRecomputed``.
     public var isEqual: Bool { differenceCount == 0 }
 
-    /// True if all objects that the run made, with all of their values and links, were worked out again from the
-    /// source.
+    /// True if all objects that the run made, with all values and links, were worked out again from the source.
     public var isComplete: Bool {
         compared.rerun + compared.checked + compared.takenForRejected == 0 && notRecomputed.isEmpty
     }

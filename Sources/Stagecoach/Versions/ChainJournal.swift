@@ -3,8 +3,7 @@ import Foundation
 import Glibc
 import SpillStorage
 
-/// The journal of a chain of versions, in the chain's folder. Runs that it lists as done are not repeated after the
-/// process was killed.
+/// The journal of a chain of versions, in the chain's folder. Runs that it lists are not repeated after a kill.
 ///
 /// It consists of records of a ``RunJournal``: the inputs with which the chain began, then the report of each run in
 /// order. The last run's record also identifies the destination.
@@ -34,8 +33,7 @@ final class ChainJournal {
     ///
     /// - Parameter damage: the damage found in the chain's files, because of which the chain begins anew; nil if none
     ///   is known.
-    /// - Throws: `resume.changed` (78) if the chain differs from the one that was begun; `journal.full`, `journal.io`
-    ///   (74).
+    /// - Throws: `resume.changed` (78) if the chain differs from the begun one; `journal.full`, `journal.io` (74).
     init(in stores: ChainStores, inputs: MigrationPlan.Inputs, restarts: Bool, damage: String? = nil) throws {
         let header = RunJournal.Record(kind: Self.headerKind, body: Array(try JSONEncoder().encode(inputs)))
         var damage = damage
@@ -93,8 +91,7 @@ final class ChainJournal {
     /// - Throws: `destination.io` (74), `destination.permission` (77).
     func isPublished() throws(MigrationError) -> Bool { try runs.last?.destination?.isPlaced() ?? false }
 
-    /// Tells whether a chain to a destination was begun and did not end. The file at the destination may then be its
-    /// own.
+    /// Tells whether a chain to a destination was begun and did not end. The destination's file may then be its own.
     ///
     /// - Throws: `journal.io` (74).
     static func isUnderWay(to destination: String, _ options: MigrationOptions) throws(MigrationError) -> Bool {

@@ -170,8 +170,7 @@ public final class ChainedMigration {
 
     /// Runs the steps that are not done yet.
     ///
-    /// - Parameter anew: true if the work of a killed last run must not be used, because it was made from damaged
-    ///   files.
+    /// - Parameter anew: true if the work of a killed last run must not be used: it was made from damaged files.
     private func run(
         _ runs: [ChainRun], _ options: [MigrationOptions], _ source: SourceStore, _ stores: ChainStores,
         _ journal: ChainJournal, _ reports: inout [MigrationReport], anew: Bool
@@ -350,8 +349,7 @@ public final class ChainedMigration {
         }
     }
 
-    /// Runs a closure. Puts the step in front of an error's message, and replaces private paths and objects by the
-    /// user's.
+    /// Runs a closure. Puts the step in front of an error's message, and private paths and objects become the user's.
     func naming<Value>(
         _ run: ChainRun, _ runs: [ChainRun], at index: Int, _ stores: ChainStores? = nil,
         _ origins: ChainOrigins? = nil, _ body: () throws -> Value

@@ -1,7 +1,6 @@
 import Glibc
 
-/// A mapping model as a person names it: a file, optionally after the versions that it leads from and to: `M 39..M
-/// 40=39to40.cdm`.
+/// A mapping model as a person names it: a file, perhaps behind the versions that it is for: `M 39..M 40=39to40.cdm`.
 ///
 /// A text names no versions if it is the path of an existing file, or if it has a slash before the equals sign.
 package struct MappingArgument: Sendable, Equatable {

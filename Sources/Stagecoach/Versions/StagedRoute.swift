@@ -105,8 +105,7 @@ struct StagedRoute {
         }
     }
 
-    /// Returns the model that wrote the store, and its checksum: the one in the metadata, or else the one computed from the
-    /// hashes there.
+    /// Returns the model that wrote the store, and its checksum: that in the metadata, or that of the hashes there.
     private static func store(
         _ path: String, _ known: StagedModels
     ) throws(MigrationError) -> (ManagedObjectModel, String) {

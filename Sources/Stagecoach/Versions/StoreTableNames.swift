@@ -29,8 +29,7 @@ struct StoreTableNames {
 
     private static let fixed: Set<String> = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
 
-    /// Returns the differences from a store of a model, each as a sentence without a full stop; empty if there are
-    /// none.
+    /// Returns the differences from a store of a model, each as a sentence without a full stop; empty for none.
     ///
     /// The order of columns does not count: stores that were altered in place have new columns at the end.
     func differences(from model: ManagedObjectModel) -> [String] {

@@ -5,8 +5,7 @@ struct VersionHistory {
     private let names: [Set<String>]
     /// True if the route has to stop at every version.
     let isOrdered: Bool
-    /// True if the order of names leads back. Then the versions in between are older, and cannot hold all data of newer
-    /// ones.
+    /// True if the order of names leads back. Then those in between are older, and cannot hold all data of newer ones.
     let isBackward: Bool
 
     var last: Int { versions.count - 1 }

@@ -84,7 +84,7 @@ struct StoreDescription: Encodable {
         if let whole = model { model = whole.fitting(storeHashes: metadata.versionHashes) ?? whole }
         configurations = version?.configurations ?? model?.restrictedConfigurations ?? []
         let connection = try Connection.openSource(path: store.path, vfs: .standard)
-        let names = try Self.tables(connection)
+        let names = try connection.texts("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
         features = StoreFeatures.list(model: model, tables: names)
         let nameByNumber = Dictionary(
             store.primaryKeys.map { ($0.number, $0.name) }, uniquingKeysWith: { first, _ in first })
@@ -107,13 +107,6 @@ struct StoreDescription: Encodable {
         }
         try connection.close()
         try store.close()
-    }
-
-    private static func tables(_ connection: Connection) throws(MigrationError) -> [String] {
-        let statement = try connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-        var names: [String] = []
-        while try statement.step() { names += [statement.text(0)].compactMap(\.self) }
-        return names
     }
 
     /// Counts objects with the cached model. Returns false if it does not fit the file.

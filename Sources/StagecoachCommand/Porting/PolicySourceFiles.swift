@@ -12,8 +12,7 @@ enum PolicySourceFiles {
 
     private static let endings: Set<String> = ["swift", "m", "mm", "h"]
 
-    /// Returns the Swift and Objective-C sources below a folder, by name, or one file. Folders whose names begin with a dot are
-    /// skipped.
+    /// Returns the Swift and Objective-C sources below a folder, by name, or one file. Hidden folders are skipped.
     static func find(_ path: String) throws(MigrationError) -> [Source] {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {

@@ -46,22 +46,20 @@ enum BatchWording {
     }
 
     static func summary(_ summary: BatchSummary, results: [String]) -> String {
-        var counts = [("done", summary.done), ("skipped, done before", summary.skipped), ("failed", summary.failed)]
-        counts += [("postponed to another run", summary.postponed), ("without a result", summary.missing.count)]
-        var rows = counts.filter { $0.1 > 0 }.map { [$0.0, Figures.count($0.1)] }
-        rows.append(["stores in all", Figures.count(summary.stores + summary.missing.count)])
-        rows.append(["objects", Figures.count(summary.objects)])
-        if summary.rejected > 0 { rows.append(["rejected objects", Figures.count(summary.rejected)]) }
-        if let losses = summary.losses {
-            rows.append(["with losses", "\(Figures.count(summary.storesWithLosses, "store")), \(losses)"])
-        }
-        if summary.nilReferences > 0 { rows.append(["references nil", Figures.count(summary.nilReferences)]) }
-        rows.append(["destinations", Figures.size(summary.destinationBytes)])
-        rows.append([
-            "time", "\(Figures.duration(summary.seconds)), \(Figures.duration(summary.processorSeconds)) of processor",
+        func counted(_ count: Int) -> String? { count > 0 ? Figures.count(count) : nil }
+        let (time, processor) = (Figures.duration(summary.seconds), Figures.duration(summary.processorSeconds))
+        let facts = [[String]](facts: [
+            "done": counted(summary.done), "skipped, done before": counted(summary.skipped),
+            "failed": counted(summary.failed), "postponed to another run": counted(summary.postponed),
+            "without a result": counted(summary.missing.count),
+            "stores in all": Figures.count(summary.stores + summary.missing.count),
+            "objects": Figures.count(summary.objects), "rejected objects": counted(summary.rejected),
+            "with losses": summary.losses.map { "\(Figures.count(summary.storesWithLosses, "store")), \($0)" },
+            "references nil": counted(summary.nilReferences), "destinations": Figures.size(summary.destinationBytes),
+            "time": "\(time), \(processor) of processor",
+            "peak memory of a process": Figures.size(summary.peakMemory),
         ])
-        rows.append(["peak memory of a process", Figures.size(summary.peakMemory)])
-        var lines = rows.lines()
+        var lines = facts.lines()
         func list(_ title: String, _ stores: [String]) {
             lines += Array(stores.prefix(20)).titled(title, indent: 2)
             if stores.count > 20 { lines.append("  and \(Figures.count(stores.count - 20)) more") }

@@ -3,23 +3,16 @@ import Mapping
 /// The words of `inspect`.
 enum InspectWording {
     static func text(_ store: StoreDescription) -> String {
-        let identifiers = store.modelVersionIdentifiers
-        var facts = [
-            ["UUID", store.uuid],
-            ["framework version", store.frameworkVersion.map { "\($0)" } ?? "not said"],
-            ["model version", identifiers.isEmpty ? "unnamed" : identifiers.joined(separator: ", ")],
-            ["cached model", store.hasCachedModel ? "yes" : "no"],
-            ["file", "\(Figures.size(store.fileBytes)), pages of \(Figures.count(store.pageSize)) bytes"],
-            ["journal mode", store.journalMode + (store.walBytes.map { ", -wal of \(Figures.size($0))" } ?? "")],
-        ]
-        if !store.configurations.isEmpty {
-            facts.insert(["configuration", store.configurations.joined(separator: " or ")], at: 3)
-        }
-        if let version = store.version { facts.insert(["written by", words(for: version)], at: 3) }
-        if let checksum = store.versionChecksum { facts.insert(["version checksum", checksum], at: 3) }
-        if !store.applicationKeys.isEmpty {
-            facts.append(["application's keys", store.applicationKeys.joined(separator: ", ")])
-        }
+        let identifiers = store.modelVersionIdentifiers.joined(separator: ", ")
+        let facts = [[String]](facts: [
+            "UUID": store.uuid, "framework version": store.frameworkVersion.map { "\($0)" } ?? "not said",
+            "model version": identifiers.isEmpty ? "unnamed" : identifiers, "version checksum": store.versionChecksum,
+            "written by": store.version.map(words), "configuration": store.configurations.joined(separator: " or "),
+            "cached model": store.hasCachedModel ? "yes" : "no",
+            "file": "\(Figures.size(store.fileBytes)), pages of \(Figures.count(store.pageSize)) bytes",
+            "journal mode": store.journalMode + (store.walBytes.map { ", -wal of \(Figures.size($0))" } ?? ""),
+            "application's keys": store.applicationKeys.joined(separator: ", "),
+        ])
         var lines = ["Store \(store.path)"] + facts.lines()
         let rows = store.entities.map {
             [$0.name, "\($0.number)", $0.parent ?? ""]
@@ -48,14 +41,12 @@ enum InspectWording {
     }
 
     static func text(_ model: ModelDescription) -> String {
-        var facts: [[String]] = []
-        if let version = model.version { facts.append(["version", version]) }
-        if !model.versions.isEmpty { facts.append(["versions", model.versions.joined(separator: ", ")]) }
-        if !model.versionIdentifiers.isEmpty {
-            facts.append(["identifiers", model.versionIdentifiers.joined(separator: ", ")])
-        }
-        facts.append(["version checksum", model.versionChecksum ?? "known to Core Data only"])
-        facts.append(["entities", Figures.count(model.entities.count)])
+        let facts = [[String]](facts: [
+            "version": model.version, "versions": model.versions.joined(separator: ", "),
+            "identifiers": model.versionIdentifiers.joined(separator: ", "),
+            "version checksum": model.versionChecksum ?? "known to Core Data only",
+            "entities": Figures.count(model.entities.count),
+        ])
         var lines = ["Model \(model.path)"] + facts.lines()
         for entity in model.entities {
             lines += ["", "Entity \(entity.name)\(traits(of: entity))"]

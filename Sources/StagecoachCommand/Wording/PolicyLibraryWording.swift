@@ -1,18 +1,17 @@
 /// The output of `stagecoach policies check` for people.
 enum PolicyLibraryWording {
     static func text(_ check: PolicyLibraryCheck) -> String {
-        var facts = [
+        let found = check.missing.isEmpty ? "all found" : "not found: \(check.missing.joined(separator: ", "))"
+        let count = check.policies.map { $0.count == 1 ? "1 policy" : "\($0.count) policies" }
+        let facts = [
             ["built by", compiler(check)],
             ["exports", check.registers ? PolicyLibrary.symbol : "no \(PolicyLibrary.symbol)"],
+            [
+                "needs",
+                check.needed.map { "\($0.count) libraries, \(found)" } ?? "not known: the loader does not answer",
+            ],
+            ["registers", count ?? "not known: the library cannot be loaded"],
         ]
-        if let needed = check.needed {
-            let found = check.missing.isEmpty ? "all found" : "not found: \(check.missing.joined(separator: ", "))"
-            facts.append(["needs", "\(needed.count) libraries, \(found)"])
-        } else {
-            facts.append(["needs", "not known: the loader does not answer"])
-        }
-        let count = check.policies.map { $0.count == 1 ? "1 policy" : "\($0.count) policies" }
-        facts.append(["registers", count ?? "not known: the library cannot be loaded"])
         var lines = [check.library] + facts.lines()
         for policy in check.policies ?? [] {
             let names = policy.names.isEmpty ? "" : " (\(policy.names.joined(separator: ", ")))"

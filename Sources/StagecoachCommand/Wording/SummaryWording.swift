@@ -118,11 +118,11 @@ enum SummaryWording {
                 "rejected from \(mapping.name): \(rules.joined(separator: ", "))",
             ])
         }
-        for (entity, count) in counts.removed.sorted(by: { $0.key < $1.key }) {
-            rows.append([Figures.count(count), entity, "removed by their entity mapping"])
-        }
-        for (entity, count) in counts.withoutMapping.sorted(by: { $0.key < $1.key }) {
-            rows.append([Figures.count(count), entity, "no entity mapping reads them"])
+        for (objects, cause) in [
+            (counts.removed, "removed by their entity mapping"),
+            (counts.withoutMapping, "no entity mapping reads them"),
+        ] {
+            rows += objects.sorted { $0.key < $1.key }.map { [Figures.count($0.value), $0.key, cause] }
         }
         if counts.strays > 0 { rows.append([Figures.count(counts.strays), "-", "of no entity of the source model"]) }
         return rows.lines(right: [0])

@@ -1,4 +1,9 @@
 extension [[String]] {
+    /// Makes a row of each fact's name and value. Facts without a value are left out, as are those with an empty text.
+    init(facts: KeyValuePairs<String, String?>) {
+        self = facts.compactMap { name, value in (value ?? "").isEmpty ? nil : [name, value ?? ""] }
+    }
+
     /// Returns the rows as lines with aligned columns, two spaces apart, without trailing spaces.
     ///
     /// - Parameters:
