@@ -149,30 +149,33 @@ struct RunJournalTests {
 
     @Test("A state is read as it was written; a shorter one, or one of other counts, is damage")
     func state() throws {
-        var writer = StateWriter()
-        writer.write(7)
-        writer.write(Int64?.none)
-        writer.write(Int64?.some(.min))
-        writer.write(bytes: [1, 2, 3])
-        writer.write(UInt32.max)
-        var reader = StateReader(writer.bytes)
-        #expect(try reader.count(upTo: 7) == 7)
-        #expect(try reader.optionalInteger() == nil)
-        #expect(try reader.optionalInteger() == .min)
-        #expect(try reader.block() == [1, 2, 3])
-        #expect(try reader.page() == .max)
+        var count = 7
+        var (none, some): (Int64?, Int64?) = (nil, .min)
+        var bytes: [UInt8] = [1, 2, 3]
+        var page = UInt32.max
+        func code(_ coder: inout StateCoder, upTo limit: Int = 7) throws {
+            try coder.code(&count, upTo: limit)
+            try coder.code(&none)
+            try coder.code(&some)
+            try coder.code(bytes: &bytes)
+            try coder.code(&page)
+        }
+        var writer = StateCoder()
+        try code(&writer)
+        (count, none, some, bytes, page) = (0, 1, nil, [], 0)
+        var reader = StateCoder(reading: writer.bytes)
+        try code(&reader)
+        #expect(count == 7)
+        #expect(none == nil)
+        #expect(some == .min)
+        #expect(bytes == [1, 2, 3])
+        #expect(page == .max)
         try reader.finish()
         for length in 0..<writer.bytes.count {
-            var reader = StateReader(Array(writer.bytes[..<length]))
-            #expect(throws: MigrationError.self) {
-                _ = try reader.count(upTo: 7)
-                _ = try reader.optionalInteger()
-                _ = try reader.optionalInteger()
-                _ = try reader.block()
-                _ = try reader.page()
-            }
+            var reader = StateCoder(reading: Array(writer.bytes[..<length]))
+            #expect(throws: MigrationError.self) { try code(&reader) }
         }
-        var small = StateReader(writer.bytes)
-        #expect(throws: MigrationError.self) { _ = try small.count(upTo: 6) }
+        var small = StateCoder(reading: writer.bytes)
+        #expect(throws: MigrationError.self) { try code(&small, upTo: 6) }
     }
 }

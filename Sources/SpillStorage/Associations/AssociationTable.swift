@@ -128,59 +128,36 @@ package final class AssociationTable {
 
     // MARK: Outliving the process
 
-    /// Writes the pairs in memory to the files, except for small sets, then the table's state.
-    package func save(to state: inout StateWriter) throws(MigrationError) {
-        try state.write(optional: monotonic) { form, state throws(MigrationError) in
-            state.write(form.sourceEntity)
-            state.write(form.destinationEntity)
-            state.write(form.base)
-            state.write(form.mayBeRanked)
-            state.write(form.mayBeIdentity)
-            try form.keys.save(to: &state)
+    /// Writes the table's state, or restores it: this table must be empty. Pairs in memory go to the files before, except for
+    /// small sets.
+    package func code(with coder: inout StateCoder) throws(MigrationError) {
+        try coder.code(
+            optional: &monotonic,
+            empty: Monotonic(
+                keys: KeyIndex(directory: directory, name: name, memory: memory), sourceEntity: 0,
+                destinationEntity: 0, base: 0, mayBeIdentity: false)
+        ) { coder, form throws(MigrationError) in
+            try coder.code(&form.sourceEntity)
+            try coder.code(&form.destinationEntity)
+            try coder.code(&form.base)
+            try coder.code(&form.mayBeRanked)
+            try coder.code(&form.mayBeIdentity)
+            try form.keys.code(with: &coder)
         }
-        state.write(layout.isWide)
-        for log in [forward, backward] {
-            try state.write(optional: log) { log, state throws(MigrationError) in try log.save(to: &state) }
+        try coder.code(&layout.isWide)
+        try coder.code(optional: &forward, empty: newLog("pairs")) { coder, log throws(MigrationError) in
+            try log.code(with: &coder)
         }
-        state.write(sequence)
-        for reference in [largestSource, largestDestination, lastSource, lastDestination] {
-            state.write(reference.entity)
-            state.write(reference.key)
+        try coder.code(optional: &backward, empty: newLog("reverse")) { coder, log throws(MigrationError) in
+            try log.code(with: &coder)
         }
-        state.write(mayHaveDuplicates)
-        state.write(destinationsAscend)
-    }
-
-    /// Restores a saved table. This one must be empty.
-    package func restore(from state: inout StateReader) throws(MigrationError) {
-        monotonic = try state.optional { state throws(MigrationError) in
-            let form = Monotonic(
-                keys: KeyIndex(directory: directory, name: name, memory: memory), sourceEntity: try state.page(),
-                destinationEntity: try state.page(), base: try state.integer(), mayBeRanked: try state.flag(),
-                mayBeIdentity: try state.flag())
-            try form.keys.restore(from: &state)
-            return form
-        }
-        layout = PairLayout(isWide: try state.flag())
-        forward = try restoredLog("pairs", &state)
-        backward = try restoredLog("reverse", &state)
-        sequence = try state.word()
-        func reference() throws(MigrationError) -> ObjectReference {
-            ObjectReference(entity: try state.page(), key: try state.integer())
-        }
-        largestSource = try reference()
-        largestDestination = try reference()
-        lastSource = try reference()
-        lastDestination = try reference()
-        mayHaveDuplicates = try state.flag()
-        destinationsAscend = try state.flag()
-    }
-
-    private func restoredLog(_ suffix: String, _ state: inout StateReader) throws(MigrationError) -> RecordLog? {
-        guard try state.flag() else { return nil }
-        let log = newLog(suffix)
-        try log.restore(from: &state)
-        return log
+        try coder.code(&sequence)
+        try coder.code(&largestSource)
+        try coder.code(&largestDestination)
+        try coder.code(&lastSource)
+        try coder.code(&lastDestination)
+        try coder.code(&mayHaveDuplicates)
+        try coder.code(&destinationsAscend)
     }
 
     // MARK: Adding

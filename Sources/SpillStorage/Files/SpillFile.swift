@@ -37,10 +37,10 @@ package final class SpillFile {
     /// Opens a file that a saved state names. What was written after that state is cut off.
     ///
     /// - Throws: `journal.damaged` (74) if the file is missing or too short, `spill.io` (74), `spill.permission` (77).
-    init(directory: WorkDirectory, restoring state: inout StateReader) throws(MigrationError) {
-        name = String(decoding: try state.block(), as: UTF8.self)
-        size = try state.count(upTo: .max)
-        discarded = try state.count(upTo: size)
+    init(directory: WorkDirectory, restoring coder: inout StateCoder) throws(MigrationError) {
+        name = try coder.reader.text()
+        size = try coder.reader.count(upTo: .max)
+        discarded = try coder.reader.count(upTo: size)
         savedSize = size
         isSaved = true
         self.directory = directory
@@ -74,10 +74,10 @@ package final class SpillFile {
     }
 
     /// Writes the file's name and sizes to a state. From now on the file outlives the process.
-    func save(to state: inout StateWriter) {
-        state.write(name)
-        state.write(size)
-        state.write(discarded)
+    func save(to coder: inout StateCoder) {
+        coder.writer.write(name)
+        coder.writer.write(size)
+        coder.writer.write(discarded)
         if !isSaved || savedSize != size { directory.noteSaved(name) }
         isSaved = true
         savedSize = size

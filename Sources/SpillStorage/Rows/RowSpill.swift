@@ -146,38 +146,35 @@ package final class RowSpill {
 
     // MARK: Outliving the process
 
-    /// Writes what is in memory to the files, then the spill's state.
+    /// Writes the spill's state, or restores it: this spill must be empty. Rows and patches in memory go to the files before.
     ///
     /// - Precondition: ``RowMemory/canBeSaved``.
-    package func save(to state: inout StateWriter) throws(MigrationError) {
+    package func code(with coder: inout StateCoder) throws(MigrationError) {
         precondition(memory.canBeSaved)
         if !patches.isEmpty {
             try spillPatches()
             try memory.note(0, of: self)
         }
-        state.write(lastKey)
-        state.write(appended)
-        try state.write(optional: rows) { run, state throws(MigrationError) in try run.save(to: &state) }
-        state.write(patchRuns.count)
-        for run in patchRuns { try run.save(to: &state) }
+        try coder.code(&lastKey)
+        try coder.code(&appended, upTo: .max)
+        var own = rows.map { [$0] } ?? []
+        try code(&own, .rows, Self.blockBytes, upTo: 1, with: &coder)
+        rows = own.first
+        try code(&patchRuns, .patches, Self.patchBlockBytes, upTo: 1 << 20, with: &coder)
     }
 
-    /// Restores a saved spill. This one must be empty.
-    package func restore(from state: inout StateReader) throws(MigrationError) {
-        precondition(rows == nil && !hasPatches)
-        lastKey = try state.optionalInteger()
-        appended = try state.count(upTo: .max)
-        rows = try state.optional { state throws(MigrationError) in try restoredRun(.rows, Self.blockBytes, &state) }
-        for _ in 0..<(try state.count(upTo: 1 << 20)) {
-            patchRuns.append(try restoredRun(.patches, Self.patchBlockBytes, &state))
+    private func code(
+        _ runs: inout [SortedRowFile], _ kind: BlockKind, _ blockBytes: Int, upTo most: Int, with coder: inout StateCoder
+    ) throws(MigrationError) {
+        try coder.code(objects: &runs, upTo: most) { coder, run throws(MigrationError) in
+            guard let run else {
+                return try SortedRowFile(
+                    restoring: &coder, place(kind), number: memory.nextRun(), blockBytes: blockBytes,
+                    huge: memory.huge)
+            }
+            try run.save(to: &coder)
+            return run
         }
-    }
-
-    private func restoredRun(
-        _ kind: BlockKind, _ blockBytes: Int, _ state: inout StateReader
-    ) throws(MigrationError) -> SortedRowFile {
-        try SortedRowFile(
-            restoring: &state, place(kind), number: memory.nextRun(), blockBytes: blockBytes, huge: memory.huge)
     }
 
     // MARK: Merging patches

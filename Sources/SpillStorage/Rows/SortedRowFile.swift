@@ -97,21 +97,19 @@ final class SortedRowFile: SortedRun {
 
     /// Restores a saved run, with a new number.
     init(
-        restoring state: inout StateReader, _ place: RunPlace, number: Int, blockBytes: Int, huge: HugeReferences
+        restoring coder: inout StateCoder, _ place: RunPlace, number: Int, blockBytes: Int, huge: HugeReferences
     ) throws(MigrationError) {
         self.blockBytes = blockBytes
         self.huge = huge
-        let level = try state.count(upTo: 1 << 20)
-        rawBytes = try state.count(upTo: .max)
-        try super.init(restoring: &state, place, number: number, level: level, indexWords: 1)
+        try coder.code(&rawBytes, upTo: .max)
+        try super.init(restoring: &coder, place, number: number, indexWords: 1)
     }
 
     /// Writes the open block, then the run's state.
-    func save(to state: inout StateWriter) throws(MigrationError) {
+    func save(to coder: inout StateCoder) throws(MigrationError) {
         try flush()
-        state.write(level)
-        state.write(rawBytes)
-        saveFile(to: &state)
+        try coder.code(&rawBytes, upTo: .max)
+        try saveRun(to: &coder)
     }
 
     /// Appends neighbouring rows of a batch.
