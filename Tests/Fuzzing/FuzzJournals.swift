@@ -20,7 +20,7 @@ enum FuzzJournals {
         guard FileManager.default.createFile(atPath: path, contents: Data(bytes)) else {
             preconditionFailure("no file can be made in /dev/shm")
         }
-        let expected = RunJournal.contents(of: bytes)
+        let expected = try RunJournal.contents { Array(bytes.dropFirst($1).prefix($0)) }
         guard let found = try RunJournal.read(path) else { preconditionFailure("there is a journal") }
         precondition(found.records == expected.records && found.places == expected.places, "two readings differ")
         precondition(found.size == expected.size && found.size <= bytes.count, "two sizes")

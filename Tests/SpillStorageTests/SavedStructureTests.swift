@@ -174,7 +174,7 @@ struct SavedStructureTests {
         func all(_ table: AssociationTable) throws -> [String] {
             let cursor = try table.destinationsInOrderOfFirstAssociation()
             var found: [String] = []
-            while let pair = try cursor.next() { found.append("\(pair.firstSource) \(pair.destination)") }
+            while let pair = try cursor.next() { found.append("\(pair.source) \(pair.destination)") }
             try table.forEachSourceInOrderOfAssociation { found.append("\($0)") }
             return found
         }

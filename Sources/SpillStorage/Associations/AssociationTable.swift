@@ -19,7 +19,6 @@ package final class AssociationTable {
         var keys: KeyIndex
         var sourceEntity: UInt32
         var destinationEntity: UInt32
-        /// The key of the first destination.
         var base: Int64
         /// True while each destination is base + rank.
         var mayBeRanked = true
@@ -61,14 +60,6 @@ package final class AssociationTable {
         logMemory = logs
         record = .allocate(capacity: 5)
         record.initialize(repeating: 0, count: 5)
-    }
-
-    /// Makes an empty table with an allowance of its own.
-    ///
-    /// - Parameter memory: the allowance in bytes; 512 KiB are used at least.
-    package convenience init(directory: WorkDirectory, name: String, memory: Int) {
-        let memory = max(memory, 512 * 1024)
-        self.init(directory: directory, name: name, memory: memory / 2, logs: RecordMemory(bytes: memory / 4 * 3))
     }
 
     deinit { record.deallocate() }
@@ -209,23 +200,22 @@ package final class AssociationTable {
         return form.destination(rank: rank, source: source.key) == destination.key
     }
 
-    /// A walk over the pairs of a table of a set of keys; nil for other tables, and for an empty one.
+    /// A walk over the pairs of a table of a set of keys; over none for other tables.
     ///
     /// It holds 512 keys, and keeps the set, and so its file, alive.
-    func orderedWalk() -> PairWalk? {
-        monotonic.map { form in
-            let keys = KeyStream(form.keys)
-            // Keys that are appended later are left out.
-            let end = form.keys.count
-            var rank = 0
-            return PairWalk { () throws(MigrationError) in
-                guard rank < end, let key = try keys.next() else { return nil }
-                defer { rank += 1 }
-                return (
-                    ObjectReference(entity: form.sourceEntity, key: key),
-                    ObjectReference(entity: form.destinationEntity, key: form.destination(rank: rank, source: key))
-                )
-            }
+    func orderedWalk() -> PairWalk {
+        guard let form = monotonic else { return PairWalk { nil } }
+        let keys = KeyStream(form.keys)
+        // Keys that are appended later are left out.
+        let end = form.keys.count
+        var rank = 0
+        return PairWalk { () throws(MigrationError) in
+            guard rank < end, let key = try keys.next() else { return nil }
+            defer { rank += 1 }
+            return (
+                ObjectReference(entity: form.sourceEntity, key: key),
+                ObjectReference(entity: form.destinationEntity, key: form.destination(rank: rank, source: key))
+            )
         }
     }
 
@@ -235,7 +225,7 @@ package final class AssociationTable {
         forward = newLog("pairs")
         let count = monotonic?.keys.count ?? 0
         monotonic = nil
-        while let pair = try walk?.next() { try addGeneral(source: pair.source, destination: pair.destination) }
+        while let pair = try walk.next() { try addGeneral(source: pair.source, destination: pair.destination) }
         assert(forward?.count == count && sequence == UInt64(count), "every pair goes over once")
     }
 
@@ -348,7 +338,6 @@ package final class AssociationTable {
         mayHaveDuplicates = false
     }
 
-    /// Makes a sorter for records as wide as the table's.
     func newSorter(_ suffix: String) -> RecordSorter {
         RecordSorter(directory: directory, name: name + "-" + suffix, width: layout.width, memory: memory / 2)
     }

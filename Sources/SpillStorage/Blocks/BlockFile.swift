@@ -48,7 +48,6 @@ enum BlockKind: UInt16 {
 final class BlockFile {
     static let headerBytes = 16
     static let blockHeaderBytes = 16
-    /// The most bytes that one block can hold.
     static let largestBlock = 0x7E00_0000
     private static let magic: UInt64 = 0x4B4C_424C_4C49_5053
     private static let uncompressed: UInt32 = 1 << 31

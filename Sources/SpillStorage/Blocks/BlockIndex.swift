@@ -20,7 +20,6 @@ final class BlockIndex {
     private var file: BlockFile?
     /// The first entry and the offset of each page; nil before the first page.
     private var pages: BlockIndex?
-    /// The entries after the pages.
     private var tail: [UInt64] = []
     private let page = RawBuffer()
     private var loaded = -1
@@ -36,11 +35,9 @@ final class BlockIndex {
         self.place = place
     }
 
-    /// The number of blocks in the index.
     var count: Int { paged + tail.count / width }
     private var paged: Int { (pages?.count ?? 0) * Self.pageEntries }
 
-    /// Adds a block after the last one.
     func append(offset: Int, first: UnsafePointer<UInt64>) throws(MigrationError) {
         for word in 0..<words { tail.append(first[word]) }
         tail.append(UInt64(truncatingIfNeeded: offset))

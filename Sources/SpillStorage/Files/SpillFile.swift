@@ -9,7 +9,6 @@ import Glibc
 package final class SpillFile {
     /// The file's path.
     package let path: String
-    /// Bytes written.
     private(set) var size = 0
     /// Bytes at the beginning that were given back to the file system.
     private(set) var discarded = 0
@@ -23,7 +22,6 @@ package final class SpillFile {
     /// The file's size in the last saved state; bytes up to there are synced with that state.
     private var savedSize = 0
 
-    /// Makes a new file in the work directory.
     init(directory: WorkDirectory, named name: String) throws(MigrationError) {
         path = directory.file(named: name)
         self.name = String(path.dropFirst(directory.path.utf8.count + 1))
@@ -62,7 +60,6 @@ package final class SpillFile {
         directory.claim(name)
     }
 
-    /// Cuts off what was written after a saved state.
     private static func cut(_ descriptor: Int32, _ name: String, _ path: String, to size: Int) throws(MigrationError) {
         var status = stat()
         guard fstat(descriptor, &status) == 0, Int(status.st_size) >= size else {

@@ -139,17 +139,12 @@ package struct StateCoder {
         list: inout [Element], empty: Element,
         _ body: (inout StateCoder, inout Element) throws(MigrationError) -> Void
     ) throws(MigrationError) {
-        var count = list.count
-        try code(&count)
-        if isReading { list = [] }
         // The count is not trusted: an element takes at least one byte, so too large a count ends with an error at the end of
         // the bytes.
-        var place = 0
-        while place < count {
-            var element = isReading ? empty : list[place]
-            try body(&self, &element)
-            if isReading { list.append(element) }
-            place += 1
+        try code(objects: &list, upTo: .max) { coder, known throws(MigrationError) in
+            var element = known ?? empty
+            try body(&coder, &element)
+            return element
         }
     }
 }

@@ -55,19 +55,11 @@ package final class RecordLog {
         self.indexWords = indexWords
         self.memory = memory
         recordsPerBlock = min(1024, memory.blockBytes / (width * 8))
-        memory.enter(self)
-    }
-
-    /// Makes an empty log with a memory of its own.
-    ///
-    /// - Parameter memory: the allowance in bytes; 128 KiB are used at least.
-    package convenience init(directory: WorkDirectory, name: String, width: Int, indexWords: Int, memory: Int) {
-        self.init(
-            directory: directory, name: name, width: width, indexWords: indexWords, memory: RecordMemory(bytes: memory))
+        memory.users.enter(self)
     }
 
     deinit {
-        memory.leave(self)
+        memory.users.leave(self)
         free(records)
     }
 
@@ -110,7 +102,7 @@ package final class RecordLog {
         free(records)
         records = nil
         capacity = 0
-        memory.giveBack(self)
+        memory.users.giveBack(self)
     }
 
     // MARK: Outliving the process
@@ -130,7 +122,7 @@ package final class RecordLog {
             guard let run else {
                 return try SortedRecordFile(
                     restoring: &coder, place, width: width, indexWords: indexWords, recordsPerBlock: recordsPerBlock,
-                    number: memory.nextRun(), block: memory.block)
+                    number: memory.users.nextRun(), block: memory.block)
             }
             try run.save(to: &coder)
             return run
@@ -334,7 +326,8 @@ package final class RecordLog {
     private func newRun(level: Int) throws(MigrationError) -> SortedRecordFile {
         runsWritten += 1
         return try SortedRecordFile(
-            place, width: width, indexWords: indexWords, recordsPerBlock: recordsPerBlock, number: memory.nextRun(),
+            place, width: width, indexWords: indexWords, recordsPerBlock: recordsPerBlock,
+            number: memory.users.nextRun(),
             level: level, block: memory.block)
     }
 

@@ -22,7 +22,6 @@ class SortedRun {
     let file: BlockFile
     let index: BlockIndex
 
-    /// Makes an empty run.
     init(_ place: RunPlace, number: Int, level: Int, indexWords: Int) throws(MigrationError) {
         self.number = number
         self.level = level
@@ -48,7 +47,6 @@ class SortedRun {
         try index.code(with: &coder)
     }
 
-    /// The number of blocks in the file.
     final var blockCount: Int { index.count }
 
     /// The offset of a block, or the file's end.

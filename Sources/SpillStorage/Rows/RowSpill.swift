@@ -43,7 +43,7 @@ package final class RowSpill {
         self.name = name
         self.slots = slots
         self.memory = memory
-        memory.enter(self)
+        memory.users.enter(self)
     }
 
     /// Makes an empty spill with a memory of its own.
@@ -53,7 +53,7 @@ package final class RowSpill {
         self.init(directory: directory, name: name, slots: slots, memory: RowMemory(bytes: memory))
     }
 
-    deinit { memory.leave(self) }
+    deinit { memory.users.leave(self) }
 
     /// The size in bytes of the encoded rows in blocks, before compression.
     package var rawBytes: Int { rows?.rawBytes ?? 0 }
@@ -164,12 +164,13 @@ package final class RowSpill {
     }
 
     private func code(
-        _ runs: inout [SortedRowFile], _ kind: BlockKind, _ blockBytes: Int, upTo most: Int, with coder: inout StateCoder
+        _ runs: inout [SortedRowFile], _ kind: BlockKind, _ blockBytes: Int, upTo most: Int,
+        with coder: inout StateCoder
     ) throws(MigrationError) {
         try coder.code(objects: &runs, upTo: most) { coder, run throws(MigrationError) in
             guard let run else {
                 return try SortedRowFile(
-                    restoring: &coder, place(kind), number: memory.nextRun(), blockBytes: blockBytes,
+                    restoring: &coder, place(kind), number: memory.users.nextRun(), blockBytes: blockBytes,
                     huge: memory.huge)
             }
             try run.save(to: &coder)
@@ -282,7 +283,7 @@ package final class RowSpill {
 
     private func newRun(_ kind: BlockKind, level: Int, blockBytes: Int) throws(MigrationError) -> SortedRowFile {
         try SortedRowFile(
-            place(kind), number: memory.nextRun(), level: level, blockBytes: blockBytes, huge: memory.huge)
+            place(kind), number: memory.users.nextRun(), level: level, blockBytes: blockBytes, huge: memory.huge)
     }
 
     private func place(_ kind: BlockKind) -> RunPlace {

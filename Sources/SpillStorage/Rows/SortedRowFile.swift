@@ -13,13 +13,11 @@ final class RowBlock {
     var firstKey: Int64? { keys.first }
     var lastKey: Int64? { keys.last }
 
-    /// Notes the key and the offset of a row.
     func note(_ key: Int64, at offset: Int) {
         keys.append(key)
         offsets.append(offset)
     }
 
-    /// Removes the rows.
     func reset(keeping limit: Int) {
         buffer.reset(keeping: limit)
         keys.removeAll(keepingCapacity: true)
@@ -86,7 +84,6 @@ final class SortedRowFile: SortedRun {
     private let blockBytes: Int
     private let huge: HugeReferences
 
-    /// Makes a run without rows.
     init(
         _ place: RunPlace, number: Int, level: Int, blockBytes: Int, huge: HugeReferences
     ) throws(MigrationError) {
@@ -137,7 +134,6 @@ final class SortedRowFile: SortedRun {
         }
     }
 
-    /// Appends the mark of a deleted row.
     func appendDeletion(key: Int64) throws(MigrationError) {
         open.note(key, at: open.buffer.count)
         RowCodec.appendDeletion(key: key, to: open.buffer)
@@ -160,7 +156,6 @@ final class SortedRowFile: SortedRun {
         open.release()
     }
 
-    /// Reads a block of the file.
     func read(_ number: Int) throws(MigrationError) -> RowBlock {
         let block = RowBlock()
         let first = SortKey.decode(try index.firstWord(number))

@@ -29,7 +29,7 @@ final class UnmigratedReferences {
     init(_ run: MigrationRun) {
         log = RecordLog(
             directory: run.inputs.work, name: "unmigrated", width: 3, indexWords: 2,
-            memory: max(256 << 10, run.inputs.budget.sorts / 16))
+            memory: RecordMemory(bytes: max(256 << 10, run.inputs.budget.sorts / 16)))
     }
 
     /// Writes the references, or restores them: this instance must be empty. The log's part in memory goes to its files before.
@@ -42,7 +42,9 @@ final class UnmigratedReferences {
             try coder.code(&name)
             try coder.code(&table, upTo: 1 << 24)
             if let known { return known }
-            guard let found = model.entity(at: entity).relationship(named: name) else { throw StateReader.damaged(name) }
+            guard let found = model.entity(at: entity).relationship(named: name) else {
+                throw StateReader.damaged(name)
+            }
             return Lookup(found, sourceTable: table)
         }
         try log.code(with: &coder)
