@@ -98,7 +98,6 @@ package final class Connection {
         return try statement.step() ? statement.text(0) : nil
     }
 
-    /// Returns the texts in the first column of all rows.
     func texts(_ sql: String) throws(MigrationError) -> [String] { try rows(sql) { $0.text(0) } }
 
     /// Returns what a function makes of the rows, without nil.
@@ -123,7 +122,6 @@ package final class Connection {
         ).flatMap { UInt32(exactly: $0) }
     }
 
-    /// Tells whether a table has any row.
     func hasRows(_ table: String) throws(MigrationError) -> Bool {
         try integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") != nil
     }
@@ -209,7 +207,6 @@ package final class Statement {
     package static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 }
 
-/// Holds the closure that SQLite's progress handler calls.
 private final class InterruptBox {
     let isWanted: () -> Bool
 

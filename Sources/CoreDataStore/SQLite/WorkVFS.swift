@@ -15,7 +15,6 @@ package final class WorkVFS: RegisteredVFS, @unchecked Sendable {
     package let written = WriteCounter()
     /// The number of bytes written to temporary files.
     package let spilled = WriteCounter()
-    /// The checksums of the databases that are open for writing.
     private let sums = OpenSums()
 
     /// Registers the VFS.
@@ -24,14 +23,13 @@ package final class WorkVFS: RegisteredVFS, @unchecked Sendable {
     package init(temporaryDirectory: String) {
         self.temporaryDirectory = temporaryDirectory
         var table = DelegatingVFS.make()
-        table.szOsFile = Int32(
-            max(DelegatingVFS.standardFileSize + MemoryLayout<CountedFile>.stride, TemporaryFile.structureSize))
+        table.szOsFile = Int32(CountedFile.structureSize)
         table.xOpen = { vfs, name, file, flags, outFlags in
             guard let this = WorkVFS.of(vfs), let file else { return SQLITE_CANTOPEN }
             file.pointee.pMethods = nil
             guard let name else {
                 outFlags?.pointee = flags
-                return TemporaryFile.open(file, directory: this.temporaryDirectory, counter: this.spilled)
+                return CountedFile.openTemporary(file, in: this.temporaryDirectory, flags, counter: this.spilled)
             }
             guard let standard = DelegatingVFS.standard, let open = standard.pointee.xOpen else {
                 return SQLITE_CANTOPEN
@@ -149,11 +147,13 @@ private final class OpenSums: @unchecked Sendable {
 ///
 /// The file stays that of the default VFS, and all other functions are called directly, so locks and shared memory need no
 /// delegation.
-private struct CountedFile {
+struct CountedFile {
+    /// The number of bytes that a VFS must reserve for a file.
+    static var structureSize: Int { DelegatingVFS.standardFileSize + MemoryLayout<CountedFile>.stride }
+
     private var methods: sqlite3_io_methods
     private var original: UnsafePointer<sqlite3_io_methods>
     private var counter: Unmanaged<WriteCounter>
-    /// The checksums of the database; nil if it has none.
     private var sums: Unmanaged<FileSums>?
     /// True if the file is the rollback journal of that database.
     private var isJournal: Bool
@@ -171,7 +171,22 @@ private struct CountedFile {
         return code == SQLITE_OK || code == ResultCode.shortRead
     }
 
-    static func attach(
+    /// Opens a file for SQLite's sorts. The default VFS unlinks it at once; a crash before that leaves an empty spill file, which
+    /// the next run removes.
+    ///
+    /// - Parameter flags: those of SQLite, SQLITE_OPEN_DELETEONCLOSE among them.
+    /// - Returns: an SQLite result code.
+    static func openTemporary(
+        _ file: UnsafeMutablePointer<sqlite3_file>, in directory: String, _ flags: Int32, counter: WriteCounter
+    ) -> Int32 {
+        let name = "\(directory)/sort-\(String(UInt64.random(in: 0 ... .max), radix: 36)).spill"
+        let code = DelegatingVFS.standard.flatMap { $0.pointee.xOpen?($0, name, file, flags, nil) } ?? SQLITE_CANTOPEN
+        guard code == SQLITE_OK else { return FailedCall.note(code) }
+        attach(to: file, counter: counter, sums: nil, isJournal: false)
+        return SQLITE_OK
+    }
+
+    fileprivate static func attach(
         to file: UnsafeMutablePointer<sqlite3_file>, counter: WriteCounter, sums: FileSums?, isJournal: Bool
     ) {
         guard let original = file.pointee.pMethods else { return }
