@@ -67,7 +67,7 @@ package final class WorkVFS: RegisteredVFS, @unchecked Sendable {
 
     /// Makes a missing file. Returns false on failure, with the reason in `errno`; the default VFS would try other ways and
     /// lose the reason. An existing file is not opened, because closing another descriptor of it would drop its locks.
-    private static func make(_ name: UnsafePointer<CChar>) -> Bool {
+    fileprivate static func make(_ name: UnsafePointer<CChar>) -> Bool {
         let owner = owner(name)
         // Files of their own are work files.
         let mode = owner.map { $0.st_mode & 0o777 } ?? 0o600
@@ -180,9 +180,13 @@ struct CountedFile {
         _ file: UnsafeMutablePointer<sqlite3_file>, in directory: String, _ flags: Int32, counter: WriteCounter
     ) -> Int32 {
         let name = "\(directory)/sort-\(String(UInt64.random(in: 0 ... .max), radix: 36)).spill"
+        guard WorkVFS.make(name) else { return FailedCall.note(SQLITE_CANTOPEN) }
+        let flags = flags & ~SQLITE_OPEN_EXCLUSIVE
         let code = DelegatingVFS.standard.flatMap { $0.pointee.xOpen?($0, name, file, flags, nil) } ?? SQLITE_CANTOPEN
         guard code == SQLITE_OK else { return FailedCall.note(code) }
         attach(to: file, counter: counter, sums: nil, isJournal: false)
+        // Of later versions SQLite's sorts ask for space in advance, which some file systems give by writing it.
+        of(file).pointee.methods.iVersion = 1
         return SQLITE_OK
     }
 
