@@ -185,7 +185,7 @@ struct CountedFile {
         let code = DelegatingVFS.standard.flatMap { $0.pointee.xOpen?($0, name, file, flags, nil) } ?? SQLITE_CANTOPEN
         guard code == SQLITE_OK else { return FailedCall.note(code) }
         attach(to: file, counter: counter, sums: nil, isJournal: false)
-        // Of later versions SQLite's sorts ask for space in advance, which some file systems give by writing it.
+        // Version 1: of a file of a later one, SQLite asks for space in advance, and some file systems write it for that.
         of(file).pointee.methods.iVersion = 1
         return SQLITE_OK
     }

@@ -160,7 +160,8 @@ import Testing
     private static func fields(_ value: Any) -> String {
         let mirror = Mirror(reflecting: value)
         guard !mirror.children.isEmpty else { return "\(value)" }
-        if mirror.displayStyle == .dictionary {
+        // Neither has an order.
+        if mirror.displayStyle == .dictionary || mirror.displayStyle == .set {
             return "[" + mirror.children.map { fields($0.value) }.sorted().joined(separator: ", ") + "]"
         }
         return "(" + mirror.children.map { "\($0.label ?? ""): \(fields($0.value))" }.joined(separator: ", ") + ")"
