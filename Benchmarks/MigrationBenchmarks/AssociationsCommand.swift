@@ -67,7 +67,8 @@ enum AssociationsCommand {
     private static func measure(_ kind: Kind, pairs: Int, memory: Int, folder: String) throws {
         let directory = try WorkDirectory(path: folder)
         defer { try? directory.remove() }
-        let table = AssociationTable(directory: directory, name: "pairs", memory: memory)
+        let table = AssociationTable(
+            directory: directory, name: "pairs", memory: memory / 2, logs: RecordMemory(bytes: memory / 4 * 3))
         // A factor without divisors in common with the count runs through all numbers.
         var multiplier = 0x9E37_79B1 % pairs | 1
         while divisor(multiplier, pairs) != 1 { multiplier += 2 }

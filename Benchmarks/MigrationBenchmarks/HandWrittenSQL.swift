@@ -34,7 +34,7 @@ enum HandWrittenSQL {
     static func statements(_ schema: StoreSchema) -> (tables: [String], indexes: [String]) {
         (
             schema.tableStatements() + schema.fixedTableStatements(),
-            schema.tables.indices.flatMap { schema.indexStatements(forTable: $0) }
+            zip(schema.tables, schema.indexes).flatMap { table, indexes in indexes.map { $0.statement(on: table) } }
                 + schema.joinTables.indices.flatMap { schema.indexStatements(forJoinTable: $0) }
         )
     }

@@ -91,9 +91,11 @@ final class DestinationRun {
         }
         guard old != nil else { return nil }
         // Read the existing store again under the lock: rows may have been added since the plan was made.
-        let existing = try StoreMatch.existing(area.storePath, model: migration.destinationModel)
+        var existing = try StoreMatch.existing(area.storePath, model: migration.destinationModel)
         guard let appended = state?.appended else { return existing }
-        return existing.before(highestKeys: appended.highestKeys, hasRows: appended.hasRows)
+        // The store as it was before the killed run added rows to it.
+        (existing.highestKeys, existing.hasRows) = (appended.highestKeys, appended.hasRows)
+        return existing
     }
 
     /// Returns the path of the file with the reject lines of the mapping models that a killed run completed; nil if it

@@ -16,7 +16,7 @@ struct DDLWitnessTests {
         // Partial indexes, and those that are left out, are the product's own.
         let indexes = schema.allIndexStatements.filter { !$0.contains(" WHERE ") }
         let trees = schema.treeStatements()
-        let ours = schema.tableStatements() + indexes + schema.triggerStatements() + trees
+        let ours = schema.tableStatements() + indexes + schema.triggerStatements + trees
         let theirs =
             witness.tables + witness.joinTables + witness.indexes + witness.triggers + witness.virtualTables
         return Set(ours).symmetricDifference(theirs).sorted() + (ours.count == theirs.count ? [] : ["another count"])

@@ -1,10 +1,11 @@
-import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
 import Rows
 import TestSupport
 import Testing
+
+@testable import CoreDataStore
 
 @Suite("A model's places are found in the file by name")
 struct ReadingLayoutTests {

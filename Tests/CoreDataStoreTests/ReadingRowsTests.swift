@@ -1,10 +1,11 @@
 import CSQLite
-import CoreDataStore
 import Diagnostics
 import Foundation
 import Rows
 import TestSupport
 import Testing
+
+@testable import CoreDataStore
 
 @Suite("Rows, links and members come as they are stored")
 struct ReadingRowsTests {

@@ -114,7 +114,7 @@ struct SchemaIndexTests {
         entity.attributes.append(derived)
         let schema = try M.schema(entity)
         #expect(schema.allIndexStatements.isEmpty)
-        #expect(schema.triggerStatements().isEmpty)
+        #expect(schema.triggerStatements.isEmpty)
         #expect(schema.notes.count == 6)
         #expect(schema.treeStatements().count == 4)
         #expect(schema.notes.contains { $0.contains("odd") } && schema.notes.contains { $0.contains("now()") })
@@ -168,7 +168,7 @@ struct SchemaIndexTests {
             "SELECT NSCoreDataDATriggerUpdatedAffectedObjectValue('ZBOOK', Z_ENT, Z_PK, 'pagesCount', ZPAGESCOUNT)"
             + " FROM ZBOOK WHERE Z_PK"
         #expect(
-            schema.triggerStatements() == [
+            schema.triggerStatements == [
                 "CREATE TRIGGER Z_DA_ZPAGE_Book_pagesCount_PARAMETER_INSERT AFTER INSERT ON ZPAGE FOR EACH ROW "
                     + "WHEN (NEW.ZVOLUME NOT NULL) BEGIN UPDATE ZBOOK SET ZPAGESCOUNT = IFNULL(ZPAGESCOUNT, 0) + 1 "
                     + "WHERE Z_PK = NEW.ZVOLUME; \(update) = NEW.ZVOLUME; END",
@@ -207,7 +207,7 @@ struct SchemaIndexTests {
             "UPDATE ZCHAT SET ZOTHERID = (SELECT ZSERVERID FROM ZACCOUNT WHERE Z_PK = NEW.ZOTHER) WHERE \(own); "
         let given = "UPDATE ZCHAT SET ZOTHERID = NEW.ZSERVERID WHERE ZOTHER = NEW.Z_PK; "
         #expect(
-            schema.triggerStatements() == [
+            schema.triggerStatements == [
                 "CREATE TRIGGER Z_DA_ZCHAT_Chat_otherId_SOURCE_INSERT AFTER INSERT ON ZCHAT FOR EACH ROW BEGIN \(looked)"
                     + told("InsertUpdated", own),
                 "CREATE TRIGGER Z_DA_ZCHAT_Chat_otherId_SOURCE_UPDATE AFTER UPDATE OF ZOTHER ON ZCHAT FOR EACH ROW BEGIN "

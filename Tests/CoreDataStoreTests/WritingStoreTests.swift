@@ -233,7 +233,7 @@ struct WritingStoreTests {
         let select = try connection.prepare("SELECT sql FROM sqlite_master WHERE type = 'trigger' ORDER BY rowid")
         var statements: [String] = []
         while try select.step() { statements.append(select.text(0) ?? "") }
-        #expect(statements == schema.triggerStatements() && statements.count == 5)
+        #expect(statements == schema.triggerStatements && statements.count == 5)
     }
 }
 

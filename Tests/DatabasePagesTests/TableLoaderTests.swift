@@ -105,7 +105,7 @@ import Testing
         var loader = open()
         /// Writes a checkpoint, appends more, and then resumes from the checkpoint, which drops the later appends.
         func resume() throws {
-            var state = StateWriter()
+            var state = StateCoder()
             try writer.save(tables: [loader], indexes: [], to: &state)
             var lost = SeededGenerator(seed: generator.next())
             var beyond = key
@@ -120,7 +120,7 @@ import Testing
             }
             writer = try DatabaseFileWriter(path: ours, pages: pages, streamsFrom: streamsFrom)
             loader = open()
-            var reader = StateReader(state.bytes)
+            var reader = StateCoder(reading: state.bytes)
             try writer.restore(tables: [loader], indexes: [], emptied: ([root], []), from: &reader)
             try reader.finish()
         }

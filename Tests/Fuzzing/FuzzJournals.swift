@@ -20,7 +20,7 @@ enum FuzzJournals {
         guard FileManager.default.createFile(atPath: path, contents: Data(bytes)) else {
             preconditionFailure("no file can be made in /dev/shm")
         }
-        let expected = RunJournal.contents(of: bytes)
+        let expected = try RunJournal.contents { Array(bytes.dropFirst($1).prefix($0)) }
         guard let found = try RunJournal.read(path) else { preconditionFailure("there is a journal") }
         precondition(found.records == expected.records && found.places == expected.places, "two readings differ")
         precondition(found.size == expected.size && found.size <= bytes.count, "two sizes")
@@ -98,7 +98,7 @@ enum FuzzStates {
         try? FileManager.default.removeItem(atPath: folder)
         mkdir(folder, 0o700)
         let directory = try WorkDirectory(path: folder + "/work", calls: SystemFileCalls(), keepsFiles: true)
-        var state = StateWriter()
+        var state = StateCoder()
         try save(form, in: directory, size: Int(first / 4) * 60 + 1, &state)
         try ask(form, in: directory, changed(state.bytes, bytes.dropFirst()))
     }
@@ -122,13 +122,13 @@ enum FuzzStates {
     }
 
     private static func save(
-        _ form: Form, in directory: WorkDirectory, size: Int, _ state: inout StateWriter
+        _ form: Form, in directory: WorkDirectory, size: Int, _ state: inout StateCoder
     ) throws(MigrationError) {
         switch form {
         case .keys:
             let keys = KeyIndex(directory: directory, name: "keys", memory: 0)
             for number in 0..<Int64(size) { try keys.append(number * number % 97 + number * 100) }
-            try keys.save(to: &state)
+            try keys.code(with: &state)
         case .pairs:
             let table = AssociationTable(
                 directory: directory, name: "pairs", memory: 0, logs: RecordMemory(bytes: 1 << 16))
@@ -137,11 +137,11 @@ enum FuzzStates {
                     source: ObjectReference(entity: 1, key: number * 7 % 101),
                     destination: ObjectReference(entity: 2, key: number))
             }
-            try table.save(to: &state)
+            try table.code(with: &state)
         case .log:
             let log = newLog(directory)
             for number in 0..<UInt64(size) { try log.append(number &* 0x9E37_79B9 % 1009, number, 3) }
-            try log.save(to: &state)
+            try log.code(with: &state)
         case .rows:
             let spill = RowSpill(directory: directory, name: "rows", slots: 2, memory: 1 << 19)
             var batch = newBatch()
@@ -153,16 +153,16 @@ enum FuzzStates {
                 try spill.append(row: row, of: batch)
                 if key % 5 == 0 { try spill.patch(key: key, row: row, of: batch) }
             }
-            try spill.save(to: &state)
+            try spill.code(with: &state)
         }
     }
 
     private static func ask(_ form: Form, in directory: WorkDirectory, _ bytes: [UInt8]) throws(MigrationError) {
-        var state = StateReader(bytes)
+        var state = StateCoder(reading: bytes)
         switch form {
         case .keys:
             let keys = KeyIndex(directory: directory, name: "keys", memory: 0)
-            try keys.restore(from: &state)
+            try keys.code(with: &state)
             for key in stride(from: Int64(0), to: 4000, by: 100) {
                 _ = try keys.contains(key)
                 if let rank = try keys.rank(of: key) { _ = try keys.key(atRank: rank) }
@@ -170,7 +170,7 @@ enum FuzzStates {
         case .pairs:
             let table = AssociationTable(
                 directory: directory, name: "pairs", memory: 0, logs: RecordMemory(bytes: 1 << 16))
-            try table.restore(from: &state)
+            try table.code(with: &state)
             for key in stride(from: Int64(0), to: 101, by: 10) {
                 var found: [ObjectReference] = []
                 try table.destinations(of: ObjectReference(entity: 1, key: key), into: &found)
@@ -181,7 +181,7 @@ enum FuzzStates {
             while seen < 5000, try pairs.next() != nil { seen += 1 }
         case .log:
             let log = newLog(directory)
-            try log.restore(from: &state)
+            try log.code(with: &state)
             let records = try log.scan()
             var record: [UInt64] = [0, 0, 0]
             var seen = 0
@@ -198,7 +198,7 @@ enum FuzzStates {
             }
         case .rows:
             let spill = RowSpill(directory: directory, name: "rows", slots: 2, memory: 1 << 19)
-            try spill.restore(from: &state)
+            try spill.code(with: &state)
             var batch = newBatch()
             for key in stride(from: Int64(1), to: 4000, by: 400) {
                 batch.removeAll()

@@ -151,7 +151,8 @@ enum FuzzSpills {
         try? FileManager.default.removeItem(atPath: folder)
         mkdir(folder, 0o700)
         let directory = try WorkDirectory(path: folder + "/work")
-        let table = AssociationTable(directory: directory, name: "pairs", memory: 0)
+        let table = AssociationTable(
+            directory: directory, name: "pairs", memory: 256 << 10, logs: RecordMemory(bytes: 384 << 10))
         var expected: [Int64: Int64] = [:]
         let count = 3000
         var key: Int64 = 0

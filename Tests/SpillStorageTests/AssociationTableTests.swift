@@ -82,7 +82,7 @@ private struct PlainAssociations {
     private func checkWhole(_ table: AssociationTable, _ model: PlainAssociations, _ label: String) throws {
         let order = try table.destinationsInOrderOfFirstAssociation()
         var firsts: [(destination: ObjectReference, source: ObjectReference)] = []
-        while let next = try order.next() { firsts.append((next.destination, next.firstSource)) }
+        while let next = try order.next() { firsts.append((next.destination, next.source)) }
         #expect(firsts.elementsEqual(model.firsts) { $0 == $1 }, "\(label)")
         let cursor = try table.pairs()
         var pairs: [(source: ObjectReference, destination: ObjectReference)] = []
@@ -133,7 +133,7 @@ private struct PlainAssociations {
         #expect(table.countOfDestinations == nil)
         for number in 0..<5000 {
             let next = try order.next()
-            #expect(next?.destination == reference(number + 3) && next?.firstSource == reference(number))
+            #expect(next?.destination == reference(number + 3) && next?.source == reference(number))
             #expect(try cursor.next()?.source == reference(number))
         }
         #expect(try order.next() == nil)
@@ -210,7 +210,7 @@ private struct PlainAssociations {
         while let pair = try expected.next() {
             distinct += 1
             let other = try #require(try found.next())
-            #expect(other.destination == pair.destination && other.firstSource == pair.firstSource, "seed \(seed)")
+            #expect(other.destination == pair.destination && other.source == pair.source, "seed \(seed)")
         }
         #expect(try found.next() == nil)
         if let known = together.countOfDestinations { #expect(known == distinct, "seed \(seed)") }

@@ -67,15 +67,16 @@ import Testing
     func deep() throws {
         let fixture = try SpillFixture()
         let file = try BlockFile(directory: fixture.directory, named: "i", kind: .index, scratch: RawBuffer())
-        var state = StateWriter()
+        var state = StateCoder()
         for _ in 0..<100_000 {
-            state.write(words: [])
-            state.write(true)
+            var (words, hasPages): ([UInt64], Bool) = ([], true)
+            try state.code(&words)
+            try state.code(&hasPages)
             file.save(to: &state)
         }
-        var reader = StateReader(state.bytes)
+        var reader = StateCoder(reading: state.bytes)
         let index = make(fixture, words: 1)
-        let error = #expect(throws: MigrationError.self) { try index.restore(from: &reader) }
+        let error = #expect(throws: MigrationError.self) { try index.code(with: &reader) }
         #expect(error?.code == "journal.damaged")
     }
 

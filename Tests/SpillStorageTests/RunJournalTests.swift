@@ -20,6 +20,11 @@ struct RunJournalTests {
         return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
+    /// Reads a journal from its bytes.
+    private func contents(_ bytes: [UInt8]) throws -> RunJournal.Contents {
+        try RunJournal.contents { Array(bytes.dropFirst($1).prefix($0)) }
+    }
+
     @Test("Appended records are read again, and more can be appended")
     func appended() throws {
         let folder = try TemporaryFolder()
@@ -49,7 +54,7 @@ struct RunJournalTests {
             ends.append(end)
         }
         for length in 0..<bytes.count {
-            let contents = RunJournal.contents(of: Array(bytes[..<length]))
+            let contents = try contents(Array(bytes[..<length]))
             let whole = ends.filter { $0 <= length }.count
             #expect(contents.records == Array(all.prefix(whole)) && !contents.isDamaged, "\(length)")
             #expect(contents.isTorn == (length < 16 || !(length == 16 || ends.contains(length))), "\(length)")
@@ -71,7 +76,7 @@ struct RunJournalTests {
         for place in 0..<bytes.count {
             var changed = bytes
             changed[place] ^= UInt8(1 << (generator.next() % 8))
-            let contents = RunJournal.contents(of: changed)
+            let contents = try contents(changed)
             #expect(contents.records == Array(all.prefix(contents.records.count)), "\(place)")
             #expect(contents.records.count < all.count, "\(place)")
             #expect(contents.isDamaged == (place < lastStart), "\(place)")
@@ -115,12 +120,12 @@ struct RunJournalTests {
     }
 
     @Test("Any bytes are read without harm")
-    func hostile() {
+    func hostile() throws {
         var generator = SeededGenerator(seed: 4)
         for _ in 0..<500 {
             var bytes = Array("SCJOURNL".utf8) + [UInt8(RunJournal.version), 0, 0, 0, 0, 0, 0, 0]
             bytes += (0..<Int(generator.next() % 400)).map { _ in UInt8(truncatingIfNeeded: generator.next() % 4) }
-            let contents = RunJournal.contents(of: bytes)
+            let contents = try contents(bytes)
             // Nobody made a checksum that fits.
             #expect(contents.size == 16 && contents.records.isEmpty && contents.isTorn == (bytes.count > 16))
         }
@@ -149,30 +154,33 @@ struct RunJournalTests {
 
     @Test("A state is read as it was written; a shorter one, or one of other counts, is damage")
     func state() throws {
-        var writer = StateWriter()
-        writer.write(7)
-        writer.write(Int64?.none)
-        writer.write(Int64?.some(.min))
-        writer.write(bytes: [1, 2, 3])
-        writer.write(UInt32.max)
-        var reader = StateReader(writer.bytes)
-        #expect(try reader.count(upTo: 7) == 7)
-        #expect(try reader.optionalInteger() == nil)
-        #expect(try reader.optionalInteger() == .min)
-        #expect(try reader.block() == [1, 2, 3])
-        #expect(try reader.page() == .max)
+        var count = 7
+        var (none, some): (Int64?, Int64?) = (nil, .min)
+        var bytes: [UInt8] = [1, 2, 3]
+        var page = UInt32.max
+        func code(_ coder: inout StateCoder, upTo limit: Int = 7) throws {
+            try coder.code(&count, upTo: limit)
+            try coder.code(&none)
+            try coder.code(&some)
+            try coder.code(bytes: &bytes)
+            try coder.code(&page)
+        }
+        var writer = StateCoder()
+        try code(&writer)
+        (count, none, some, bytes, page) = (0, 1, nil, [], 0)
+        var reader = StateCoder(reading: writer.bytes)
+        try code(&reader)
+        #expect(count == 7)
+        #expect(none == nil)
+        #expect(some == .min)
+        #expect(bytes == [1, 2, 3])
+        #expect(page == .max)
         try reader.finish()
         for length in 0..<writer.bytes.count {
-            var reader = StateReader(Array(writer.bytes[..<length]))
-            #expect(throws: MigrationError.self) {
-                _ = try reader.count(upTo: 7)
-                _ = try reader.optionalInteger()
-                _ = try reader.optionalInteger()
-                _ = try reader.block()
-                _ = try reader.page()
-            }
+            var reader = StateCoder(reading: Array(writer.bytes[..<length]))
+            #expect(throws: MigrationError.self) { try code(&reader) }
         }
-        var small = StateReader(writer.bytes)
-        #expect(throws: MigrationError.self) { _ = try small.count(upTo: 6) }
+        var small = StateCoder(reading: writer.bytes)
+        #expect(throws: MigrationError.self) { try code(&small, upTo: 6) }
     }
 }

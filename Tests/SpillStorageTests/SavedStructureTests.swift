@@ -33,15 +33,15 @@ struct SavedStructureTests {
     /// Saves a structure, restores it as after a kill, and checks that the state was read to its end.
     private func revived<Structure>(
         _ folder: TemporaryFolder, _ number: Int, _ random: inout SeededGenerator,
-        save: (inout StateWriter) throws(MigrationError) -> Void, make: (WorkDirectory) -> Structure,
-        restore: (Structure, inout StateReader) throws(MigrationError) -> Void
+        _ saved: Structure, make: (WorkDirectory) -> Structure,
+        code: (Structure, inout StateCoder) throws(MigrationError) -> Void
     ) throws -> Structure {
-        var state = StateWriter()
-        try save(&state)
+        var state = StateCoder()
+        try code(saved, &state)
         let directory = try killed(folder, number, &random)
         let made = make(directory)
-        var reader = StateReader(state.bytes)
-        try restore(made, &reader)
+        var reader = StateCoder(reading: state.bytes)
+        try code(made, &reader)
         try reader.finish()
         try directory.removeUnclaimed()
         #expect(try !spillFiles(directory).contains("sort-7.spill"))
@@ -76,9 +76,9 @@ struct SavedStructureTests {
             }
             revived.append(
                 try self.revived(
-                    folder, round, &random, save: { state throws(MigrationError) in try index.save(to: &state) },
+                    folder, round, &random, index,
                     make: { KeyIndex(directory: $0, name: "keys", memory: memory) },
-                    restore: { made, state throws(MigrationError) in try made.restore(from: &state) }))
+                    code: { one, state throws(MigrationError) in try one.code(with: &state) }))
         }
         #expect(try keys(index) == all)
         for other in revived {
@@ -122,8 +122,8 @@ struct SavedStructureTests {
             guard round % 4 == 1 else { continue }
             revived.append(
                 try self.revived(
-                    folder, round, &random, save: { state throws(MigrationError) in try log.save(to: &state) },
-                    make: make, restore: { made, state throws(MigrationError) in try made.restore(from: &state) }))
+                    folder, round, &random, log,
+                    make: make, code: { one, state throws(MigrationError) in try one.code(with: &state) }))
         }
         let all = try records(log)
         #expect(all.count == 72_000)
@@ -168,13 +168,13 @@ struct SavedStructureTests {
             guard number == 0 || number == 6000 || number == 17_000 else { continue }
             tables.append(
                 try revived(
-                    folder, number, &random, save: { state throws(MigrationError) in try table.save(to: &state) },
-                    make: make, restore: { made, state throws(MigrationError) in try made.restore(from: &state) }))
+                    folder, number, &random, table,
+                    make: make, code: { one, state throws(MigrationError) in try one.code(with: &state) }))
         }
         func all(_ table: AssociationTable) throws -> [String] {
             let cursor = try table.destinationsInOrderOfFirstAssociation()
             var found: [String] = []
-            while let pair = try cursor.next() { found.append("\(pair.firstSource) \(pair.destination)") }
+            while let pair = try cursor.next() { found.append("\(pair.source) \(pair.destination)") }
             try table.forEachSourceInOrderOfAssociation { found.append("\($0)") }
             return found
         }
@@ -245,8 +245,8 @@ struct SavedStructureTests {
             guard round % 3 == 1 else { continue }
             spills.append(
                 try revived(
-                    folder, round, &random, save: { state throws(MigrationError) in try spill.save(to: &state) },
-                    make: make, restore: { made, state throws(MigrationError) in try made.restore(from: &state) }))
+                    folder, round, &random, spill,
+                    make: make, code: { one, state throws(MigrationError) in try one.code(with: &state) }))
         }
         let expected = try rows(spill)
         #expect(expected.count > 5000)
@@ -264,8 +264,8 @@ struct SavedStructureTests {
         let directory = try WorkDirectory(path: folder.file("work"))
         var log: RecordLog? = RecordLog(directory: directory, name: "log", width: 3, indexWords: 1, memory: 128 << 10)
         try log?.append(1, 2, 3)
-        var state = StateWriter()
-        try log?.save(to: &state)
+        var state = StateCoder()
+        try log?.code(with: &state)
         func takeState() throws {
             let files = directory.saveState()
             try files.synchronize()
@@ -297,12 +297,12 @@ struct SavedStructureTests {
                 source: ObjectReference(entity: 1, key: Int64(random.below(5000))),
                 destination: ObjectReference(entity: 2, key: Int64(number)))
         }
-        var state = StateWriter()
-        try table.save(to: &state)
+        var state = StateCoder()
+        try table.code(with: &state)
         func restore(_ bytes: [UInt8], in directory: WorkDirectory) throws {
             let made = AssociationTable(directory: directory, name: "pairs", memory: 512 << 10)
-            var reader = StateReader(bytes)
-            try made.restore(from: &reader)
+            var reader = StateCoder(reading: bytes)
+            try made.code(with: &reader)
             try reader.finish()
         }
         for cut in [0, 1, state.bytes.count / 2, state.bytes.count - 1] {
@@ -324,7 +324,7 @@ struct SavedStructureTests {
         let directory = try WorkDirectory(path: folder.file("work"))
         let file = try SpillFile(directory: directory, named: "rows")
         try [UInt8](repeating: 7, count: 10_000).withUnsafeBytes { try file.append($0) }
-        var state = StateWriter()
+        var state = StateCoder()
         file.save(to: &state)
         let name = try #require(try spillFiles(directory).first)
         var other = StateWriter()
@@ -333,7 +333,7 @@ struct SavedStructureTests {
         other.write(0)
         for _ in 0..<2 {
             let error = #expect(throws: MigrationError.self) {
-                var reader = StateReader(other.bytes)
+                var reader = StateCoder(reading: other.bytes)
                 _ = try SpillFile(directory: directory, restoring: &reader)
             }
             #expect(error?.code == "journal.damaged")
@@ -351,8 +351,8 @@ struct SavedStructureTests {
         let keys = KeyIndex(directory: directory, name: "keys", memory: 0)
         // Neither runs nor holes are fewer bytes than a bit for each.
         for key in 0..<Int64(40_000) { try keys.append(key + key / 2) }
-        var state = StateWriter()
-        try keys.save(to: &state)
+        var state = StateCoder()
+        try keys.code(with: &state)
         var reader = StateReader(state.bytes)
         var other = StateWriter()
         other.write(try reader.integer())
@@ -373,8 +373,8 @@ struct SavedStructureTests {
         try reader.finish()
         #expect(throws: MigrationError.self) {
             let made = KeyIndex(directory: directory, name: "keys", memory: 0)
-            var state = StateReader(other.bytes)
-            try made.restore(from: &state)
+            var state = StateCoder(reading: other.bytes)
+            try made.code(with: &state)
             _ = try made.rank(of: 30_000)
         }
     }

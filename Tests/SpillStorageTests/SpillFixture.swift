@@ -66,3 +66,19 @@ final class SpillFixture {
         }
     }
 }
+
+extension RecordLog {
+    /// Makes an empty log with a memory of its own, of 128 KiB at least.
+    convenience init(directory: WorkDirectory, name: String, width: Int, indexWords: Int, memory: Int) {
+        self.init(
+            directory: directory, name: name, width: width, indexWords: indexWords, memory: RecordMemory(bytes: memory))
+    }
+}
+
+extension AssociationTable {
+    /// Makes an empty table with an allowance of its own, of 512 KiB at least.
+    convenience init(directory: WorkDirectory, name: String, memory: Int) {
+        let memory = max(memory, 512 * 1024)
+        self.init(directory: directory, name: name, memory: memory / 2, logs: RecordMemory(bytes: memory / 4 * 3))
+    }
+}

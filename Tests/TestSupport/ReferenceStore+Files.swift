@@ -107,7 +107,7 @@ extension ReferenceStore {
         let indexes =
             schema.tables.indices.flatMap { schema.indexStatements(forTable: $0) }
             + schema.joinTables.indices.flatMap { schema.indexStatements(forJoinTable: $0) }
-        for statement in indexes + schema.triggerStatements() { try connection.execute(statement) }
+        for statement in indexes + schema.triggerStatements { try connection.execute(statement) }
         try connection.execute("COMMIT")
     }
 

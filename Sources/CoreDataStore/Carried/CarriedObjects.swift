@@ -6,28 +6,17 @@ import Diagnostics
 /// An object is taken over if the destination has everything that it names, under the same names and with the same meaning, and
 /// if SQLite compiles it over the destination's tables. None of them runs while rows are loaded.
 package struct CarriedObjects: Sendable {
-    /// An object that is taken over.
-    struct Object: Sendable, Equatable {
-        let kind: ForeignObject.Kind
-        let name: String
-        /// The CREATE statement, as in the source.
-        let sql: String
+    struct Object: Sendable {
+        let made: ForeignObject
         /// The statements that fill a virtual table from the rows; empty for other objects.
         var fill: [String] = []
         /// A query that returns a row if the destination's rows violate a unique index; nil for other objects.
         var breaks: String?
     }
 
-    /// An object that stays behind.
-    struct Left: Sendable, Equatable {
-        let kind: ForeignObject.Kind
-        let name: String
-        let reason: String
-    }
-
     /// The objects in the order in which they are made.
     private(set) var objects: [Object] = []
-    private(set) var left: [Left] = []
+    private(set) var left: [(object: ForeignObject, reason: String)] = []
     private(set) var furtherCount = 0
 
     /// Makes an empty set: nothing is taken over or left behind.
@@ -35,7 +24,7 @@ package struct CarriedObjects: Sendable {
 
     /// The CREATE statements of the objects that are taken over, by name.
     package var statements: [String: String] {
-        Dictionary(objects.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
+        Dictionary(objects.map { ($0.made.name, $0.made.sql) }, uniquingKeysWith: { first, _ in first })
     }
 
     private static let mostNames = 20
@@ -45,15 +34,15 @@ package struct CarriedObjects: Sendable {
         var notes: [String] = []
         let kinds: [ForeignObject.Kind] = [.trigger, .view, .index, .virtualTable]
         for kind in kinds {
-            let names = objects.filter { $0.kind == kind }.map(\.name)
+            let names = objects.map(\.made).filter { $0.kind == kind }.map(\.name)
             guard !names.isEmpty else { continue }
             notes.append("Taken over from the source as \(Self.subject(kind, names)): \(Self.list(names))")
         }
         var reasons: [String] = []
-        for object in left where !reasons.contains(object.reason) { reasons.append(object.reason) }
+        for (_, reason) in left where !reasons.contains(reason) { reasons.append(reason) }
         for reason in reasons {
             for kind in kinds {
-                let names = left.filter { $0.kind == kind && $0.reason == reason }.map(\.name)
+                let names = left.filter { $0.object.kind == kind && $0.reason == reason }.map(\.object.name)
                 guard !names.isEmpty else { continue }
                 notes.append(
                     "Left behind, as the model does not ask for \(names.count == 1 ? "it" : "them") and \(reason): "
@@ -83,11 +72,11 @@ package struct CarriedObjects: Sendable {
     }
 
     mutating func take(_ object: ForeignObject, fill: [String] = [], breaks: String? = nil) {
-        objects.append(Object(kind: object.kind, name: object.name, sql: object.sql, fill: fill, breaks: breaks))
+        objects.append(Object(made: object, fill: fill, breaks: breaks))
     }
 
     mutating func leave(_ object: ForeignObject, _ reason: String) {
-        left.append(Left(kind: object.kind, name: object.name, reason: reason))
+        left.append((object, reason))
     }
 
     mutating func leaveFurther(_ count: Int) { furtherCount += count }
@@ -114,9 +103,10 @@ extension SourceStore {
         for object in foreign.objects {
             // An object that the destination makes under the name is its own.
             if meaning.isMade(object.name) { continue }
-            switch meaning.candidate(object) {
-            case .success(let candidate): candidates.append(candidate)
-            case .failure(let refusal): carried.leave(object, refusal.reason)
+            do throws(CarriedRefusal) {
+                candidates.append(try meaning.candidate(object))
+            } catch {
+                carried.leave(object, error.reason)
             }
         }
         guard !candidates.isEmpty else { return carried }
@@ -185,22 +175,23 @@ struct CarriedMeaning {
 
     func isMade(_ name: String) -> Bool { made.contains(name.uppercased()) }
 
-    func candidate(_ object: ForeignObject) -> Result<CarriedCandidate, CarriedRefusal> {
-        func refuse(_ reason: String) -> Result<CarriedCandidate, CarriedRefusal> {
-            .failure(CarriedRefusal(reason: reason))
-        }
+    func candidate(_ object: ForeignObject) throws(CarriedRefusal) -> CarriedCandidate {
         guard object.sql.utf8.count <= ForeignObjects.longest, let tokens = SQLTokens(object.sql) else {
-            return refuse("its text is not understood")
+            throw CarriedRefusal(reason: "its text is not understood")
         }
         let words = tokens.words
         for table in words.intersection(columns.keys).sorted() {
-            guard let same = equal[table] ?? nil else { return refuse("\(table) is not the same in the new version") }
+            guard let same = equal[table] ?? nil else {
+                throw CarriedRefusal(reason: "\(table) is not the same in the new version")
+            }
             let changed = words.intersection(columns[table] ?? []).subtracting(same)
-            if let column = changed.min() { return refuse("\(table).\(column) is not the same in the new version") }
+            if let column = changed.min() {
+                throw CarriedRefusal(reason: "\(table).\(column) is not the same in the new version")
+            }
         }
         if tokens.compares(numberColumns), !counterparts.hasEqualNumbers {
-            return refuse("it compares numbers of entities, which are others in the new version")
+            throw CarriedRefusal(reason: "it compares numbers of entities, which are others in the new version")
         }
-        return .success(CarriedCandidate(object: object, tokens: tokens))
+        return CarriedCandidate(object: object, tokens: tokens)
     }
 }

@@ -1,8 +1,8 @@
 import Diagnostics
 
 /// A view, index, trigger or virtual table of a store that does not follow from its model.
-struct ForeignObject {
-    enum Kind: String {
+struct ForeignObject: Sendable {
+    enum Kind: String, Sendable {
         case index
         case virtualTable = "virtual table"
         case view

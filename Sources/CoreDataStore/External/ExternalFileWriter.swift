@@ -1,3 +1,4 @@
+import DatabasePages
 import Diagnostics
 import Glibc
 
@@ -5,6 +6,7 @@ import Glibc
 package final class ExternalFileWriter {
     private let path: String
     private var descriptor: Int32
+    private var size: Int64 = 0
     private var isFinished = false
 
     /// Makes the file.
@@ -26,13 +28,9 @@ package final class ExternalFileWriter {
 
     /// Appends bytes.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(MigrationError) {
-        var done = 0
-        while done < bytes.count {
-            let count = write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw failure() }
-            done += count
-        }
+        guard let start = bytes.baseAddress else { return }
+        guard PosixFile.write(descriptor, from: start, count: bytes.count, at: size) else { throw failure() }
+        size += Int64(bytes.count)
     }
 
     /// Closes the file. It is not synced yet.

@@ -66,7 +66,7 @@ struct FrameworkForm {
     var triggers: [String: String] {
         let trees = schema.trees.flatMap { $0.statements(on: schema.tables[$0.table]).dropFirst() }
         return Dictionary(
-            (schema.triggerStatements() + trees).map { (Self.name(of: $0), $0) },
+            (schema.triggerStatements + trees).map { (Self.name(of: $0), $0) },
             uniquingKeysWith: { first, _ in first })
     }
 

@@ -9,7 +9,6 @@ struct StoredObjects {
     private(set) var tables: [String: String] = [:]
     private(set) var indexes: [String: String] = [:]
     private(set) var triggers: [String: String] = [:]
-    /// SQL of all of them by name.
     var all: [String: String] {
         tables.merging(indexes) { first, _ in first }.merging(triggers) { first, _ in first }
     }

@@ -50,8 +50,8 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
     package struct Witness {
         /// The schema with the names of the source.
         let schema: StoreSchema
-        /// Objects that are taken over unchanged from the source: CREATE statements by name.
-        let carried: [String: String]
+        /// The CREATE statements of the objects that are taken over from the source, by name.
+        package let statements: [String: String]
         /// The names of the triggers of R-trees that are taken over; an older form has fewer of them.
         private(set) var treeTriggers: Set<String> = []
         /// The differences between the source and what the rules predict for its own model, one sentence each.
@@ -75,7 +75,7 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
                 }
                 for sql in index.statements { carried[FrameworkForm.name(of: sql)] = sql }
             }
-            self.carried = carried
+            statements = carried
             disagreements = try source.disagreements(with: self.schema, from: layout)
         }
 
@@ -84,9 +84,6 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
             let byRule = Set(StoreSchema(model: schema.model).notes)
             return schema.notes.filter { !byRule.contains($0) } + disagreements
         }
-
-        /// The CREATE statements of the objects that are taken over from the source, by name.
-        package var statements: [String: String] { carried }
     }
 
     /// The most differences that are kept; further ones are only counted.
@@ -119,13 +116,13 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
         let best = SchemaComparison.best(of: objects, version: version, schema: schema)
         equal = best.equal
         for difference in best.differences {
-            if let found = difference.found, witness?.carried[difference.name] == found {
+            if let found = difference.found, witness?.statements[difference.name] == found {
                 equal.count(difference.subject)
             } else if difference.found != nil || !(witness?.treeTriggers.contains(difference.name) ?? false) {
                 add(difference)
             }
         }
-        for (name, sql) in (witness?.carried ?? [:]).sorted(by: { $0.key < $1.key }) where objects.all[name] == nil {
+        for (name, sql) in (witness?.statements ?? [:]).sorted(by: { $0.key < $1.key }) where objects.all[name] == nil {
             add(Difference(subject: Self.subject(of: sql), name: name, expected: sql, found: nil))
         }
         notes += best.notes + (witness?.disagreements ?? [])

@@ -7,22 +7,14 @@ package struct ExistingStore: Sendable {
     /// The destination model's schema with the file's names and entity numbers.
     package let schema: StoreSchema
     /// The highest key ever given out, by table; 0 for none.
-    package private(set) var highestKeys: [Int64]
+    package var highestKeys: [Int64]
     /// True for tables that have rows.
-    package private(set) var hasRows: [Bool]
+    package var hasRows: [Bool]
     /// The number of transactions in the store's persistent history; 0 if it has none.
     package let historyTransactions: Int64
 
     /// Z_ENT of TRANSACTION in a store with persistent history (SampleModel2_V1).
     private static let historyTransaction = 16002
-
-    /// Returns the state of the store before a run that has added rows to it.
-    package func before(highestKeys: [Int64], hasRows: [Bool]) -> ExistingStore {
-        var before = self
-        before.highestKeys = highestKeys
-        before.hasRows = hasRows
-        return before
-    }
 
     /// Reads a store.
     ///

@@ -60,7 +60,6 @@ final class HugeColumn: HugeValueSource {
         store.tooLarge(table: table, key: value.key, column: column, bytes: value.count, layout: layout, use: use)
     }
 
-    /// Returns the error for a value above the limit.
     func refusal(key: Int64, bytes: Int) -> MigrationError {
         store.tooLarge(table: table, key: key, column: column, bytes: bytes, layout: layout)
     }

@@ -40,7 +40,6 @@ extension SourceStore {
         return try resolution.resolve()
     }
 
-    /// Returns all tables with their columns.
     private func fileTables() throws(MigrationError) -> [FileTable] {
         try blamingData { () throws(MigrationError) in
             let names = try connection.texts("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rowid")
@@ -77,6 +76,17 @@ struct FileTable {
     var columns: [String: String]
     /// True if Z_PK is the row's key.
     var isKeyed: Bool
+
+    /// Returns the name of a column in the file: the same name, or the only one that differs by its entity number alone, as
+    /// Z3_OBJECT for Z4_OBJECT.
+    ///
+    /// - Parameter others: names that are not searched, in upper case.
+    func column(_ name: String, except others: Set<String> = []) -> String? {
+        if let exact = columns[name.uppercased()] { return exact }
+        guard let pattern = LayoutResolution.withoutNumber(name.uppercased()) else { return nil }
+        let alike = columns.keys.filter { !others.contains($0) && LayoutResolution.withoutNumber($0) == pattern }
+        return alike.count == 1 ? alike.first.flatMap { columns[$0] } : nil
+    }
 }
 
 /// The search for a schema's tables and columns in a file.
@@ -187,18 +197,7 @@ struct LayoutResolution {
         let predicted = Set(table.columns.map { $0.name.uppercased() })
         var columns: [String] = []
         for column in table.columns {
-            if let actual = file.columns[column.name.uppercased()] {
-                columns.append(actual)
-                continue
-            }
-            // The name may contain a number of an earlier version: Z3_OBJECT for Z4_OBJECT.
-            let pattern = LayoutResolution.withoutNumber(column.name.uppercased())
-            let others = file.columns.keys.filter {
-                !predicted.contains($0) && LayoutResolution.withoutNumber($0) == pattern
-            }
-            guard let pattern, !pattern.isEmpty, others.count == 1, let only = others.first,
-                let actual = file.columns[only]
-            else {
+            guard let actual = file.column(column.name, except: predicted) else {
                 let message = "the table \(file.name) has no column \(column.name)"
                 if column.role == .entity { throw irreparable(message, entity: table.root) }
                 note(
@@ -282,21 +281,15 @@ struct LayoutResolution {
         }
         claimed.insert(index)
         let file = files[index]
-        func actual(_ name: String) -> String? {
-            let normal = LayoutResolution.withoutNumber(name.uppercased())
-            let alike = normal == nil ? [] : file.columns.keys.filter { LayoutResolution.withoutNumber($0) == normal }
-            return file.columns[name.uppercased()]
-                ?? (alike.count == 1 ? alike.first.flatMap { file.columns[$0] } : nil)
-        }
         var sides: [SourceJoinSide] = []
         for (number, side) in join.sides.enumerated() {
             sides.append(
                 SourceJoinSide(
-                    column: actual(side.column) ?? side.column,
-                    orderColumn: side.orderColumn.map { actual($0) ?? $0 }))
-            if actual(side.column) == nil { note(.joinTable, file.name, side.column, place, message) }
+                    column: file.column(side.column) ?? side.column,
+                    orderColumn: side.orderColumn.map { file.column($0) ?? $0 }))
+            if file.column(side.column) == nil { note(.joinTable, file.name, side.column, place, message) }
             // The column holds the position among the members of the other side's object.
-            if let order = side.orderColumn, actual(order) == nil {
+            if let order = side.orderColumn, file.column(order) == nil {
                 note(.linkOrder, file.name, order, join.sides[1 - number].relationship, message)
             }
         }

@@ -15,7 +15,6 @@ struct RowSteps {
         self.subject = subject
     }
 
-    /// Starts again from the first row.
     mutating func restart() {
         statement.reset()
         isFinished = false

@@ -46,7 +46,6 @@ struct SelectionQuery {
         return (alias, step.destinationTable)
     }
 
-    /// Returns the statement with a condition on `t`.
     func sql(where conditions: [String], ordered: Bool) -> String {
         let source = layout.tables[table].name.quoted
         // NOT INDEXED makes rows come by rowid, so the order needs no sort.

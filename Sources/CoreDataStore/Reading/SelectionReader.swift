@@ -13,7 +13,6 @@ extension SourceStore {
         return try statementReader(selection, in: layout)
     }
 
-    /// Reads a selection's rows through SQLite.
     func statementReader(
         _ selection: RowSelection, in layout: StoreLayout
     ) throws(MigrationError) -> SelectionReader {
@@ -48,7 +47,6 @@ extension SourceStore {
     }
 }
 
-/// A reader of the rows of one table, streamed by key.
 final class SelectionReader: RowReader {
     private let store: SourceStore
     private var statement: Statement
@@ -137,7 +135,6 @@ final class SelectionReader: RowReader {
 }
 
 extension SourceStore {
-    /// Returns the error context of a row.
     func context(_ table: Int, _ key: Int64, _ layout: StoreLayout) -> MigrationError.Context {
         let entity = layout.schema.entityName(of: layout.schema.tables[table])
         var context = MigrationError.Context(path: path, entity: entity, objectID: "\(entity)/p\(key)")

@@ -91,9 +91,4 @@ package struct TableCounts: Sendable, Equatable {
     package var byEntity: [Int: Int64] = [:]
     /// The number of rows without an entity of the table, by their Z_ENT; NULL counts as 0.
     package var strays: [Int: Int64] = [:]
-
-    package init(byEntity: [Int: Int64] = [:], strays: [Int: Int64] = [:]) {
-        self.byEntity = byEntity
-        self.strays = strays
-    }
 }

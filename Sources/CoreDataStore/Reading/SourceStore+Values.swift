@@ -96,7 +96,6 @@ extension SourceStore {
     /// The greatest number of columns that a statement counts; SQLite's limit of result columns is 2,000.
     private static let mostTerms = 500
 
-    /// Counts through SQLite.
     private func queriedCounts(
         _ columns: Set<Int>, _ index: Int, _ layout: StoreLayout
     ) throws(MigrationError) -> ValueCounts {

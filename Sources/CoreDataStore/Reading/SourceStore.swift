@@ -48,7 +48,6 @@ package final class SourceStore {
     /// The path, with symbolic links resolved.
     package var path: String { file.path }
 
-    /// Records why SQLite reads a table.
     func noteFallback(_ table: String, _ reason: String) {
         if pagesRefusal == nil, pageFallbacks[table] == nil { pageFallbacks[table] = reason }
     }
@@ -280,7 +279,6 @@ package final class SourceStore {
             context: context ?? .init(path: path))
     }
 
-    /// Returns the error of a failed read, attributed to the data.
     func failure(_ code: Int32, reading subject: String) -> MigrationError {
         Self.blamingData(
             SQLiteFailure.error(connection.handle, code: code, doing: "Reading \(subject)", path: path))

@@ -123,7 +123,6 @@ package final class Connection {
         ).flatMap { UInt32(exactly: $0) }
     }
 
-    /// Tells whether a table has any row.
     func hasRows(_ table: String) throws(MigrationError) -> Bool {
         try integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") != nil
     }
@@ -209,7 +208,6 @@ package final class Statement {
     package static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 }
 
-/// Holds the closure that SQLite's progress handler calls.
 private final class InterruptBox {
     let isWanted: () -> Bool
 

@@ -127,7 +127,6 @@ package struct DatabaseFile: Sendable {
         return String(cString: real)
     }
 
-    /// Returns the error for a file that could not be opened.
     static func openError(_ code: Int32, _ path: String) -> MigrationError {
         let context = MigrationError.Context(path: path)
         switch code {

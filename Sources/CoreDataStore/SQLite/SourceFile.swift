@@ -43,12 +43,12 @@ struct SourceFile {
     private static let getLock: Int32 = 36
     private static let setLock: Int32 = 37
 
+    private static func lock(_ type: Int32, _ start: off_t, _ count: off_t) -> flock {
+        flock(l_type: Int16(type), l_whence: Int16(SEEK_SET), l_start: start, l_len: count, l_pid: 0)
+    }
+
     private static func change(_ descriptor: Int32, _ type: Int32, _ start: off_t, _ count: off_t) -> Int32 {
-        var lock = flock()
-        lock.l_type = Int16(type)
-        lock.l_whence = Int16(SEEK_SET)
-        lock.l_start = start
-        lock.l_len = count
+        var lock = lock(type, start, count)
         while fcntl(descriptor, setLock, &lock) != 0 {
             switch errno {
             case EINTR: continue
@@ -122,11 +122,7 @@ struct SourceFile {
             guard let this = SourceFile.of(file), let result else { return ResultCode.lockError }
             result.pointee = 0
             guard this.pointee.descriptor >= 0 else { return SQLITE_OK }
-            var lock = flock()
-            lock.l_type = Int16(F_WRLCK)
-            lock.l_whence = Int16(SEEK_SET)
-            lock.l_start = SourceFile.reservedByte
-            lock.l_len = 1
+            var lock = SourceFile.lock(F_WRLCK, SourceFile.reservedByte, 1)
             if fcntl(this.pointee.descriptor, SourceFile.getLock, &lock) == 0, lock.l_type != Int16(F_UNLCK) {
                 result.pointee = 1
             }

@@ -32,7 +32,7 @@ package final class SourceVFS: RegisteredVFS, @unchecked Sendable {
     private init(name: String, temporaryDirectory: String?) {
         self.temporaryDirectory = temporaryDirectory
         var table = DelegatingVFS.make()
-        table.szOsFile = Int32(max(SourceFile.structureSize, TemporaryFile.structureSize))
+        table.szOsFile = Int32(max(SourceFile.structureSize, CountedFile.structureSize))
         table.xOpen = { vfs, name, file, flags, outFlags in
             guard let this = SourceVFS.of(vfs), let file else { return SQLITE_CANTOPEN }
             file.pointee.pMethods = nil
@@ -55,7 +55,7 @@ package final class SourceVFS: RegisteredVFS, @unchecked Sendable {
         guard let name else {
             guard let temporaryDirectory else { return SQLITE_CANTOPEN }
             outFlags?.pointee = flags
-            return TemporaryFile.open(file, directory: temporaryDirectory, counter: written)
+            return CountedFile.openTemporary(file, in: temporaryDirectory, flags, counter: written)
         }
         let kinds = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL
         let kind = flags & kinds

@@ -28,7 +28,6 @@ final class StatementPool {
         count += 1
     }
 
-    /// Finalises all idle statements.
     func drain() {
         idle = [:]
         count = 0

@@ -44,7 +44,6 @@ extension Connection {
 }
 
 extension TextFunction {
-    /// The C function that SQLite calls.
     fileprivate static func apply(_ context: OpaquePointer?, _ arguments: UnsafeMutablePointer<OpaquePointer?>?) {
         let index = Int(bitPattern: sqlite3_user_data(context)) - 1
         guard let argument = arguments?[0], sqlite3_value_type(argument) != SQLITE_NULL,

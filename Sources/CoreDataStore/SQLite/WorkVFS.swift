@@ -15,7 +15,6 @@ package final class WorkVFS: RegisteredVFS, @unchecked Sendable {
     package let written = WriteCounter()
     /// The number of bytes written to temporary files.
     package let spilled = WriteCounter()
-    /// The checksums of the databases that are open for writing.
     private let sums = OpenSums()
 
     /// Registers the VFS.
@@ -24,14 +23,13 @@ package final class WorkVFS: RegisteredVFS, @unchecked Sendable {
     package init(temporaryDirectory: String) {
         self.temporaryDirectory = temporaryDirectory
         var table = DelegatingVFS.make()
-        table.szOsFile = Int32(
-            max(DelegatingVFS.standardFileSize + MemoryLayout<CountedFile>.stride, TemporaryFile.structureSize))
+        table.szOsFile = Int32(CountedFile.structureSize)
         table.xOpen = { vfs, name, file, flags, outFlags in
             guard let this = WorkVFS.of(vfs), let file else { return SQLITE_CANTOPEN }
             file.pointee.pMethods = nil
             guard let name else {
                 outFlags?.pointee = flags
-                return TemporaryFile.open(file, directory: this.temporaryDirectory, counter: this.spilled)
+                return CountedFile.openTemporary(file, in: this.temporaryDirectory, flags, counter: this.spilled)
             }
             guard let standard = DelegatingVFS.standard, let open = standard.pointee.xOpen else {
                 return SQLITE_CANTOPEN
@@ -69,7 +67,7 @@ package final class WorkVFS: RegisteredVFS, @unchecked Sendable {
 
     /// Makes a missing file. Returns false on failure, with the reason in `errno`; the default VFS would try other ways and
     /// lose the reason. An existing file is not opened, because closing another descriptor of it would drop its locks.
-    private static func make(_ name: UnsafePointer<CChar>) -> Bool {
+    fileprivate static func make(_ name: UnsafePointer<CChar>) -> Bool {
         let owner = owner(name)
         // Files of their own are work files.
         let mode = owner.map { $0.st_mode & 0o777 } ?? 0o600
@@ -149,11 +147,13 @@ private final class OpenSums: @unchecked Sendable {
 ///
 /// The file stays that of the default VFS, and all other functions are called directly, so locks and shared memory need no
 /// delegation.
-private struct CountedFile {
+struct CountedFile {
+    /// The number of bytes that a VFS must reserve for a file.
+    static var structureSize: Int { DelegatingVFS.standardFileSize + MemoryLayout<CountedFile>.stride }
+
     private var methods: sqlite3_io_methods
     private var original: UnsafePointer<sqlite3_io_methods>
     private var counter: Unmanaged<WriteCounter>
-    /// The checksums of the database; nil if it has none.
     private var sums: Unmanaged<FileSums>?
     /// True if the file is the rollback journal of that database.
     private var isJournal: Bool
@@ -171,7 +171,26 @@ private struct CountedFile {
         return code == SQLITE_OK || code == ResultCode.shortRead
     }
 
-    static func attach(
+    /// Opens a file for SQLite's sorts. The default VFS unlinks it at once; a crash before that leaves an empty spill file, which
+    /// the next run removes.
+    ///
+    /// - Parameter flags: those of SQLite, SQLITE_OPEN_DELETEONCLOSE among them.
+    /// - Returns: an SQLite result code.
+    static func openTemporary(
+        _ file: UnsafeMutablePointer<sqlite3_file>, in directory: String, _ flags: Int32, counter: WriteCounter
+    ) -> Int32 {
+        let name = "\(directory)/sort-\(String(UInt64.random(in: 0 ... .max), radix: 36)).spill"
+        guard WorkVFS.make(name) else { return FailedCall.note(SQLITE_CANTOPEN) }
+        let flags = flags & ~SQLITE_OPEN_EXCLUSIVE
+        let code = DelegatingVFS.standard.flatMap { $0.pointee.xOpen?($0, name, file, flags, nil) } ?? SQLITE_CANTOPEN
+        guard code == SQLITE_OK else { return FailedCall.note(code) }
+        attach(to: file, counter: counter, sums: nil, isJournal: false)
+        // Version 1: of a file of a later one, SQLite asks for space in advance, and some file systems write it for that.
+        of(file).pointee.methods.iVersion = 1
+        return SQLITE_OK
+    }
+
+    fileprivate static func attach(
         to file: UnsafeMutablePointer<sqlite3_file>, counter: WriteCounter, sums: FileSums?, isJournal: Bool
     ) {
         guard let original = file.pointee.pMethods else { return }

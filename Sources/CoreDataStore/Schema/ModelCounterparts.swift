@@ -14,12 +14,10 @@ struct ModelCounterparts {
             uniquingKeysWith: { first, _ in first })
     }
 
-    /// Returns the source's counterpart of an entity.
     func entity(_ entity: EntityDescription) -> EntityDescription? {
         entities[entity.renamingIdentifier ?? entity.name]
     }
 
-    /// Returns the source's counterpart of a relationship.
     func relationship(_ reference: PropertyReference) -> RelationshipDescription? {
         guard let own = schema.model.entity(at: reference.entity).relationship(named: reference.name),
             let entity = entity(own.entity)

@@ -39,7 +39,7 @@ package struct StoreIndex: Sendable, Equatable {
 
 extension StoreIndex {
     /// Returns the CREATE statement, in the form of framework 1044 and later.
-    func statement(on table: EntityTable) -> String {
+    package func statement(on table: EntityTable) -> String {
         if let text { return text }
         var text = isUnique ? "CREATE UNIQUE INDEX " : "CREATE INDEX "
         text += SQLName.quoted(name) + " ON " + SQLName.quoted(table.name) + " ("

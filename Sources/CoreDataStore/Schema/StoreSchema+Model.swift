@@ -27,7 +27,7 @@ extension StoreSchema {
         self.init(
             model: model, entityNumbers: numbering.numbers, entityByNumber: byNumber, tables: layout.tables,
             tableByEntity: layout.tableByEntity, joinTables: joins.tables, relationshipStorage: storage,
-            indexes: indexes.indexes, triggers: triggers.statements,
+            indexes: indexes.indexes, triggerStatements: triggers.statements,
             unstorableAttributes: Self.unstorable(model, numbering), notes: indexes.notes + triggers.notes,
             leftOutIndexes: indexes.leftOut, trees: indexes.trees)
     }

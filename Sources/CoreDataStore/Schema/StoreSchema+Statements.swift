@@ -37,13 +37,6 @@ extension StoreSchema {
     /// Returns the CREATE TABLE statements of Z_PRIMARYKEY, Z_METADATA and Z_MODELCACHE.
     package func fixedTableStatements() -> [String] { FixedTables.statements }
 
-    /// Returns the CREATE INDEX statements of an entity table: to-one columns, Z_ENT, fetch indexes, uniqueness constraints.
-    ///
-    /// - Parameter table: the index in ``tables``.
-    package func indexStatements(forTable table: Int) -> [String] {
-        indexes[table].map { $0.statement(on: tables[table]) }
-    }
-
     /// Returns the CREATE INDEX statement of a join table, with the key columns in reverse order.
     ///
     /// - Parameter table: the index in ``joinTables``.
@@ -66,10 +59,6 @@ extension StoreSchema {
                 + "(\(SQLName.quoted(second)), \(SQLName.quoted(first)))"
         )
     }
-
-    /// Returns the CREATE TRIGGER statements of derived attributes of the forms `relationship.@count` and
-    /// `relationship.attribute`.
-    package func triggerStatements() -> [String] { triggers }
 
     private static func statement(_ table: EntityTable) -> String {
         var text = "CREATE TABLE \(SQLName.quoted(table.name)) ( Z_PK INTEGER PRIMARY KEY"

@@ -29,9 +29,9 @@ extension SourceStore {
         let missing = Set(layout.damages.filter { $0.part == .table }.map(\.table))
         for (table, root) in names.tablesOfSameEntities where !missing.contains(layout.tables[root].name) {
             let index = "\(layout.tables[root].name)_Z_ENT_INDEX"
-            let statement = try connection.prepare(
+            let found = try connection.integer(
                 "SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = \(SQLName.literal(index))")
-            if try !statement.step() { names.leaveOutEntityIndex(of: table) }
+            if found == nil { names.leaveOutEntityIndex(of: table) }
         }
         let texts = try connection.prepare(
             "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")

@@ -21,8 +21,8 @@ package struct StoreSchema: Sendable {
     package internal(set) var relationshipStorage: [PropertyReference: RelationshipStorage]
     /// The indexes by table.
     package internal(set) var indexes: [[StoreIndex]]
-    /// The CREATE statements of the triggers of derived attributes.
-    let triggers: [String]
+    /// The CREATE TRIGGER statements of derived attributes of the forms `relationship.@count` and `relationship.attribute`.
+    package let triggerStatements: [String]
     /// Attributes that are not transient and whose type has no known column form: object ids. A
     /// store of such a model cannot be written.
     package let unstorableAttributes: [PropertyReference]

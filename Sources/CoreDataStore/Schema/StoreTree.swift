@@ -14,7 +14,7 @@ package struct StoreTree: Sendable, Equatable {
     static let mostCoordinates = 5
 
     /// The statement that makes the virtual table, and those that make its triggers.
-    func statements(on table: EntityTable) -> [String] {
+    package func statements(on table: EntityTable) -> [String] {
         let tree = SQLName.quoted(index.treeName)
         let subject = SQLName.quoted(table.name)
         let names = columns.map { table.columns[$0].name }
@@ -44,9 +44,4 @@ package struct StoreTree: Sendable, Equatable {
         return "INSERT OR REPLACE INTO \(SQLName.quoted(index.treeName)) "
             + "SELECT Z_PK, \(values.joined(separator: ", ")) FROM \(SQLName.quoted(table.name))"
     }
-}
-
-extension StoreSchema {
-    /// The statements of all R-trees, each a virtual table and its triggers.
-    package func treeStatements() -> [String] { trees.flatMap { $0.statements(on: tables[$0.table]) } }
 }

@@ -14,22 +14,16 @@ package struct AbsentIndexes: Equatable, Sendable, StateCodable {
 
     /// Drops a table's indexes, or only the unique ones. Indexes that belong to a constraint of the table itself stay.
     init(takingFrom table: String, _ connection: Connection, onlyUnique: Bool = false) throws(MigrationError) {
-        let list = try connection.prepare(
+        let sql =
             "SELECT m.name, m.sql, l.\"unique\" FROM sqlite_master AS m "
-                + "JOIN pragma_index_list(\(SQLName.literal(table))) AS l ON l.name = m.name "
-                + "WHERE m.type = 'index' AND m.sql IS NOT NULL\(onlyUnique ? " AND l.\"unique\"" : "") ORDER BY m.rowid"
-        )
-        var names: [String] = []
-        while try list.step() {
-            guard let name = list.text(0), let statement = list.text(1) else { continue }
-            names.append(name)
-            indexes.append(
-                Index(
-                    statement: statement, isUnique: list.integer(2) == 1,
-                    columns: try connection.columns(ofIndex: name)))
+            + "JOIN pragma_index_list(\(SQLName.literal(table))) AS l ON l.name = m.name "
+            + "WHERE m.type = 'index' AND m.sql IS NOT NULL\(onlyUnique ? " AND l.\"unique\"" : "") ORDER BY m.rowid"
+        let found = try connection.rows(sql) { row in (row.text(0) ?? "", row.text(1) ?? "", row.integer(2) == 1) }
+        for (name, statement, isUnique) in found {
+            let columns = try connection.columns(ofIndex: name)
+            indexes.append(Index(statement: statement, isUnique: isUnique, columns: columns))
         }
-        list.reset()
-        for name in names { try connection.execute("DROP INDEX \(SQLName.quoted(name))") }
+        for (name, _, _) in found { try connection.execute("DROP INDEX \(SQLName.quoted(name))") }
     }
 
     package init() {}
@@ -72,7 +66,6 @@ package struct AbsentIndexes: Equatable, Sendable, StateCodable {
         }
     }
 
-    /// Adds other indexes of the same table.
     mutating func join(_ others: AbsentIndexes) { indexes += others.indexes }
 
     /// Tells whether rows share all values of some columns. A row with a NULL among them never does.

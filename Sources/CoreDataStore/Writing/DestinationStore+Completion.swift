@@ -15,9 +15,9 @@ extension DestinationStore {
             let table = schema.tables[tree.table]
             try make(tree.statements(on: table), fill: tree.fill(on: table))
         }
-        for object in filling.carried.objects where object.kind != .trigger { try make(object) }
-        for statement in schema.triggerStatements() { try connection.execute(statement) }
-        for object in filling.carried.objects where object.kind == .trigger { try make(object) }
+        for object in filling.carried.objects where object.made.kind != .trigger { try make(object) }
+        for statement in schema.triggerStatements { try connection.execute(statement) }
+        for object in filling.carried.objects where object.made.kind == .trigger { try make(object) }
         try noteMissing()
     }
 
@@ -39,7 +39,7 @@ extension DestinationStore {
     private func make(_ object: CarriedObjects.Object) throws(MigrationError) {
         // A build that fails cannot be rolled back.
         if let breaks = object.breaks, try connection.integer(breaks) != nil { return }
-        guard let statement = try? connection.prepare(object.sql) else { return }
+        guard let statement = try? connection.prepare(object.made.sql) else { return }
         try statement.run()
         for sql in object.fill { try connection.execute(sql) }
     }
@@ -49,8 +49,8 @@ extension DestinationStore {
         let names = Set(try connection.texts("SELECT name FROM sqlite_master"))
         let trees = filling.carriedIndexes.map(\.index) + treesByRule.map(\.index)
         missing = trees.filter { !names.contains($0.isTree ? $0.treeName : $0.name) }.map(\.note)
-        missing += filling.carried.objects.filter { !names.contains($0.name) }.map { object in
-            "The \(object.kind.rawValue) \(object.name) of the source is left behind: "
+        missing += filling.carried.objects.filter { !names.contains($0.made.name) }.map { object in
+            "The \(object.made.kind.rawValue) \(object.made.name) of the source is left behind: "
                 + (object.breaks == nil ? "SQLite here cannot make it" : "rows of the copy share its values")
         }
     }
@@ -99,9 +99,11 @@ extension DestinationStore {
         // A virtual table keeps statements of its own until the connection closes.
         let hasTrees =
             !schema.trees.isEmpty || filling.carriedIndexes.contains { $0.fill != nil }
-            || filling.carried.objects.contains { $0.kind == .virtualTable }
+            || filling.carried.objects.contains { $0.made.kind == .virtualTable }
         precondition(hasTrees || sqlite3_next_stmt(connection.handle, nil) == nil, "a writer is not finished")
-        if stamp != firstStamp { try connection.execute("PRAGMA user_version=\(firstStamp)") }
+        if stamp != knowledge.firstStamp {
+            try connection.execute("PRAGMA user_version=\(knowledge.firstStamp)")
+        }
         try willCommit?()
         try connection.execute("COMMIT")
         try connection.close()
@@ -136,15 +138,13 @@ extension DestinationStore {
     }
 
     private func writePrimaryKeys(_ maximumKeys: [Int64]) throws(MigrationError) {
-        let insert = try connection.prepare("INSERT INTO Z_PRIMARYKEY VALUES (?, ?, ?, ?)")
-        for (index, number) in schema.entityNumbers.enumerated().sorted(by: { $0.element < $1.element }) {
+        let rows = schema.entityNumbers.enumerated().map { index, number in
             let entity = schema.model.entity(at: index)
-            insert.bind(Int64(number), at: 1)
-            insert.bind(entity.definition.name, at: 2)
-            insert.bind(Int64(entity.superentity.map(schema.number(of:)) ?? 0), at: 3)
-            insert.bind(entity.superentity == nil ? maximumKeys[schema.tableByEntity[index]] : 0, at: 4)
-            try insert.run()
+            return PrimaryKeyRow(
+                number: number, name: entity.definition.name, parent: entity.superentity.map(schema.number(of:)) ?? 0,
+                maximum: entity.superentity == nil ? maximumKeys[schema.tableByEntity[index]] : 0)
         }
+        try connection.insert(rows.sorted { $0.number < $1.number })
     }
 
     private func writeMetadata(_ uuid: String, _ properties: PropertyListValue) throws(MigrationError) {
@@ -152,5 +152,17 @@ extension DestinationStore {
         insert.bind(uuid, at: 1)
         insert.bind(try BinaryPropertyList.encode(properties), at: 2)
         try insert.run()
+    }
+}
+
+extension Connection {
+    /// Adds rows to Z_PRIMARYKEY.
+    func insert(_ rows: [PrimaryKeyRow]) throws(MigrationError) {
+        let insert = try prepare("INSERT INTO Z_PRIMARYKEY VALUES (?1, ?4, ?2, ?3)")
+        for row in rows {
+            insert.bind(Int64(row.number), Int64(row.parent), row.maximum)
+            insert.bind(row.name, at: 4)
+            try insert.run()
+        }
     }
 }

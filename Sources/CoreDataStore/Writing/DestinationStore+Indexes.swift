@@ -7,13 +7,13 @@ extension DestinationStore {
     ///
     /// - Parameter rows: the expected number of rows.
     package func prepareRows(table: Int, expecting rows: Int) throws(MigrationError) {
-        guard indexed.contains(table) else { return }
+        guard knowledge.indexed.contains(table) else { return }
         try takeIndexes(of: schema.tables[table].name, key: "Z_PK", expecting: rows)
     }
 
     /// Prepares a join table likewise.
     package func prepareRows(joinTable: Int, expecting rows: Int) throws(MigrationError) {
-        guard indexedJoins.contains(joinTable) else { return }
+        guard knowledge.indexedJoins.contains(joinTable) else { return }
         try takeIndexes(of: schema.joinTables[joinTable].name, key: "rowid", expecting: rows)
     }
 
@@ -21,19 +21,21 @@ extension DestinationStore {
     /// moment, so its indexes are dropped until ``createIndexes(table:)``.
     func prepareUpdates(table: Int) throws(MigrationError) {
         let name = schema.tables[table].name
-        guard indexed.contains(table), absent[name] == nil, schema.indexes[table].contains(where: \.isUnique) else {
+        guard knowledge.indexed.contains(table), knowledge.absent[name] == nil,
+            schema.indexes[table].contains(where: \.isUnique)
+        else {
             return
         }
         try beginTransaction()
-        absent[name] = try AbsentIndexes(takingFrom: name, connection, onlyUnique: true)
+        knowledge.absent[name] = try AbsentIndexes(takingFrom: name, connection, onlyUnique: true)
     }
 
     private func takeIndexes(of table: String, key: String, expecting rows: Int) throws(MigrationError) {
         let name = SQLName.quoted(table)
         let present = try connection.integer("SELECT max(\(key)) FROM \(name)") ?? 0
-        guard rows > 0, Int64(rows) >= present / 4, absent[table] == nil else { return }
+        guard rows > 0, Int64(rows) >= present / 4, knowledge.absent[table] == nil else { return }
         try beginTransaction()
-        absent[table] = try AbsentIndexes(takingFrom: table, connection)
+        knowledge.absent[table] = try AbsentIndexes(takingFrom: table, connection)
     }
 
     /// Builds the indexes of an entity table after its rows are inserted. Existing ones are kept.
@@ -45,7 +47,7 @@ extension DestinationStore {
     package func createIndexes(table: Int, leavingOut duplicates: (() -> Void)? = nil) throws(MigrationError) {
         try beginTransaction()
         let description = schema.tables[table]
-        if let absent = absent.removeValue(forKey: description.name) {
+        if let absent = knowledge.absent.removeValue(forKey: description.name) {
             return try absent.rebuild(connection, table: description, model: schema.model, leavingOut: duplicates)
         }
         for index in try missingIndexes(of: table) {
@@ -71,9 +73,11 @@ extension DestinationStore {
     package func createIndexes(joinTable: Int) throws(MigrationError) {
         try beginTransaction()
         let name = schema.joinTables[joinTable].name
-        if let absent = absent.removeValue(forKey: name) { return try absent.rebuild(connection, model: schema.model) }
-        guard !indexedJoins.contains(joinTable), try !waits(name) else { return }
-        indexedJoins.insert(joinTable)
+        if let absent = knowledge.absent.removeValue(forKey: name) {
+            return try absent.rebuild(connection, model: schema.model)
+        }
+        guard !knowledge.indexedJoins.contains(joinTable), try !waits(name) else { return }
+        knowledge.indexedJoins.insert(joinTable)
         for index in try unmade(schema.joinIndexes(joinTable), of: name, { $0.name }) {
             try connection.execute(index.statement)
         }
@@ -87,8 +91,8 @@ extension DestinationStore {
 
     /// Returns the indexes of an entity table that are to be made now: pages have not filled them.
     private func missingIndexes(of table: Int) throws(MigrationError) -> [StoreIndex] {
-        guard !indexed.contains(table), try !waits(schema.tables[table].name) else { return [] }
-        indexed.insert(table)
+        guard !knowledge.indexed.contains(table), try !waits(schema.tables[table].name) else { return [] }
+        knowledge.indexed.insert(table)
         return try unmade(schema.indexes[table], of: schema.tables[table].name) { $0.name }
     }
 
@@ -130,6 +134,6 @@ extension DestinationStore {
         try connection.execute("CREATE TABLE \(loose) (\(columns.joined(separator: ", ")))")
         try connection.execute("INSERT INTO \(loose) SELECT * FROM \(old)")
         try connection.execute("DROP TABLE \(old); ALTER TABLE \(loose) RENAME TO \(old)")
-        absent[name, default: AbsentIndexes()].join(indexes)
+        knowledge.absent[name, default: AbsentIndexes()].join(indexes)
     }
 }

@@ -42,7 +42,6 @@ extension DestinationStore {
         if sqlite3_get_autocommit(connection.handle) == 0 { try connection.execute("COMMIT") }
     }
 
-    /// Begins a transaction, if there is none.
     func beginTransaction() throws(MigrationError) {
         guard sqlite3_get_autocommit(connection.handle) != 0 else { return }
         if wantsJournal, !hasJournal {
@@ -76,7 +75,7 @@ extension DestinationStore {
             "SELECT 1 FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin <> 'pk' LIMIT 1") == nil
     }
 
-    /// Returns the names of a table's indexes, without those of its own constraints. If the table is not in ``indexed`` yet,
+    /// Returns the names of a table's indexes, without those of its own constraints. If the table is not in ``Knowledge/indexed`` yet,
     /// they were made in advance, and contain the rows that exist.
     func indexNames(of table: String) throws(MigrationError) -> Set<String> {
         Set(
@@ -102,10 +101,10 @@ extension DestinationStore {
             for index in indexes where !present.contains(index.name) { try connection.execute(index.statement) }
         }
         for (place, table) in schema.tables.enumerated() {
-            try make(sortableIndexes(ofTable: place), table.name, isIndexed: indexed.contains(place))
+            try make(sortableIndexes(ofTable: place), table.name, isIndexed: knowledge.indexed.contains(place))
         }
         for (place, table) in schema.joinTables.enumerated() {
-            try make(sortableIndexes(ofJoinTable: place), table.name, isIndexed: indexedJoins.contains(place))
+            try make(sortableIndexes(ofJoinTable: place), table.name, isIndexed: knowledge.indexedJoins.contains(place))
         }
     }
 

@@ -12,40 +12,24 @@ extension DestinationStore {
     /// The facts about a store that its file does not contain.
     package struct Knowledge: Equatable, Sendable, StateCodable {
         /// The tables, and below the join tables, that have their indexes.
-        package var indexed: [Int] = []
-        package var indexedJoins: [Int] = []
+        package var indexed: Set<Int> = []
+        package var indexedJoins: Set<Int> = []
         /// The indexes that are dropped while rows are inserted, by table.
         package var absent: [String: AbsentIndexes] = [:]
-        /// True if the store had rows of its own. ``firstStamp`` is the number that it had then.
+        /// True if the store had rows, indexes and metadata of its own. ``firstStamp`` is the number that it had then.
         package var isAppending = false
         package var firstStamp: Int64 = 0
 
         package init() {}
 
-        package init(
-            indexed: [Int], indexedJoins: [Int], absent: [String: AbsentIndexes] = [:], isAppending: Bool = false,
-            firstStamp: Int64 = 0
-        ) {
-            self.indexed = indexed
-            self.indexedJoins = indexedJoins
-            self.absent = absent
-            self.isAppending = isAppending
-            self.firstStamp = firstStamp
-        }
-
         package mutating func code(with coder: inout StateCoder) throws(MigrationError) {
-            try coder.code(&indexed)
-            try coder.code(&indexedJoins)
+            var places = [indexed.sorted(), indexedJoins.sorted()]
+            try coder.code(&places)
+            (indexed, indexedJoins) = (Set(places.first ?? []), Set(places.last ?? []))
             try coder.code(&absent)
             try coder.code(&isAppending)
             try coder.code(&firstStamp)
         }
-    }
-
-    package var knowledge: Knowledge {
-        Knowledge(
-            indexed: indexed.sorted(), indexedJoins: indexedJoins.sorted(), absent: absent, isAppending: isAppending,
-            firstStamp: firstStamp)
     }
 
     /// Ends the transaction and begins another, for a writer in use.

@@ -35,8 +35,9 @@ package final class DestinationStore {
     package let schema: StoreSchema
     /// The connection, for checks. Only this type and its writers may change the store through it.
     package let connection: Connection
-    /// True if the file existed before, with rows, indexes and metadata of its own.
-    let isAppending: Bool
+    /// The facts about the store that its file does not contain.
+    package internal(set) var knowledge = Knowledge()
+    var isAppending: Bool { knowledge.isAppending }
     /// The settings for filling the store; each of them is available as a property of the store. A store reopened from a
     /// checkpoint has the same settings.
     var filling = Filling()
@@ -46,12 +47,6 @@ package final class DestinationStore {
     }
     /// A sentence for each object of the schema that the source has or the model asks for and that could not be made.
     package internal(set) var missing: [String] = []
-    /// Tables and join tables that have their indexes, and those whose indexes are away while rows come.
-    var indexed: Set<Int> = []
-    var indexedJoins: Set<Int> = []
-    var absent: [String: AbsentIndexes] = [:]
-    /// The file's user version before the run; 0 in a fresh file.
-    private(set) var firstStamp: Int64 = 0
     /// True if indexes of tables without rows were made in advance, for pages to fill.
     var hasIndexesAhead = false
     /// True if the connection releases its lock after each transaction and examines the file anew in the next.
@@ -84,7 +79,6 @@ package final class DestinationStore {
     ) throws(MigrationError) {
         self.path = path
         self.schema = schema
-        isAppending = false
         try schema.refuseUnstorable(path)
         try DestinationFile.create(path, permissions: permissions)
         do throws(MigrationError) {
@@ -109,11 +103,9 @@ package final class DestinationStore {
     ) throws(MigrationError) {
         self.path = path
         self.schema = schema
-        isAppending = true
         try schema.refuseUnstorable(path)
         connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs)
-        firstStamp = try connection.integer("PRAGMA user_version") ?? 0
-        stamp = firstStamp
+        stamp = try connection.integer("PRAGMA user_version") ?? 0
         let virtual = try connection.texts("SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%'")
         // R-trees of the model are filled anew.
         for name in virtual where !schema.trees.contains(where: { $0.index.treeName == name }) {
@@ -123,8 +115,10 @@ package final class DestinationStore {
                 remedy: "Migrate to a fresh destination, or drop the table in a copy and make it anew afterwards",
                 context: .init(path: path))
         }
-        indexed = Set(schema.tables.indices)
-        indexedJoins = Set(schema.joinTables.indices)
+        knowledge.isAppending = true
+        knowledge.firstStamp = stamp
+        knowledge.indexed = Set(schema.tables.indices)
+        knowledge.indexedJoins = Set(schema.joinTables.indices)
     }
 
     /// Opens a store of which more is known than its file contains.
@@ -135,11 +129,7 @@ package final class DestinationStore {
         self.schema = schema
         self.connection = connection
         self.stamp = stamp
-        isAppending = knowledge.isAppending
-        absent = knowledge.absent
-        firstStamp = knowledge.firstStamp
-        indexed = Set(knowledge.indexed)
-        indexedJoins = Set(knowledge.indexedJoins)
+        self.knowledge = knowledge
     }
 
     /// Opens a fresh store that a killed process wrote, recovered, between two transactions.
@@ -205,13 +195,13 @@ package final class DestinationStore {
     ) throws(MigrationError) -> any TableWriter {
         let description = schema.tables[table]
         let entity = schema.entityName(of: description)
-        if try state != nil ? true : canWritePages(description.name, isIndexed: indexed.contains(table)) {
+        if try state != nil ? true : canWritePages(description.name, isIndexed: knowledge.indexed.contains(table)) {
             return try pageWriter(
                 of: description.name, isKeyed: true, entity: entity,
                 indexes: isWhole ? sortableIndexes(ofTable: table) : [], resumingFrom: state)
         }
         try beginTransaction()
-        if !isAppending, !indexed.contains(table) { try dropIndexesAhead(of: description.name) }
+        if !isAppending, !knowledge.indexed.contains(table) { try dropIndexesAhead(of: description.name) }
         return try SQLiteTableWriter(
             connection: connection,
             target: .init(
@@ -233,7 +223,7 @@ package final class DestinationStore {
     ) throws(MigrationError) -> any TableWriter {
         let join = schema.joinTables[joinTable]
         let entity = schema.model.entity(at: join.sides[0].relationship.entity).definition.name
-        let isIndexed = indexedJoins.contains(joinTable)
+        let isIndexed = knowledge.indexedJoins.contains(joinTable)
         if try state != nil ? true : ignoresDuplicates ? false : canWritePages(join.name, isIndexed: isIndexed) {
             return try pageWriter(
                 of: join.name, isKeyed: false, entity: entity, indexes: sortableIndexes(ofJoinTable: joinTable),
@@ -293,7 +283,6 @@ package final class DestinationStore {
         return fsync(file) == 0
     }
 
-    /// Copies a store with its checksums.
     private static func copy(_ path: String, to target: String, checkCancelled: () throws -> Void) throws {
         try FileCopy.copy(path, to: target, keepsPermissions: true, checkCancelled: checkCancelled)
         FileSums.remove(of: target)

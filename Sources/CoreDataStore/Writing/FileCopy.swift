@@ -47,15 +47,14 @@ package enum FileCopy {
         if ioctl(copy, shareBlocks, descriptor) != 0 {
             guard SystemCall.uninterrupted({ ftruncate(copy, 0) }) == 0 else { throw failure("Copying", target) }
             var offset: off_t = 0
-            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: step, alignment: 4096)
+            let buffer = UnsafeMutableRawPointer.allocate(byteCount: step, alignment: 4096)
             defer { buffer.deallocate() }
             while true {
                 try checkCancelled()
-                let count = pread(descriptor, buffer.baseAddress, buffer.count, offset)
-                if count < 0, errno == EINTR { continue }
+                let count = PosixFile.read(descriptor, into: buffer, count: step, at: Int64(offset))
                 guard count >= 0 else { throw failure("Copying", path) }
                 guard count > 0 else { break }
-                try write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: copy, at: offset, target)
+                try write(UnsafeRawBufferPointer(start: buffer, count: count), to: copy, at: offset, target)
                 offset += off_t(count)
             }
         }

@@ -30,18 +30,12 @@ package struct HistoryCopy {
     /// False if the tables stay empty.
     private let carriesRows: Bool
 
-    /// - Parameter targets: the targets by Z_ENT in the source. Changes of other entities are left out with the entity.
-    package init(of source: SourceStore, targets: [Int: Target]) {
+    /// - Parameter targets: the targets by Z_ENT in the source. Changes of other entities are left out with the entity. Nil
+    ///   copies the tables alone, as in a store whose history was deleted: the next transaction gets an unused number.
+    package init(of source: SourceStore, targets: [Int: Target]?) {
         self.source = source
-        self.targets = targets
-        carriesRows = true
-    }
-
-    /// Makes a copy of the tables alone, as in a store whose history was deleted. The next transaction gets an unused number.
-    package init(tablesOf source: SourceStore) {
-        self.source = source
-        targets = [:]
-        carriesRows = false
+        self.targets = targets ?? [:]
+        carriesRows = targets != nil
     }
 
     /// Returns the number of transactions in a store's history; 0 if it has none.
@@ -69,14 +63,8 @@ package struct HistoryCopy {
             return
         }
         guard try destination.hasTable(Self.changes) else { return }
-        let insert = try destination.prepare("INSERT INTO Z_PRIMARYKEY VALUES (?, ?, ?, ?)")
-        for row in source.primaryKeys where row.number > Self.firstNumber && Self.tables.contains("A" + row.name) {
-            insert.bind(Int64(row.number), at: 1)
-            insert.bind(row.name, at: 2)
-            insert.bind(Int64(row.parent), at: 3)
-            insert.bind(row.maximum, at: 4)
-            try insert.run()
-        }
+        try destination.insert(
+            source.primaryKeys.filter { $0.number > Self.firstNumber && Self.tables.contains("A" + $0.name) })
     }
 
     private func statements(_ type: String, of table: String) throws(MigrationError) -> [String] {
@@ -137,5 +125,4 @@ package struct HistoryCopy {
             try insert.run()
         }
     }
-
 }

@@ -37,15 +37,15 @@ extension PageTableWriter {
     package func checkpoint() throws(MigrationError) -> [UInt8]? {
         guard let open, !isBuilding else { return nil }
         let indexes = open.target.indexes
-        let head = Head(
+        var head = Head(
             isComplete: isComplete, rows: rows, pages: open.file.existingPages, all: indexes.map(\.name),
             done: indexes.filter { $0.sorter == nil }.map(\.name), built: built.sorted(),
             last: open.last.flatMap { $0.isFirst ? nil : Array($0.values) })
-        var state = StateWriter()
-        state.write(bytes: StateCoder.bytes(of: head))
+        var coder = StateCoder()
+        try coder.code(&head)
         let (tables, trees) = isComplete ? ([], []) : ([open.table], open.primary.map { [$0] } ?? [])
-        try open.file.save(tables: tables, indexes: trees, to: &state)
-        return state.bytes
+        try open.file.save(tables: tables, indexes: trees, to: &coder)
+        return coder.bytes
     }
 
     /// Resumes from a checkpoint. Later writes to the file are cut off.
@@ -55,8 +55,9 @@ extension PageTableWriter {
     /// - Complexity: O(rows so far) if the table has sorted indexes, else O(1).
     package func resume(from bytes: [UInt8]) throws(MigrationError) {
         precondition(open == nil, "a writer is resumed before its first row")
-        var state = StateReader(bytes)
-        let head = try StateCoder.value(Head.self, from: try state.block())
+        var coder = StateCoder(reading: bytes)
+        var head = Head()
+        try coder.code(&head)
         (isComplete, rows, built) = (head.isComplete, head.rows, Set(head.built))
         var target = try begin(Set(head.all))
         guard target.indexes.count == head.all.count else { throw StateReader.damaged("other indexes") }
@@ -64,9 +65,9 @@ extension PageTableWriter {
             target.indexes[place].sorter = nil
         }
         if target.indexes.contains(where: { $0.sorter != nil }), rows > 0 {
-            try sortAgain(target, pages: try whole(target, head, state))
+            try sortAgain(target, pages: try whole(target, head, coder))
         }
-        let made = try restored(target, head, state)
+        let made = try restored(target, head, coder)
         // The pages that the killed run wrote after the state are cut off, and those that it overwrote are restored.
         if access(FileSums.path(of: path), F_OK) == 0 {
             try FileSums.check(path, upTo: made.file.pageCount * FileSums.block)
@@ -78,8 +79,8 @@ extension PageTableWriter {
     /// memory is free for the resumed one.
     ///
     /// - Returns: the number of pages of the file.
-    private func whole(_ target: Target, _ head: Head, _ state: StateReader) throws(MigrationError) -> UInt32 {
-        let made = try restored(target, head, state)
+    private func whole(_ target: Target, _ head: Head, _ coder: StateCoder) throws(MigrationError) -> UInt32 {
+        let made = try restored(target, head, coder)
         if !isComplete {
             try made.table.finish()
             try made.primary?.finish()
@@ -88,8 +89,8 @@ extension PageTableWriter {
         return UInt32(clamping: made.file.pageCount)
     }
 
-    private func restored(_ target: Target, _ head: Head, _ state: StateReader) throws(MigrationError) -> Open {
-        var state = state
+    private func restored(_ target: Target, _ head: Head, _ coder: StateCoder) throws(MigrationError) -> Open {
+        var coder = coder
         let made = Open(target, file: try DatabaseFileWriter(path: path, pages: head.pages))
         if let values = head.last {
             guard let last = made.last, values.count == last.values.count else {
@@ -100,13 +101,13 @@ extension PageTableWriter {
         }
         let open = target.indexes.filter { $0.sorter != nil }.map(\.root)
         if isComplete {
-            try made.file.restore(tables: [], indexes: [], emptied: ([], open), from: &state)
+            try made.file.restore(tables: [], indexes: [], emptied: ([], open), from: &coder)
         } else {
             try made.file.restore(
                 tables: [made.table], indexes: made.primary.map { [$0] } ?? [],
-                emptied: ([target.root], open + (target.primary.map { [$0.root] } ?? [])), from: &state)
+                emptied: ([target.root], open + (target.primary.map { [$0.root] } ?? [])), from: &coder)
         }
-        try state.finish()
+        try coder.finish()
         return made
     }
 

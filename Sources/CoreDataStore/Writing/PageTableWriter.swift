@@ -28,7 +28,6 @@ package final class PageTableWriter: TableWriter {
     struct SortedIndex {
         var name: String
         var root: UInt32
-        /// The slots of the index's columns.
         var slots: [Int]
         /// The sorter; nil once the index is built, or if it cannot be.
         var sorter: IndexSorter?
@@ -56,7 +55,6 @@ package final class PageTableWriter: TableWriter {
     package var isComplete = false
     /// The size of the store's file so far; 0 before the first row.
     package var byteCount: Int { open.map { $0.file.pageCount * FileSums.block } ?? 0 }
-    /// The names of the indexes that are built.
     var built: Set<String> = []
     /// True while an index is built. No checkpoint can be taken then.
     var isBuilding = false
@@ -103,7 +101,6 @@ package final class PageTableWriter: TableWriter {
         return made
     }
 
-    /// Adds a row's entry to the primary key's index.
     private func enter(
         _ batch: borrowing RowBatch, _ row: Int, _ last: LastLink, _ rowID: Int64, _ index: IndexLoader
     ) throws(MigrationError) {

@@ -12,7 +12,6 @@ import SpillStorage
 package final class PublishedRows {
     private let connection: Connection
     private let pages: DirectPages?
-    /// The statement of ``indexQuery``, once it is prepared.
     private var indexes: Statement?
 
     /// - Parameters:
@@ -43,12 +42,13 @@ package final class PublishedRows {
         query.bind(table, at: 1)
         defer { query.reset() }
         if try query.step(), let root = UInt32(exactly: query.integer(0)) {
-            return try PairScan.isIndex(file, root: root) ? TreeCount.entries(ofIndex: root, in: file) : nil
+            return try PairScan.isIndex(file, root: root)
+                ? TreeCount.entries(ofTree: root, isIndex: true, in: file) : nil
         }
         guard let root = try connection.root(of: "table", table), try TableScan.isTable(file, root: root) else {
             return nil
         }
-        return try TreeCount.rows(ofTable: root, in: file)
+        return try TreeCount.entries(ofTree: root, isIndex: false, in: file)
     }
 
     /// Returns the number of rows of a table, from an index over all of them if there is one.

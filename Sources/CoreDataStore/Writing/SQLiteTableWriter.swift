@@ -10,14 +10,12 @@ import Rows
 ///
 /// Memory: the prepared statements, about 60 bytes a bound value: 60 KB for the full statement of 20 columns.
 final class SQLiteTableWriter: TableWriter {
-    /// The table that the writer inserts into.
     struct Target {
         var table: String
         /// The number of columns of a row, the key included.
         var columns: Int
         /// True if the first column is Z_PK, taken from the batch's keys. False for a join table.
         var isKeyed: Bool
-        /// True to skip a row that already exists.
         var ignoresDuplicates: Bool
         /// The root entity of the table, for messages.
         var entity: String?

@@ -13,7 +13,6 @@ package final class StoredRowScan {
     private let last: Int64
     private let table: String
     private let store: DestinationStore
-    /// The next key to read; nil at the end.
     private var nextKey: Int64?
 
     /// - Parameters:

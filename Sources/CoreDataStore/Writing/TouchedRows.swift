@@ -77,9 +77,9 @@ package final class TouchedRows {
     package func compareCells() throws(MigrationError) {
         guard insertCell != nil else { return }
         insertCell = nil
-        let select = try store.connection.prepare("SELECT DISTINCT place, slot FROM temp.touched_cells")
-        var columns: [(table: Int, slot: Int)] = []
-        while try select.step() { columns.append((Int(select.integer(0)), Int(select.integer(1)))) }
+        let columns = try store.connection.rows("SELECT DISTINCT place, slot FROM temp.touched_cells") { row in
+            (Int(row.integer(0)), Int(row.integer(1)))
+        }
         for (index, slot) in columns {
             let table = store.schema.tables[index]
             try store.connection.execute(

@@ -56,12 +56,10 @@ struct UniquenessViolation {
                 + named + (count > keys.count ? " and more" : ""), connection, key: keys.dropFirst().first ?? first)
     }
 
-    /// The values of the attributes, for messages.
     func shown(_ values: [String]) -> String {
         zip(attributes, values).map { "\($0) = \($1)" }.joined(separator: ", ")
     }
 
-    /// Returns the error for an object that breaks the constraint.
     func error(
         _ message: String, _ connection: Connection, key: Int64, cause: MigrationError? = nil
     ) -> MigrationError {

@@ -9,16 +9,10 @@ import SpillStorage
 extension DatabaseFileWriter {
     /// Writes the buffered pages to the file, then the writer's state.
     package func save(
-        tables: [TableLoader], indexes: [IndexLoader], to state: inout StateWriter
+        tables: [TableLoader], indexes: [IndexLoader], to coder: inout StateCoder
     ) throws(MigrationError) {
         try output.flush(continues: true)
-        state.write(changeCounter)
-        state.write(output.pageCount)
-        map.save(to: &state)
-        state.write(tables.count)
-        for table in tables { table.tree.save(to: &state) }
-        state.write(indexes.count)
-        for index in indexes { index.tree.savePages(to: &state) }
+        _ = try code(tables, indexes, with: &coder)
     }
 
     /// Restores a checkpoint: cuts the file off, and makes the trees what they were.
@@ -29,20 +23,29 @@ extension DatabaseFileWriter {
     ///   - emptied: root pages of trees that may have been finished since, of tables and of indexes; these are emptied.
     package func restore(
         tables: [TableLoader], indexes: [IndexLoader], emptied: (tables: [UInt32], indexes: [UInt32]),
-        from state: inout StateReader
+        from coder: inout StateCoder
     ) throws(MigrationError) {
-        changeCounter = try state.page()
-        let pages = try state.page()
-        guard pages >= map.existing else { throw StateReader.damaged("fewer pages than the file had") }
-        try map.restore(from: &state)
-        guard try state.count(upTo: tables.count) == tables.count else { throw StateReader.damaged("other tables") }
-        for table in tables { try table.tree.restore(from: &state) }
-        guard try state.count(upTo: indexes.count) == indexes.count else { throw StateReader.damaged("other indexes") }
-        for index in indexes { try index.tree.restorePages(from: &state) }
-        try output.goBack(toPage: pages)
+        try output.goBack(toPage: try code(tables, indexes, with: &coder))
         for root in emptied.tables { try empty(root, .tableLeaf) }
         for root in emptied.indexes { try empty(root, .indexLeaf) }
         try writeHeader(pageCount: map.existing)
+    }
+
+    /// Writes or reads the writer's state. Returns the number of the file's pages.
+    private func code(
+        _ tables: [TableLoader], _ indexes: [IndexLoader], with coder: inout StateCoder
+    ) throws(MigrationError) -> UInt32 {
+        var pages = output.pageCount
+        var counts = [tables.count, indexes.count]
+        try coder.code(&changeCounter)
+        try coder.code(&pages)
+        guard pages >= map.existing else { throw StateReader.damaged("fewer pages than the file had") }
+        try map.code(with: &coder)
+        try coder.code(&counts)
+        guard counts == [tables.count, indexes.count] else { throw StateReader.damaged("other tables or indexes") }
+        for table in tables { try table.tree.code(with: &coder) }
+        for index in indexes { try index.tree.codePages(with: &coder) }
+        return pages
     }
 
     private func empty(_ root: UInt32, _ kind: PageKind) throws(MigrationError) {

@@ -64,7 +64,6 @@ struct CompactIndexEntry: Equatable {
         return first &<< (secondBits &+ idBits) | second &<< idBits | id
     }
 
-    /// The first half of an entry.
     @inline(__always)
     func first(of word: UInt64) -> UInt64 { word >> (secondBits &+ idBits) }
 
@@ -72,13 +71,11 @@ struct CompactIndexEntry: Equatable {
     @inline(__always)
     func second(of word: UInt64) -> UInt64 { (word >> idBits) & (1 << secondBits &- 1) }
 
-    /// The row's id of an entry.
     @inline(__always)
     func id(of entry: UnsafePointer<UInt64>) -> Int64 {
         width == 1 ? Int64(bitPattern: entry[0] & (1 << idBits &- 1)) : SortKey.decode(entry[1])
     }
 
-    /// The half of a value; nil if it has none.
     @inline(__always)
     static func half(of cell: Cell) -> UInt64? {
         switch cell.kind {

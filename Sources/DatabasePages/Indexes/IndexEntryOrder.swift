@@ -81,7 +81,6 @@ private struct RecordReader {
     }
 }
 
-/// An encoded value of a record.
 private struct RecordValue {
     /// Storage classes in the order in which SQLite sorts them.
     enum Rank: UInt8 {

@@ -124,7 +124,6 @@ extension IndexSorter {
         return .built
     }
 
-    /// Both streams, and their next entries.
     private struct SortedIndex {
         let words: SortedWords?
         let entries: SortedEntries?

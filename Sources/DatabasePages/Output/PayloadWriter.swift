@@ -26,7 +26,6 @@ struct PayloadWriter {
         remaining = total - local
     }
 
-    /// Writes the next bytes.
     mutating func write(_ bytes: UnsafeRawBufferPointer) throws(MigrationError) {
         guard var from = bytes.baseAddress else { return }
         var count = bytes.count

@@ -23,7 +23,6 @@ final class PageWindow {
 
     deinit { space.deallocate() }
 
-    /// The memory that pages are read into.
     var start: UnsafeRawPointer { UnsafeRawPointer(space) }
     /// The size of this memory in bytes.
     var byteCount: Int { capacity * file.pageSize }
@@ -93,7 +92,6 @@ final class InteriorPage {
         return place
     }
 
-    /// The page of a child.
     func child(_ index: Int) throws(MigrationError) -> UInt32 {
         let place = index < count ? try cell(index) : 8
         let child = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self))
@@ -103,7 +101,6 @@ final class InteriorPage {
 }
 
 extension PageFile {
-    /// The most levels that SQLite follows.
     static let mostLevels = 20
 
     /// Tells whether a page exists and is of one of two kinds, so that it can be the root of a tree.

@@ -37,7 +37,6 @@ package final class PairScan {
     }
 
     private let file: PageFile
-    /// The table's name, for errors.
     private let table: String
     private let slots: (first: Int, second: Int)
     private let columns: Int
@@ -111,7 +110,6 @@ package final class PairScan {
         return true
     }
 
-    /// Appends the entry of a cell.
     @inline(__always)
     private func add(
         _ bytes: UnsafeRawPointer, _ start: Int, _ page: UInt32, _ batch: inout RowBatch
@@ -138,7 +136,6 @@ package final class PairScan {
         cells[slots.second] = .integer(second)
     }
 
-    /// Reads the entry of a cell.
     @inline(__always)
     private func entry(_ bytes: UnsafeRawPointer, _ start: Int, _ page: UInt32) throws(MigrationError) -> Entry {
         let usable = file.usableSize

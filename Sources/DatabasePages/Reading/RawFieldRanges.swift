@@ -1,7 +1,6 @@
 /// The runs of neighbouring fields that a scan reads together. A run stays encoded as it is in the record, if SQLite would
 /// store all its values in the same way in a column of the same affinity.
 final class RawFieldRanges {
-    /// A run of neighbouring fields.
     struct Run {
         /// The first field; greater than any field in the end mark.
         let first: Int
@@ -70,7 +69,6 @@ final class RawFieldRanges {
 
     /// The runs, followed by an end mark.
     let starts: UnsafePointer<Run>
-    /// The end mark alone.
     let none: UnsafePointer<Run>
     private let runs: UnsafeMutablePointer<Run>
     private let forms: UnsafeMutablePointer<UInt16>

@@ -11,7 +11,6 @@ final class RecordDecoder {
     private let file: PageFile
     private let large: ScanRequest.LargeValues
     private let filter: ScanRequest.Filter?
-    /// The number of fields to look at.
     private let fieldCount: Int
     /// For each field: its first slot, with ``realFlag`` if the column takes reals, or -1.
     private let plan: UnsafeMutablePointer<Int32>
@@ -201,7 +200,6 @@ final class RecordDecoder {
         return Int(size)
     }
 
-    /// Tells whether a row passes the filter.
     @inline(__always)
     private func passes(
         _ record: UnsafeRawPointer, _ count: Int, _ filter: ScanRequest.Filter, _ page: UInt32

@@ -4,9 +4,7 @@ import Diagnostics
 struct TreeLeaf {
     var bytes: UnsafeRawPointer
     var page: UInt32 = 0
-    /// The number of its cells.
     var count = 0
-    /// The cell that is read next.
     var next = 0
     /// The greatest key that its rows may have, in a table; nil: any key.
     var upper: Int64?
@@ -24,7 +22,6 @@ final class TreeDescent {
     private let interior: PageKind
     private let leaf: PageKind
     private var levels: [InteriorPage] = []
-    /// The number of levels in use.
     private var depth = 0
     /// The number of levels above the leaves; nil until it is known.
     private var leafDepth: Int?

@@ -15,11 +15,9 @@ package final class ValueTally {
     private let fieldCount: Int
     /// The field with the entity's number; nil if all rows count together.
     private let entityField: Int?
-    /// The number of fields to look at.
     private let end: Int
     /// The numbers of the entities; rows with other numbers are not counted.
     private let numbers: [Int64]
-    /// The counts, by entity, then by field.
     private let counts: UnsafeMutablePointer<Int>
     /// The counts of the last row's entity: neighbouring rows mostly have the same entity.
     @exclusivity(unchecked) private var last: (number: Int64, counts: UnsafeMutablePointer<Int>)?

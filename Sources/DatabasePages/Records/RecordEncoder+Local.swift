@@ -13,15 +13,15 @@ extension RecordEncoder {
     ///
     /// - Returns: true if the row was encoded.
     func encodeLocal(_ batch: borrowing RowBatch, row: Int) -> Bool {
-        precondition(batch.slots >= columnCount)
+        precondition(batch.slots >= count)
         let cells = batch.cells(ofRow: row)
-        let (affinities, count, forms) = (columnAffinities, columnCount, numberForms)
+        let (affinities, count, forms) = (affinities, count, numberForms)
         let typesStart = local
         let bodyStart = local + Self.localTypes + 8
         let bodyEnd = bodyStart + Self.localBytes
         // The first byte is left for the header's length.
         var types = typesStart + 1
-        if hasKey {
+        if isKeyed {
             types.storeBytes(of: 0, as: UInt8.self)
             types += 1
         }

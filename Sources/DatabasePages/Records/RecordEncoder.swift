@@ -8,10 +8,10 @@ import Rows
 ///
 /// Memory: 25 bytes a column, and a page.
 final class RecordEncoder {
-    private let affinities: UnsafeMutablePointer<ColumnAffinity>
-    private let count: Int
+    let affinities: UnsafeMutablePointer<ColumnAffinity>
+    let count: Int
     /// True if the record begins with the row's own key, which is NULL there.
-    private let isKeyed: Bool
+    let isKeyed: Bool
     // Only one thread encodes. Checks of exclusive access would cost as much as the encoding.
     private let serials: UnsafeMutablePointer<UInt64>
     /// For each column: the bits of a number.
@@ -33,10 +33,6 @@ final class RecordEncoder {
     let numberForms: UnsafeMutablePointer<IntegerForm>
     /// The size in bytes of the header that ``encodeLocal(_:row:)`` made.
     @exclusivity(unchecked) private(set) var localHeader = 0
-
-    var columnAffinities: UnsafeMutablePointer<ColumnAffinity> { affinities }
-    var columnCount: Int { count }
-    var hasKey: Bool { isKeyed }
 
     func setLocal(header: Int, body: Int) {
         localHeader = header

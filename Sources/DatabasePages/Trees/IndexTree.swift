@@ -2,12 +2,10 @@ import Diagnostics
 
 /// The b-tree of an index. It holds each entry once: the last cell of a full leaf moves up as the divider.
 final class IndexTree: PageTree {
-    /// Makes an empty tree.
     init(root: UInt32, output: PageOutput, map: PointerMap) {
         super.init(root: root, output: output, map: map, leaf: .indexLeaf, interior: .indexInterior)
     }
 
-    /// Appends an entry's record.
     func append(_ payload: UnsafeRawBufferPointer) throws(MigrationError) {
         // The fast path for small entries, such as those of numbers.
         if payload.count < 128, payload.count >= 3, let start = payload.baseAddress,

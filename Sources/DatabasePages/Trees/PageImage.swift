@@ -36,7 +36,6 @@ struct PageImage: ~Copyable {
         return bytes + contentStart
     }
 
-    /// The memory of a cell.
     func cell(_ index: Int) -> UnsafeMutableRawPointer {
         bytes + Int(UInt16(bigEndian: bytes.load(fromByteOffset: kind.headerSize + 2 * index, as: UInt16.self)))
     }

@@ -24,7 +24,6 @@ class PageTree {
     final var levels: [Level] = []
     final let interior: PageKind
 
-    /// Makes an empty tree.
     init(root: UInt32, output: PageOutput, map: PointerMap, leaf: PageKind, interior: PageKind) {
         self.root = root
         self.output = output

@@ -4,7 +4,6 @@ import Diagnostics
 final class TableTree: PageTree {
     @exclusivity(unchecked) var lastKey: Int64?
 
-    /// Makes an empty tree.
     init(root: UInt32, output: PageOutput, map: PointerMap) {
         super.init(root: root, output: output, map: map, leaf: .tableLeaf, interior: .tableInterior)
     }

@@ -7,25 +7,20 @@ extension AssociationTable {
     /// ascending order, they are sorted first.
     ///
     /// Memory of the cursor: a block for each run, or a quarter of the table's allowance.
-    package func destinationsInOrderOfFirstAssociation() throws(MigrationError) -> DestinationCursor {
-        guard forward != nil else {
-            let walk = orderedWalk()
-            return DestinationCursor { () throws(MigrationError) in
-                try walk?.next().map { (destination: $0.destination, firstSource: $0.source) }
-            }
-        }
+    package func destinationsInOrderOfFirstAssociation() throws(MigrationError) -> PairWalk {
+        guard forward != nil else { return orderedWalk() }
         let layout = layout
         let reverse = try reversed().scan()
         let size = layout.referenceWords
         guard !destinationsAscend else {
             let words = RecordBlock(words: layout.width)
             var previous = ObjectReference.none
-            return DestinationCursor { () throws(MigrationError) in
+            return PairWalk { () throws(MigrationError) in
                 while try reverse.next(into: words.records) {
                     let destination = layout.decode(words.records)
                     if destination == previous { continue }
                     previous = destination
-                    return (destination, layout.decode(words.records + size + 1))
+                    return (layout.decode(words.records + size + 1), destination)
                 }
                 return nil
             }
@@ -46,9 +41,9 @@ extension AssociationTable {
         }
         let sorted = try sorter.finish()
         let next = RecordBlock(words: layout.width)
-        return DestinationCursor { () throws(MigrationError) in
+        return PairWalk { () throws(MigrationError) in
             guard try sorted.next(into: next.records) else { return nil }
-            return (layout.decode(next.records + 1), layout.decode(next.records + 1 + size))
+            return (layout.decode(next.records + 1 + size), layout.decode(next.records + 1))
         }
     }
 
@@ -59,7 +54,7 @@ extension AssociationTable {
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77), and what the closure throws.
     package func forEachSourceInOrderOfAssociation(_ body: (ObjectReference) throws -> Void) throws {
         guard let forward else {
-            guard let walk = orderedWalk() else { return }
+            let walk = orderedWalk()
             while let pair = try walk.next() { try body(pair.source) }
             return
         }
@@ -85,7 +80,7 @@ extension AssociationTable {
     /// Memory of the cursor: a block for each run.
     package func pairs() throws(MigrationError) -> PairWalk {
         try dropDuplicates()
-        guard let log = try forward?.scan() else { return orderedWalk() ?? PairWalk { nil } }
+        guard let log = try forward?.scan() else { return orderedWalk() }
         let (layout, words) = (layout, RecordBlock(words: layout.width))
         return PairWalk { () throws(MigrationError) in
             guard try log.next(into: words.records) else { return nil }
@@ -104,22 +99,6 @@ package final class PairWalk {
 
     /// Returns the next pair; nil at the end.
     package func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? {
-        try body()
-    }
-}
-
-/// Reads the distinct destinations of an ``AssociationTable``, in order of first association.
-package final class DestinationCursor {
-    private let body: () throws(MigrationError) -> (destination: ObjectReference, firstSource: ObjectReference)?
-
-    init(
-        _ body: @escaping () throws(MigrationError) -> (destination: ObjectReference, firstSource: ObjectReference)?
-    ) {
-        self.body = body
-    }
-
-    /// Returns the next destination and its first source; nil at the end.
-    package func next() throws(MigrationError) -> (destination: ObjectReference, firstSource: ObjectReference)? {
         try body()
     }
 }

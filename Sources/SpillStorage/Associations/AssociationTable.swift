@@ -19,7 +19,6 @@ package final class AssociationTable {
         var keys: KeyIndex
         var sourceEntity: UInt32
         var destinationEntity: UInt32
-        /// The key of the first destination.
         var base: Int64
         /// True while each destination is base + rank.
         var mayBeRanked = true
@@ -61,14 +60,6 @@ package final class AssociationTable {
         logMemory = logs
         record = .allocate(capacity: 5)
         record.initialize(repeating: 0, count: 5)
-    }
-
-    /// Makes an empty table with an allowance of its own.
-    ///
-    /// - Parameter memory: the allowance in bytes; 512 KiB are used at least.
-    package convenience init(directory: WorkDirectory, name: String, memory: Int) {
-        let memory = max(memory, 512 * 1024)
-        self.init(directory: directory, name: name, memory: memory / 2, logs: RecordMemory(bytes: memory / 4 * 3))
     }
 
     deinit { record.deallocate() }
@@ -128,59 +119,36 @@ package final class AssociationTable {
 
     // MARK: Outliving the process
 
-    /// Writes the pairs in memory to the files, except for small sets, then the table's state.
-    package func save(to state: inout StateWriter) throws(MigrationError) {
-        try state.write(optional: monotonic) { form, state throws(MigrationError) in
-            state.write(form.sourceEntity)
-            state.write(form.destinationEntity)
-            state.write(form.base)
-            state.write(form.mayBeRanked)
-            state.write(form.mayBeIdentity)
-            try form.keys.save(to: &state)
+    /// Writes the table's state, or restores it: this table must be empty. Pairs in memory go to the files before, except for
+    /// small sets.
+    package func code(with coder: inout StateCoder) throws(MigrationError) {
+        try coder.code(
+            optional: &monotonic,
+            empty: Monotonic(
+                keys: KeyIndex(directory: directory, name: name, memory: memory), sourceEntity: 0,
+                destinationEntity: 0, base: 0, mayBeIdentity: false)
+        ) { coder, form throws(MigrationError) in
+            try coder.code(&form.sourceEntity)
+            try coder.code(&form.destinationEntity)
+            try coder.code(&form.base)
+            try coder.code(&form.mayBeRanked)
+            try coder.code(&form.mayBeIdentity)
+            try form.keys.code(with: &coder)
         }
-        state.write(layout.isWide)
-        for log in [forward, backward] {
-            try state.write(optional: log) { log, state throws(MigrationError) in try log.save(to: &state) }
+        try coder.code(&layout.isWide)
+        try coder.code(optional: &forward, empty: newLog("pairs")) { coder, log throws(MigrationError) in
+            try log.code(with: &coder)
         }
-        state.write(sequence)
-        for reference in [largestSource, largestDestination, lastSource, lastDestination] {
-            state.write(reference.entity)
-            state.write(reference.key)
+        try coder.code(optional: &backward, empty: newLog("reverse")) { coder, log throws(MigrationError) in
+            try log.code(with: &coder)
         }
-        state.write(mayHaveDuplicates)
-        state.write(destinationsAscend)
-    }
-
-    /// Restores a saved table. This one must be empty.
-    package func restore(from state: inout StateReader) throws(MigrationError) {
-        monotonic = try state.optional { state throws(MigrationError) in
-            let form = Monotonic(
-                keys: KeyIndex(directory: directory, name: name, memory: memory), sourceEntity: try state.page(),
-                destinationEntity: try state.page(), base: try state.integer(), mayBeRanked: try state.flag(),
-                mayBeIdentity: try state.flag())
-            try form.keys.restore(from: &state)
-            return form
-        }
-        layout = PairLayout(isWide: try state.flag())
-        forward = try restoredLog("pairs", &state)
-        backward = try restoredLog("reverse", &state)
-        sequence = try state.word()
-        func reference() throws(MigrationError) -> ObjectReference {
-            ObjectReference(entity: try state.page(), key: try state.integer())
-        }
-        largestSource = try reference()
-        largestDestination = try reference()
-        lastSource = try reference()
-        lastDestination = try reference()
-        mayHaveDuplicates = try state.flag()
-        destinationsAscend = try state.flag()
-    }
-
-    private func restoredLog(_ suffix: String, _ state: inout StateReader) throws(MigrationError) -> RecordLog? {
-        guard try state.flag() else { return nil }
-        let log = newLog(suffix)
-        try log.restore(from: &state)
-        return log
+        try coder.code(&sequence)
+        try coder.code(&largestSource)
+        try coder.code(&largestDestination)
+        try coder.code(&lastSource)
+        try coder.code(&lastDestination)
+        try coder.code(&mayHaveDuplicates)
+        try coder.code(&destinationsAscend)
     }
 
     // MARK: Adding
@@ -232,23 +200,22 @@ package final class AssociationTable {
         return form.destination(rank: rank, source: source.key) == destination.key
     }
 
-    /// A walk over the pairs of a table of a set of keys; nil for other tables, and for an empty one.
+    /// A walk over the pairs of a table of a set of keys; over none for other tables.
     ///
     /// It holds 512 keys, and keeps the set, and so its file, alive.
-    func orderedWalk() -> PairWalk? {
-        monotonic.map { form in
-            let keys = KeyStream(form.keys)
-            // Keys that are appended later are left out.
-            let end = form.keys.count
-            var rank = 0
-            return PairWalk { () throws(MigrationError) in
-                guard rank < end, let key = try keys.next() else { return nil }
-                defer { rank += 1 }
-                return (
-                    ObjectReference(entity: form.sourceEntity, key: key),
-                    ObjectReference(entity: form.destinationEntity, key: form.destination(rank: rank, source: key))
-                )
-            }
+    func orderedWalk() -> PairWalk {
+        guard let form = monotonic else { return PairWalk { nil } }
+        let keys = KeyStream(form.keys)
+        // Keys that are appended later are left out.
+        let end = form.keys.count
+        var rank = 0
+        return PairWalk { () throws(MigrationError) in
+            guard rank < end, let key = try keys.next() else { return nil }
+            defer { rank += 1 }
+            return (
+                ObjectReference(entity: form.sourceEntity, key: key),
+                ObjectReference(entity: form.destinationEntity, key: form.destination(rank: rank, source: key))
+            )
         }
     }
 
@@ -258,7 +225,7 @@ package final class AssociationTable {
         forward = newLog("pairs")
         let count = monotonic?.keys.count ?? 0
         monotonic = nil
-        while let pair = try walk?.next() { try addGeneral(source: pair.source, destination: pair.destination) }
+        while let pair = try walk.next() { try addGeneral(source: pair.source, destination: pair.destination) }
         assert(forward?.count == count && sequence == UInt64(count), "every pair goes over once")
     }
 
@@ -371,7 +338,6 @@ package final class AssociationTable {
         mayHaveDuplicates = false
     }
 
-    /// Makes a sorter for records as wide as the table's.
     func newSorter(_ suffix: String) -> RecordSorter {
         RecordSorter(directory: directory, name: name + "-" + suffix, width: layout.width, memory: memory / 2)
     }

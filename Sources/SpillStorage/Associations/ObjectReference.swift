@@ -1,11 +1,20 @@
+import Diagnostics
+
 /// The identity of an object: its entity's number (Z_ENT) and its key (Z_PK).
-package struct ObjectReference: Hashable, Sendable {
+package struct ObjectReference: Hashable, Sendable, StateCodable {
     package var entity: UInt32
     package var key: Int64
 
     package init(entity: UInt32, key: Int64) {
         self.entity = entity
         self.key = key
+    }
+
+    package init() { self = .none }
+
+    package mutating func code(with coder: inout StateCoder) throws(MigrationError) {
+        try coder.code(&entity)
+        try coder.code(&key)
     }
 
     /// The reference to no object. No entity has its number.
@@ -19,7 +28,7 @@ package struct ObjectReference: Hashable, Sendable {
 /// Narrow: one word a reference, with the entity in the top 16 bits and the key, made unsigned, in the other 48. Wide, if a
 /// number does not fit: two words a reference. Both layouts sort the same: by entity, then by key.
 struct PairLayout {
-    let isWide: Bool
+    var isWide: Bool
 
     var referenceWords: Int { isWide ? 2 : 1 }
     /// The number of words of a record of two references and a sequence number.

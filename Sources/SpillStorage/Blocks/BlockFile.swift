@@ -48,7 +48,6 @@ enum BlockKind: UInt16 {
 final class BlockFile {
     static let headerBytes = 16
     static let blockHeaderBytes = 16
-    /// The most bytes that one block can hold.
     static let largestBlock = 0x7E00_0000
     private static let magic: UInt64 = 0x4B4C_424C_4C49_5053
     private static let uncompressed: UInt32 = 1 << 31
@@ -83,15 +82,15 @@ final class BlockFile {
 
     /// Opens a file that a saved state names.
     init(
-        directory: WorkDirectory, restoring state: inout StateReader, kind: BlockKind, scratch: RawBuffer
+        directory: WorkDirectory, restoring coder: inout StateCoder, kind: BlockKind, scratch: RawBuffer
     ) throws(MigrationError) {
-        file = try SpillFile(directory: directory, restoring: &state)
+        file = try SpillFile(directory: directory, restoring: &coder)
         self.kind = kind
         self.scratch = scratch
     }
 
     /// Writes the file's name and sizes to a state. From now on the file outlives the process.
-    func save(to state: inout StateWriter) { file.save(to: &state) }
+    func save(to coder: inout StateCoder) { file.save(to: &coder) }
 
     /// Compresses and writes a block. Returns its offset.
     ///

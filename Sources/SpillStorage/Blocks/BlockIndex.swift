@@ -20,7 +20,6 @@ final class BlockIndex {
     private var file: BlockFile?
     /// The first entry and the offset of each page; nil before the first page.
     private var pages: BlockIndex?
-    /// The entries after the pages.
     private var tail: [UInt64] = []
     private let page = RawBuffer()
     private var loaded = -1
@@ -36,11 +35,9 @@ final class BlockIndex {
         self.place = place
     }
 
-    /// The number of blocks in the index.
     var count: Int { paged + tail.count / width }
     private var paged: Int { (pages?.count ?? 0) * Self.pageEntries }
 
-    /// Adds a block after the last one.
     func append(offset: Int, first: UnsafePointer<UInt64>) throws(MigrationError) {
         for word in 0..<words { tail.append(first[word]) }
         tail.append(UInt64(truncatingIfNeeded: offset))
@@ -81,28 +78,22 @@ final class BlockIndex {
                 words: compared)
     }
 
-    /// Writes the index's state.
-    func save(to state: inout StateWriter) {
-        state.write(words: tail)
-        state.write(pages != nil)
-        file?.save(to: &state)
-        pages?.save(to: &state)
-    }
-
-    /// Restores a saved index. This one must be empty. Later entries are added as if it had never been saved.
+    /// Writes the index's state, or restores it: this index must be empty. Later entries are added as if it had never been saved.
     ///
     /// - Parameter levels: the most levels of pages to accept; eight hold more blocks than a disk has.
-    func restore(from state: inout StateReader, levels: Int = 8) throws(MigrationError) {
-        tail = try state.words()
-        guard tail.count % width == 0 else { throw StateReader.damaged("an index of blocks") }
-        loaded = -1
-        guard try state.flag() else { return }
-        guard levels > 0 else { throw StateReader.damaged("an index of blocks") }
-        file = try BlockFile(
-            directory: place.directory, restoring: &state, kind: .index, scratch: place.scratch)
-        let pages = BlockIndex(words: words, beside: place)
-        try pages.restore(from: &state, levels: levels - 1)
-        self.pages = pages
+    func code(with coder: inout StateCoder, levels: Int = 8) throws(MigrationError) {
+        try coder.code(&tail)
+        var hasPages = pages != nil
+        try coder.code(&hasPages)
+        guard tail.count % width == 0, levels > 0 || !hasPages else { throw StateReader.damaged("an index of blocks") }
+        guard hasPages else { return }
+        if coder.isReading {
+            file = try BlockFile(directory: place.directory, restoring: &coder, kind: .index, scratch: place.scratch)
+            pages = BlockIndex(words: words, beside: place)
+        } else {
+            file?.save(to: &coder)
+        }
+        try pages?.code(with: &coder, levels: levels - 1)
     }
 
     private func isTailBefore(_ prefix: UnsafePointer<UInt64>, _ compared: Int) -> Bool {

@@ -4,7 +4,6 @@
 final class RawBuffer {
     private(set) var start: UnsafeMutableRawPointer
     private(set) var capacity: Int
-    /// The number of bytes in use.
     var count = 0
 
     init(capacity: Int = 256) {

@@ -14,7 +14,6 @@ struct RecencyList {
     /// The slot whose last use came next after that of another slot.
     func slot(usedAfter slot: Int) -> Int? { newer[slot] >= 0 ? Int(newer[slot]) : nil }
 
-    /// The number of slots in all.
     let capacity: Int
 
     init(capacity: Int) {
@@ -38,7 +37,6 @@ struct RecencyList {
         return (Int(slot), false)
     }
 
-    /// Notes that a slot was used now.
     mutating func touch(_ slot: Int) {
         let slot = Int32(slot)
         guard slot != newest else { return }

@@ -9,7 +9,6 @@ import Glibc
 package final class SpillFile {
     /// The file's path.
     package let path: String
-    /// Bytes written.
     private(set) var size = 0
     /// Bytes at the beginning that were given back to the file system.
     private(set) var discarded = 0
@@ -23,7 +22,6 @@ package final class SpillFile {
     /// The file's size in the last saved state; bytes up to there are synced with that state.
     private var savedSize = 0
 
-    /// Makes a new file in the work directory.
     init(directory: WorkDirectory, named name: String) throws(MigrationError) {
         path = directory.file(named: name)
         self.name = String(path.dropFirst(directory.path.utf8.count + 1))
@@ -37,10 +35,10 @@ package final class SpillFile {
     /// Opens a file that a saved state names. What was written after that state is cut off.
     ///
     /// - Throws: `journal.damaged` (74) if the file is missing or too short, `spill.io` (74), `spill.permission` (77).
-    init(directory: WorkDirectory, restoring state: inout StateReader) throws(MigrationError) {
-        name = String(decoding: try state.block(), as: UTF8.self)
-        size = try state.count(upTo: .max)
-        discarded = try state.count(upTo: size)
+    init(directory: WorkDirectory, restoring coder: inout StateCoder) throws(MigrationError) {
+        name = try coder.reader.text()
+        size = try coder.reader.count(upTo: .max)
+        discarded = try coder.reader.count(upTo: size)
         savedSize = size
         isSaved = true
         self.directory = directory
@@ -62,7 +60,6 @@ package final class SpillFile {
         directory.claim(name)
     }
 
-    /// Cuts off what was written after a saved state.
     private static func cut(_ descriptor: Int32, _ name: String, _ path: String, to size: Int) throws(MigrationError) {
         var status = stat()
         guard fstat(descriptor, &status) == 0, Int(status.st_size) >= size else {
@@ -74,10 +71,10 @@ package final class SpillFile {
     }
 
     /// Writes the file's name and sizes to a state. From now on the file outlives the process.
-    func save(to state: inout StateWriter) {
-        state.write(name)
-        state.write(size)
-        state.write(discarded)
+    func save(to coder: inout StateCoder) {
+        coder.writer.write(name)
+        coder.writer.write(size)
+        coder.writer.write(discarded)
         if !isSaved || savedSize != size { directory.noteSaved(name) }
         isSaved = true
         savedSize = size

@@ -60,7 +60,7 @@ package final class RunJournal {
 
     private static let magic = Array("SCJOURNL".utf8)
     /// The version of the format.
-    package static let version: UInt32 = 9
+    package static let version: UInt32 = 10
     private static let headSize = 16
     private static let prefixSize = 16
     /// The longest body, in bytes, that is accepted when read.
@@ -114,41 +114,35 @@ package final class RunJournal {
         guard opened >= 0 else { throw failure("open", path, Int32(truncatingIfNeeded: -opened)) }
         let descriptor = Int32(truncatingIfNeeded: opened)
         defer { _ = calls.close(descriptor) }
-        func bytes(_ count: Int, at place: Int) throws(MigrationError) -> [UInt8] {
+        return try contents(last: most, skipsDamage: skipsDamage) { count, place throws(MigrationError) in
             try read(count, at: place, descriptor, path, calls)
         }
+    }
+
+    /// Reads a journal by a function that returns a number of bytes at an offset; fewer at the end.
+    ///
+    /// - Parameters:
+    ///   - most: as for ``read(_:last:skipsDamage:calls:)``.
+    package static func contents(
+        last most: Int? = nil, skipsDamage: Bool = false, _ bytes: (Int, Int) throws(MigrationError) -> [UInt8]
+    ) throws(MigrationError) -> Contents {
         var contents = Contents()
-        let head = try bytes(headSize, at: 0)
-        guard begin(head, &contents) else { return contents }
+        guard begin(try bytes(headSize, 0), &contents) else { return contents }
         var place = contents.size
         while true {
-            let prefix = try bytes(prefixSize, at: place)
-            if prefix.isEmpty { return contents }
-            if prefix.count == prefixSize, let length = length(prefix),
-                let record = record(prefix, try bytes(length, at: place + prefixSize), at: place)
-            {
+            if let record = try record(at: place, bytes) {
                 contents.add(record, at: place, last: most)
-                place += prefixSize + length
+                place += prefixSize + record.body.count
                 contents.size = place
                 contents.isTorn = false
                 continue
             }
-            let next = searchRest(try bytes(.max, at: place), at: place, &contents)
+            let rest = try bytes(.max, place)
+            if rest.isEmpty { return contents }
+            let next = try searchRest(rest, at: place, &contents)
             guard skipsDamage, let next else { return contents }
             place = next
         }
-    }
-
-    /// Reads a journal from its bytes.
-    package static func contents(of bytes: [UInt8]) -> Contents {
-        var contents = Contents()
-        guard begin(bytes, &contents) else { return contents }
-        while contents.size < bytes.count, let record = record(bytes, at: contents.size, from: 0) {
-            contents.add(record, at: contents.size, last: nil)
-            contents.size += prefixSize + record.body.count
-        }
-        if contents.size < bytes.count { searchRest(Array(bytes[contents.size...]), at: contents.size, &contents) }
-        return contents
     }
 
     /// Tells whether the header of a journal is sound, and records the result in `contents`.
@@ -173,14 +167,15 @@ package final class RunJournal {
     ///   - bytes: the unsound record and all bytes behind it.
     ///   - place: their offset in the file.
     /// - Returns: the offset of the next sound record; nil if none was found.
-    @discardableResult
-    private static func searchRest(_ bytes: [UInt8], at place: Int, _ contents: inout Contents) -> Int? {
+    private static func searchRest(
+        _ bytes: [UInt8], at place: Int, _ contents: inout Contents
+    ) throws(MigrationError) -> Int? {
         contents.isTorn = true
         var work = 0
         for later in 1..<max(1, bytes.count) {
             guard bytes.count - later >= prefixSize, number(bytes, later + 4) <= 255 else { continue }
             if number(bytes, later) <= UInt32(bytes.count - later) { work += Int(number(bytes, later)) }
-            let isSound = record(bytes, at: place + later, from: place) != nil
+            let isSound = try record(at: place + later) { Array(bytes[($1 - place)...].prefix($0)) } != nil
             guard isSound || work > longestSearch else { continue }
             contents.isDamaged = true
             return isSound ? place + later : nil
@@ -196,17 +191,12 @@ package final class RunJournal {
         _ count: Int, at place: Int, _ descriptor: Int32, _ path: String, _ calls: any FileCalls
     ) throws(MigrationError) -> [UInt8] {
         var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: min(count, 256 << 10))
         while bytes.count < count {
-            let wanted = min(part.count, count - bytes.count)
-            let got = part.withUnsafeMutableBytes {
-                calls.read(
-                    descriptor, into: UnsafeMutableRawBufferPointer(rebasing: $0[..<wanted]), at: place + bytes.count)
-            }
-            if got == -Int(EINTR) { continue }
+            var part = [UInt8](repeating: 0, count: min(count - bytes.count, 256 << 10))
+            let got = part.withUnsafeMutableBytes { calls.readWhole(descriptor, into: $0, at: place + bytes.count) }
             guard got >= 0 else { throw failure("read", path, Int32(truncatingIfNeeded: -got)) }
-            if got == 0 { break }
-            bytes.append(contentsOf: part[..<got])
+            bytes += part[..<got]
+            if got < part.count { break }
         }
         return bytes
     }
@@ -217,17 +207,13 @@ package final class RunJournal {
         return length <= longestBody ? length : nil
     }
 
-    /// Decodes the record at an offset of the file.
-    ///
-    /// - Parameter first: the offset in the file of the first of `bytes`.
-    /// - Returns: nil if there is no sound record.
-    private static func record(_ bytes: [UInt8], at place: Int, from first: Int) -> Record? {
-        let start = place - first
-        guard bytes.count - start >= prefixSize else { return nil }
-        let prefix = Array(bytes[start..<start + prefixSize])
-        guard let length = length(prefix), length <= bytes.count - start - prefixSize else { return nil }
-        let body = Array(bytes[start + prefixSize..<start + prefixSize + length])
-        return record(prefix, body, at: place)
+    /// Reads the record at an offset of the file; nil if there is no sound one.
+    private static func record(
+        at place: Int, _ bytes: (Int, Int) throws(MigrationError) -> [UInt8]
+    ) throws(MigrationError) -> Record? {
+        let prefix = try bytes(prefixSize, place)
+        guard prefix.count == prefixSize, let length = length(prefix) else { return nil }
+        return record(prefix, try bytes(length, place + prefixSize), at: place)
     }
 
     /// Decodes a record from its prefix and body; nil if they are not sound.
@@ -267,10 +253,9 @@ package final class RunJournal {
     ///
     /// - Throws: `journal.io` (74).
     package func record(at place: Int) throws(MigrationError) -> Record? {
-        let prefix = try Self.read(Self.prefixSize, at: place, descriptor, path, calls)
-        guard prefix.count == Self.prefixSize, let length = Self.length(prefix) else { return nil }
-        let body = try Self.read(length, at: place + Self.prefixSize, descriptor, path, calls)
-        return Self.record(prefix, body, at: place)
+        try Self.record(at: place) { count, place throws(MigrationError) in
+            try Self.read(count, at: place, descriptor, path, calls)
+        }
     }
 
     /// Rewrites the journal with some of its records and a new one. The change is atomic: until then the old file is valid.
@@ -308,23 +293,19 @@ package final class RunJournal {
     }
 
     private func writeHead() throws(MigrationError) {
-        var head = Self.magic
-        for number in [Self.version, 0] { withUnsafeBytes(of: number.littleEndian) { head.append(contentsOf: $0) } }
-        try write(bytes: head)
+        try write(bytes: Self.magic + Self.bytes([Self.version, 0]))
     }
 
     private func write(_ record: Record) throws(MigrationError) {
         guard record.body.count <= Self.longestBody else { throw failure("write", EFBIG) }
         let sum = record.body.withUnsafeBytes { Checksum.of($0, seed: Self.seed(size, record.kind)) }
-        var prefix: [UInt8] = []
-        for number in [
-            UInt32(record.body.count), record.kind, UInt32(truncatingIfNeeded: sum),
-            UInt32(truncatingIfNeeded: sum >> 32),
-        ] {
-            withUnsafeBytes(of: number.littleEndian) { prefix.append(contentsOf: $0) }
-        }
-        try write(bytes: prefix)
+        let sums = [UInt32(truncatingIfNeeded: sum), UInt32(truncatingIfNeeded: sum >> 32)]
+        try write(bytes: Self.bytes([UInt32(record.body.count), record.kind] + sums))
         try write(bytes: record.body)
+    }
+
+    private static func bytes(_ numbers: [UInt32]) -> [UInt8] {
+        numbers.flatMap { number in withUnsafeBytes(of: number.littleEndian) { Array($0) } }
     }
 
     private func write(bytes: [UInt8]) throws(MigrationError) {

@@ -13,44 +13,93 @@ package protocol StateCodable {
 
 /// Writes the fields of a value to a state, or reads them from one, in the same order.
 package struct StateCoder {
-    fileprivate var writer = StateWriter()
-    fileprivate var reader = StateReader([])
-    fileprivate let isReading: Bool
+    var writer = StateWriter()
+    var reader = StateReader([])
+    /// False if the coder writes.
+    package let isReading: Bool
+
+    /// Makes a coder that writes.
+    ///
+    /// - Parameter capacity: the expected number of bytes.
+    package init(capacity: Int = 0) {
+        isReading = false
+        writer = StateWriter(capacity: capacity)
+    }
+
+    /// Makes a coder that reads what another one wrote.
+    package init(reading bytes: [UInt8]) {
+        isReading = true
+        reader = StateReader(bytes)
+    }
+
+    /// The bytes written.
+    package var bytes: [UInt8] { writer.bytes }
+
+    /// Checks that all bytes were read.
+    package func finish() throws(MigrationError) { try reader.finish() }
 
     /// Returns the bytes of a value.
     package static func bytes(of value: some StateCodable, capacity: Int = 1024) -> [UInt8] {
-        var coder = StateCoder(isReading: false)
-        coder.writer = StateWriter(capacity: capacity)
+        var coder = StateCoder(capacity: capacity)
         var value = value
         do { try value.code(with: &coder) } catch { preconditionFailure("only reading throws") }
-        return coder.writer.bytes
+        return coder.bytes
     }
 
     /// Reads a value.
     ///
     /// - Throws: `journal.damaged`.
     package static func value<Value: StateCodable>(_: Value.Type, from bytes: [UInt8]) throws(MigrationError) -> Value {
-        var coder = StateCoder(isReading: true)
-        coder.reader = StateReader(bytes)
+        var coder = StateCoder(reading: bytes)
         var value = Value()
         try value.code(with: &coder)
-        try coder.reader.finish()
+        try coder.finish()
         return value
     }
-
-    private init(isReading: Bool) { self.isReading = isReading }
 
     /// Writes or reads a field.
     package mutating func code(_ value: inout some StateCodable) throws(MigrationError) { try value.code(with: &self) }
 
-    /// Writes or reads bytes.
-    package mutating func code(bytes: inout [UInt8]?) throws(MigrationError) {
-        if isReading {
-            bytes = try reader.optional { reader throws(MigrationError) in try reader.block() }
-        } else {
-            writer.write(bytes != nil)
-            if let bytes { writer.write(bytes: bytes) }
+    /// Writes or reads a count, which must not exceed a bound.
+    package mutating func code(_ count: inout Int, upTo limit: Int) throws(MigrationError) {
+        if isReading { count = try reader.count(upTo: limit) } else { writer.write(count) }
+    }
+
+    /// Writes or reads bytes whose number is known.
+    package mutating func code(space: UnsafeMutableRawBufferPointer) throws(MigrationError) {
+        guard isReading else { return writer.write(bytes: UnsafeRawBufferPointer(space)) }
+        let bytes = try reader.block()
+        guard bytes.count == space.count else { throw StateReader.damaged("\(bytes.count) bytes for \(space.count)") }
+        space.copyBytes(from: bytes)
+    }
+
+    /// Writes or reads objects that are made when they are read.
+    ///
+    /// - Parameters:
+    ///   - limit: the most objects that are read.
+    ///   - body: writes an object; for nil it makes one, reads its fields, and returns it.
+    package mutating func code<Object>(
+        objects: inout [Object], upTo limit: Int,
+        _ body: (inout StateCoder, Object?) throws(MigrationError) -> Object
+    ) throws(MigrationError) {
+        var count = objects.count
+        try code(&count, upTo: limit)
+        let known = objects
+        if isReading { objects = [] }
+        for place in 0..<count {
+            let object = try body(&self, isReading ? nil : known[place])
+            if isReading { objects.append(object) }
         }
+    }
+
+    /// Writes or reads bytes behind their count.
+    package mutating func code(bytes: inout [UInt8]) throws(MigrationError) {
+        if isReading { bytes = try reader.block() } else { writer.write(bytes: bytes) }
+    }
+
+    /// Writes or reads bytes, or nil.
+    package mutating func code(bytes: inout [UInt8]?) throws(MigrationError) {
+        try code(optional: &bytes, empty: []) { coder, bytes throws(MigrationError) in try coder.code(bytes: &bytes) }
     }
 
     /// Writes or reads a word of an enumeration.
@@ -67,7 +116,7 @@ package struct StateCoder {
     ///   - empty: a value into which fields are read.
     ///   - body: writes or reads the fields of the value.
     package mutating func code<Value>(
-        optional value: inout Value?, empty: Value,
+        optional value: inout Value?, empty: @autoclosure () -> Value,
         _ body: (inout StateCoder, inout Value) throws(MigrationError) -> Void
     ) throws(MigrationError) {
         var isPresent = value != nil
@@ -76,7 +125,7 @@ package struct StateCoder {
             value = nil
             return
         }
-        var known = value ?? empty
+        var known = value ?? empty()
         try body(&self, &known)
         value = known
     }
@@ -90,17 +139,12 @@ package struct StateCoder {
         list: inout [Element], empty: Element,
         _ body: (inout StateCoder, inout Element) throws(MigrationError) -> Void
     ) throws(MigrationError) {
-        var count = list.count
-        try code(&count)
-        if isReading { list = [] }
         // The count is not trusted: an element takes at least one byte, so too large a count ends with an error at the end of
         // the bytes.
-        var place = 0
-        while place < count {
-            var element = isReading ? empty : list[place]
-            try body(&self, &element)
-            if isReading { list.append(element) }
-            place += 1
+        try code(objects: &list, upTo: .max) { coder, known throws(MigrationError) in
+            var element = known ?? empty
+            try body(&coder, &element)
+            return element
         }
     }
 }

@@ -44,12 +44,6 @@ package struct StateReader {
         return page
     }
 
-    package mutating func optionalInteger() throws(MigrationError) -> Int64? {
-        let has = try flag()
-        let value = try integer()
-        return has ? value : nil
-    }
-
     /// Reads bytes behind their count.
     package mutating func block() throws(MigrationError) -> [UInt8] {
         let count = try count(upTo: bytes.count - place)
@@ -61,33 +55,6 @@ package struct StateReader {
 
     /// Reads a string.
     package mutating func text() throws(MigrationError) -> String { String(decoding: try block(), as: UTF8.self) }
-
-    /// Reads numbers behind their count.
-    package mutating func words() throws(MigrationError) -> [UInt64] {
-        let count = try count(upTo: bytes.count - place)
-        var words: [UInt64] = []
-        words.reserveCapacity(count)
-        for _ in 0..<count { words.append(try word()) }
-        return words
-    }
-
-    /// Reads numbers behind their count, each an offset or a size.
-    package mutating func integers() throws(MigrationError) -> [Int] {
-        var integers: [Int] = []
-        for word in try words() {
-            guard let integer = Int(exactly: word) else { throw Self.damaged("a size of \(word)") }
-            integers.append(integer)
-        }
-        return integers
-    }
-
-    /// Reads a value or nil.
-    package mutating func optional<Value>(
-        _ body: (inout StateReader) throws(MigrationError) -> Value
-    ) throws(MigrationError) -> Value? {
-        guard try flag() else { return nil }
-        return try body(&self)
-    }
 
     /// Checks that all bytes were read.
     package func finish() throws(MigrationError) {

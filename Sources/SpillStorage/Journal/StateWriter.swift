@@ -39,14 +39,6 @@ package struct StateWriter {
         for word in words { write(word) }
     }
 
-    /// Writes a value or nil.
-    package mutating func write<Value>(
-        optional value: Value?, _ body: (Value, inout StateWriter) throws(MigrationError) -> Void
-    ) throws(MigrationError) {
-        write(value != nil)
-        if let value { try body(value, &self) }
-    }
-
     /// Writes bytes behind their count.
     package mutating func write(bytes other: UnsafeRawBufferPointer) {
         write(other.count)

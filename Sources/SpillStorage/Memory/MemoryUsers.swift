@@ -11,6 +11,13 @@ struct MemoryUsers<User: AnyObject> {
     var entries: [Entry] = []
     /// The amount that all of them hold.
     private(set) var held = 0
+    private var runs = 0
+
+    /// Returns a number for a run, unique in the group.
+    mutating func nextRun() -> Int {
+        runs += 1
+        return runs
+    }
 
     mutating func enter(_ user: User) { entries.append(Entry(user: user, id: ObjectIdentifier(user))) }
 
@@ -25,6 +32,9 @@ struct MemoryUsers<User: AnyObject> {
         let id = ObjectIdentifier(user)
         return entries.firstIndex { $0.id == id }
     }
+
+    /// Notes that a user holds nothing any more.
+    mutating func giveBack(_ user: User) { if let index = index(of: user) { set(0, at: index) } }
 
     /// Notes the amount that a user holds now.
     mutating func set(_ amount: Int, at index: Int) {

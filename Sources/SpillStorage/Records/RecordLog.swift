@@ -55,19 +55,11 @@ package final class RecordLog {
         self.indexWords = indexWords
         self.memory = memory
         recordsPerBlock = min(1024, memory.blockBytes / (width * 8))
-        memory.enter(self)
-    }
-
-    /// Makes an empty log with a memory of its own.
-    ///
-    /// - Parameter memory: the allowance in bytes; 128 KiB are used at least.
-    package convenience init(directory: WorkDirectory, name: String, width: Int, indexWords: Int, memory: Int) {
-        self.init(
-            directory: directory, name: name, width: width, indexWords: indexWords, memory: RecordMemory(bytes: memory))
+        memory.users.enter(self)
     }
 
     deinit {
-        memory.leave(self)
+        memory.users.leave(self)
         free(records)
     }
 
@@ -110,35 +102,30 @@ package final class RecordLog {
         free(records)
         records = nil
         capacity = 0
-        memory.giveBack(self)
+        memory.users.giveBack(self)
     }
 
     // MARK: Outliving the process
 
-    /// Writes the records in memory as a run, then the log's state.
-    package func save(to state: inout StateWriter) throws(MigrationError) {
+    /// Writes the log's state, or restores it: this log must be empty. Records in memory are written as a run before.
+    package func code(with coder: inout StateCoder) throws(MigrationError) {
         if gathered > 0 { try spill() }
-        state.write(recordsPerBlock)
-        state.write(count)
-        state.write(runs.count)
-        for run in runs { try run.save(to: &state) }
-    }
-
-    /// Restores a saved log. This one must be empty.
-    package func restore(from state: inout StateReader) throws(MigrationError) {
-        precondition(count == 0 && runs.isEmpty)
         // Two runs of the program may get slightly different amounts of memory, and so use different sizes of blocks.
-        let written = try state.count(upTo: 1024)
+        var written = recordsPerBlock
+        try coder.code(&written, upTo: 1024)
         if written > recordsPerBlock {
             memory.admit(blockBytes: written * width * 8)
             recordsPerBlock = written
         }
-        count = try state.count(upTo: .max)
-        for _ in 0..<(try state.count(upTo: 1 << 20)) {
-            runs.append(
-                try SortedRecordFile(
-                    restoring: &state, place, width: width, indexWords: indexWords, recordsPerBlock: recordsPerBlock,
-                    number: memory.nextRun(), block: memory.block))
+        try coder.code(&count, upTo: .max)
+        try coder.code(objects: &runs, upTo: 1 << 20) { coder, run throws(MigrationError) in
+            guard let run else {
+                return try SortedRecordFile(
+                    restoring: &coder, place, width: width, indexWords: indexWords, recordsPerBlock: recordsPerBlock,
+                    number: memory.users.nextRun(), block: memory.block)
+            }
+            try run.save(to: &coder)
+            return run
         }
     }
 
@@ -339,14 +326,14 @@ package final class RecordLog {
     private func newRun(level: Int) throws(MigrationError) -> SortedRecordFile {
         runsWritten += 1
         return try SortedRecordFile(
-            place, width: width, indexWords: indexWords, recordsPerBlock: recordsPerBlock, number: memory.nextRun(),
+            place, width: width, indexWords: indexWords, recordsPerBlock: recordsPerBlock,
+            number: memory.users.nextRun(),
             level: level, block: memory.block)
     }
 
     private var place: RunPlace {
         RunPlace(directory: directory, name: name, kind: .records, scratch: memory.stored)
     }
-
 }
 
 /// Reads the records of a ``RecordLog`` in order, as they were when the cursor was made.

@@ -15,7 +15,7 @@ package final class RecordMemory {
     /// A counter that rises with every request; it tells which buffers are idle.
     private var clock = 0
     /// The logs, and the sizes of their buffers in words.
-    private var users = MemoryUsers<RecordLog>()
+    var users = MemoryUsers<RecordLog>()
     private(set) var space: UnsafeMutablePointer<UInt64>
     private var spaceWords = 0
     /// The largest size of an unpacked block in bytes. Blocks of several runs are unpacked at a time.
@@ -23,7 +23,6 @@ package final class RecordMemory {
     let stored = RawBuffer()
     let block = RawBuffer()
     @exclusivity(unchecked) private var cache: BlockCache<RecordBlock>
-    private var runs = 0
 
     /// The size in words that every log may have.
     static let leastWords = 512
@@ -50,12 +49,6 @@ package final class RecordMemory {
         cache = BlockCache(slots: most / 3 / wanted)
     }
 
-    /// Returns a number for a run, unique in the group.
-    func nextRun() -> Int {
-        runs += 1
-        return runs
-    }
-
     /// An unpacked block of a run, valid until the next call.
     func block(_ index: Int, of run: SortedRecordFile) throws(MigrationError) -> RecordBlock {
         try cache.block(index, of: run) { leaving throws(MigrationError) in
@@ -63,15 +56,6 @@ package final class RecordMemory {
             block.count = try run.read(index, into: block.records)
             return block
         }
-    }
-
-    func enter(_ log: RecordLog) { users.enter(log) }
-
-    func leave(_ log: RecordLog) { users.leave(log) }
-
-    /// Notes that a log's buffer is empty and was freed.
-    func giveBack(_ log: RecordLog) {
-        if let index = users.index(of: log) { users.set(0, at: index) }
     }
 
     /// Asks for a larger buffer for a log.
@@ -151,7 +135,6 @@ package final class RecordMemory {
     }
 }
 
-/// The records of an unpacked block.
 final class RecordBlock {
     let records: UnsafeMutablePointer<UInt64>
     var count = 0

@@ -29,7 +29,6 @@ final class RecordSource {
         count = 0
     }
 
-    /// Makes a stream of sorted records in memory.
     private init(_ space: UnsafeMutablePointer<UInt64>, of buffer: SortBuffer?, count: Int) {
         run = nil
         isOnlyReading = false
@@ -93,7 +92,6 @@ struct RecordMerger: ~Copyable {
     private var count = 0
     private var isStarted = false
 
-    /// Makes a merger that has read nothing yet.
     init(_ sources: [RecordSource], width: Int) {
         self.sources = sources
         self.width = width
@@ -109,7 +107,6 @@ struct RecordMerger: ~Copyable {
         return count > 0 ? heads[0].next : nil
     }
 
-    /// Moves past the current record.
     @inline(__always)
     mutating func advance() throws(MigrationError) {
         let next = heads[0].next + width

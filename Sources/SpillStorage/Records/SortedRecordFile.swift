@@ -33,29 +33,27 @@ final class SortedRecordFile: SortedRun {
 
     /// Restores a saved run, with a new number.
     init(
-        restoring state: inout StateReader, _ place: RunPlace, width: Int, indexWords: Int, recordsPerBlock: Int,
+        restoring coder: inout StateCoder, _ place: RunPlace, width: Int, indexWords: Int, recordsPerBlock: Int,
         number: Int, block: RawBuffer
     ) throws(MigrationError) {
         self.width = width
         self.indexWords = indexWords
         self.recordsPerBlock = recordsPerBlock
         self.block = block
-        let level = try state.count(upTo: 1 << 20)
-        count = try state.count(upTo: .max)
-        last = try state.words()
+        try coder.code(&count, upTo: .max)
+        try coder.code(&last)
         guard last.count == width else { throw StateReader.damaged("a record of \(last.count) words") }
-        try super.init(restoring: &state, place, number: number, level: level, indexWords: indexWords)
+        try super.init(restoring: &coder, place, number: number, indexWords: indexWords)
     }
 
     /// Writes the run's state.
     ///
     /// - Precondition: there is a record in blocks.
-    func save(to state: inout StateWriter) throws(MigrationError) {
+    func save(to coder: inout StateCoder) throws(MigrationError) {
         try flush()
-        state.write(level)
-        state.write(count)
-        state.write(words: last)
-        saveFile(to: &state)
+        try coder.code(&count, upTo: .max)
+        try coder.code(&last)
+        try saveRun(to: &coder)
     }
 
     /// Appends a record that is not before the last one. It can be read after ``flush()``.

@@ -22,7 +22,6 @@ class SortedRun {
     let file: BlockFile
     let index: BlockIndex
 
-    /// Makes an empty run.
     init(_ place: RunPlace, number: Int, level: Int, indexWords: Int) throws(MigrationError) {
         self.number = number
         self.level = level
@@ -30,24 +29,24 @@ class SortedRun {
         index = BlockIndex(words: indexWords, beside: place)
     }
 
-    /// Restores the file and the index of a saved run, which gets a new number.
+    /// Restores the level, the file and the index of a saved run, which gets a new number.
     init(
-        restoring state: inout StateReader, _ place: RunPlace, number: Int, level: Int, indexWords: Int
+        restoring coder: inout StateCoder, _ place: RunPlace, number: Int, indexWords: Int
     ) throws(MigrationError) {
         self.number = number
-        self.level = level
+        level = try coder.reader.count(upTo: 1 << 20)
         file = try BlockFile(
-            directory: place.directory, restoring: &state, kind: place.kind, scratch: place.scratch)
+            directory: place.directory, restoring: &coder, kind: place.kind, scratch: place.scratch)
         index = BlockIndex(words: indexWords, beside: place)
-        try index.restore(from: &state)
+        try index.code(with: &coder)
     }
 
-    final func saveFile(to state: inout StateWriter) {
-        file.save(to: &state)
-        index.save(to: &state)
+    final func saveRun(to coder: inout StateCoder) throws(MigrationError) {
+        coder.writer.write(level)
+        file.save(to: &coder)
+        try index.code(with: &coder)
     }
 
-    /// The number of blocks in the file.
     final var blockCount: Int { index.count }
 
     /// The offset of a block, or the file's end.

@@ -8,7 +8,6 @@ struct PatchBuffer {
     private let buffer = RawBuffer()
     private var places: [Int64: Range<Int>] = [:]
 
-    /// The number of bytes held.
     var bytes: Int { buffer.count + places.count * 48 }
     var isEmpty: Bool { places.isEmpty }
     /// The keys with patches or deletions, ascending.
@@ -67,7 +66,6 @@ struct PatchBuffer {
         return RowCodec.row(in: buffer.bytes, at: place.lowerBound)?.slice
     }
 
-    /// Removes all patches.
     mutating func removeAll(keeping limit: Int) {
         buffer.reset(keeping: limit)
         places.removeAll(keepingCapacity: false)

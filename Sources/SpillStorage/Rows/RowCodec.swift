@@ -18,7 +18,6 @@ enum RowCodec {
     static let headerBytes = 13
     static let deleted: UInt8 = 1
 
-    /// An encoded row.
     struct Slice {
         var cells: UnsafeRawBufferPointer
         var isDeleted: Bool
@@ -77,7 +76,6 @@ enum RowCodec {
         target.count += place - start
     }
 
-    /// Appends the mark of a deleted row.
     static func appendDeletion(key: Int64, to target: RawBuffer) {
         target.ensure(target.count + headerBytes)
         let start = target.start + target.count

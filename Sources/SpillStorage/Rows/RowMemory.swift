@@ -10,13 +10,12 @@ import Diagnostics
 package final class RowMemory {
     private let mostPatches: Int
     /// The spills, and the sizes of their patches in bytes.
-    private var users = MemoryUsers<RowSpill>()
+    var users = MemoryUsers<RowSpill>()
     @exclusivity(unchecked) private var cache: BlockCache<RowBlock>
     /// The size in bytes of the largest block that is kept; larger ones have huge rows.
     private static let largestKept = 256 * 1024
     let scratch = RawBuffer()
     let huge = HugeReferences()
-    private var runs = 0
 
     /// Makes a memory for a group of spills.
     ///
@@ -29,16 +28,6 @@ package final class RowMemory {
 
     /// True if the spills can be saved: none refers to a value in the source. Such references do not outlive the process.
     package var canBeSaved: Bool { huge.isEmpty }
-
-    /// Returns a number for a run, unique in the group.
-    func nextRun() -> Int {
-        runs += 1
-        return runs
-    }
-
-    func enter(_ spill: RowSpill) { users.enter(spill) }
-
-    func leave(_ spill: RowSpill) { users.leave(spill) }
 
     /// A block of a run: the open one, or one from the cache or the file.
     func block(_ index: Int, of run: SortedRowFile) throws(MigrationError) -> RowBlock {

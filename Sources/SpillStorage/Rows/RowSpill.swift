@@ -43,7 +43,7 @@ package final class RowSpill {
         self.name = name
         self.slots = slots
         self.memory = memory
-        memory.enter(self)
+        memory.users.enter(self)
     }
 
     /// Makes an empty spill with a memory of its own.
@@ -53,7 +53,7 @@ package final class RowSpill {
         self.init(directory: directory, name: name, slots: slots, memory: RowMemory(bytes: memory))
     }
 
-    deinit { memory.leave(self) }
+    deinit { memory.users.leave(self) }
 
     /// The size in bytes of the encoded rows in blocks, before compression.
     package var rawBytes: Int { rows?.rawBytes ?? 0 }
@@ -146,38 +146,36 @@ package final class RowSpill {
 
     // MARK: Outliving the process
 
-    /// Writes what is in memory to the files, then the spill's state.
+    /// Writes the spill's state, or restores it: this spill must be empty. Rows and patches in memory go to the files before.
     ///
     /// - Precondition: ``RowMemory/canBeSaved``.
-    package func save(to state: inout StateWriter) throws(MigrationError) {
+    package func code(with coder: inout StateCoder) throws(MigrationError) {
         precondition(memory.canBeSaved)
         if !patches.isEmpty {
             try spillPatches()
             try memory.note(0, of: self)
         }
-        state.write(lastKey)
-        state.write(appended)
-        try state.write(optional: rows) { run, state throws(MigrationError) in try run.save(to: &state) }
-        state.write(patchRuns.count)
-        for run in patchRuns { try run.save(to: &state) }
+        try coder.code(&lastKey)
+        try coder.code(&appended, upTo: .max)
+        var own = rows.map { [$0] } ?? []
+        try code(&own, .rows, Self.blockBytes, upTo: 1, with: &coder)
+        rows = own.first
+        try code(&patchRuns, .patches, Self.patchBlockBytes, upTo: 1 << 20, with: &coder)
     }
 
-    /// Restores a saved spill. This one must be empty.
-    package func restore(from state: inout StateReader) throws(MigrationError) {
-        precondition(rows == nil && !hasPatches)
-        lastKey = try state.optionalInteger()
-        appended = try state.count(upTo: .max)
-        rows = try state.optional { state throws(MigrationError) in try restoredRun(.rows, Self.blockBytes, &state) }
-        for _ in 0..<(try state.count(upTo: 1 << 20)) {
-            patchRuns.append(try restoredRun(.patches, Self.patchBlockBytes, &state))
+    private func code(
+        _ runs: inout [SortedRowFile], _ kind: BlockKind, _ blockBytes: Int, upTo most: Int,
+        with coder: inout StateCoder
+    ) throws(MigrationError) {
+        try coder.code(objects: &runs, upTo: most) { coder, run throws(MigrationError) in
+            guard let run else {
+                return try SortedRowFile(
+                    restoring: &coder, place(kind), number: memory.users.nextRun(), blockBytes: blockBytes,
+                    huge: memory.huge)
+            }
+            try run.save(to: &coder)
+            return run
         }
-    }
-
-    private func restoredRun(
-        _ kind: BlockKind, _ blockBytes: Int, _ state: inout StateReader
-    ) throws(MigrationError) -> SortedRowFile {
-        try SortedRowFile(
-            restoring: &state, place(kind), number: memory.nextRun(), blockBytes: blockBytes, huge: memory.huge)
     }
 
     // MARK: Merging patches
@@ -285,7 +283,7 @@ package final class RowSpill {
 
     private func newRun(_ kind: BlockKind, level: Int, blockBytes: Int) throws(MigrationError) -> SortedRowFile {
         try SortedRowFile(
-            place(kind), number: memory.nextRun(), level: level, blockBytes: blockBytes, huge: memory.huge)
+            place(kind), number: memory.users.nextRun(), level: level, blockBytes: blockBytes, huge: memory.huge)
     }
 
     private func place(_ kind: BlockKind) -> RunPlace {

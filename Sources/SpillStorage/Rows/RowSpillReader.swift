@@ -10,7 +10,6 @@ final class RowWalk {
     private(set) var index = 0
     private(set) var place = 0
 
-    /// Makes a walk that is at the first row.
     init(_ run: SortedRowFile) throws(MigrationError) {
         self.run = run
         block = run.blockCount > 0 ? try run.read(0) : run.open
@@ -19,7 +18,6 @@ final class RowWalk {
     /// The key of the current row; nil at the end.
     var key: Int64? { place < block.count ? block.keys[place] : nil }
 
-    /// Moves to the next row.
     func advance() throws(MigrationError) {
         place += 1
         guard place >= block.count, index < run.blockCount else { return }

@@ -13,13 +13,11 @@ final class RowBlock {
     var firstKey: Int64? { keys.first }
     var lastKey: Int64? { keys.last }
 
-    /// Notes the key and the offset of a row.
     func note(_ key: Int64, at offset: Int) {
         keys.append(key)
         offsets.append(offset)
     }
 
-    /// Removes the rows.
     func reset(keeping limit: Int) {
         buffer.reset(keeping: limit)
         keys.removeAll(keepingCapacity: true)
@@ -86,7 +84,6 @@ final class SortedRowFile: SortedRun {
     private let blockBytes: Int
     private let huge: HugeReferences
 
-    /// Makes a run without rows.
     init(
         _ place: RunPlace, number: Int, level: Int, blockBytes: Int, huge: HugeReferences
     ) throws(MigrationError) {
@@ -97,21 +94,19 @@ final class SortedRowFile: SortedRun {
 
     /// Restores a saved run, with a new number.
     init(
-        restoring state: inout StateReader, _ place: RunPlace, number: Int, blockBytes: Int, huge: HugeReferences
+        restoring coder: inout StateCoder, _ place: RunPlace, number: Int, blockBytes: Int, huge: HugeReferences
     ) throws(MigrationError) {
         self.blockBytes = blockBytes
         self.huge = huge
-        let level = try state.count(upTo: 1 << 20)
-        rawBytes = try state.count(upTo: .max)
-        try super.init(restoring: &state, place, number: number, level: level, indexWords: 1)
+        try coder.code(&rawBytes, upTo: .max)
+        try super.init(restoring: &coder, place, number: number, indexWords: 1)
     }
 
     /// Writes the open block, then the run's state.
-    func save(to state: inout StateWriter) throws(MigrationError) {
+    func save(to coder: inout StateCoder) throws(MigrationError) {
         try flush()
-        state.write(level)
-        state.write(rawBytes)
-        saveFile(to: &state)
+        try coder.code(&rawBytes, upTo: .max)
+        try saveRun(to: &coder)
     }
 
     /// Appends neighbouring rows of a batch.
@@ -139,7 +134,6 @@ final class SortedRowFile: SortedRun {
         }
     }
 
-    /// Appends the mark of a deleted row.
     func appendDeletion(key: Int64) throws(MigrationError) {
         open.note(key, at: open.buffer.count)
         RowCodec.appendDeletion(key: key, to: open.buffer)
@@ -162,7 +156,6 @@ final class SortedRowFile: SortedRun {
         open.release()
     }
 
-    /// Reads a block of the file.
     func read(_ number: Int) throws(MigrationError) -> RowBlock {
         let block = RowBlock()
         let first = SortKey.decode(try index.firstWord(number))

@@ -51,23 +51,15 @@ final class MappingAssociations {
     /// The number of pairs that policies have associated for the mapping in this process.
     @exclusivity(unchecked) private(set) var additions = 0
 
-    /// Encodes the table. Flushes its in-memory part to its files.
-    func save(to state: inout StateWriter) throws(MigrationError) {
-        state.write(isCreated)
-        state.write(hasPairs)
-        state.write(hasLatePairs)
-        state.write(keys?.base ?? 0)
-        try pairs.save(to: &state)
-    }
-
-    /// Restores an encoded table. This table must be empty.
-    func restore(from state: inout StateReader) throws(MigrationError) {
-        isCreated = try state.flag()
-        hasPairs = try state.flag()
-        hasLatePairs = try state.flag()
-        let base = try state.integer()
+    /// Writes the table, or restores it: this table must be empty. Its part in memory goes to its files before.
+    func code(with coder: inout StateCoder) throws(MigrationError) {
+        try coder.code(&isCreated)
+        try coder.code(&hasPairs)
+        try coder.code(&hasLatePairs)
+        var base = keys?.base ?? 0
+        try coder.code(&base)
         keys?.base = base
-        try pairs.restore(from: &state)
+        try pairs.code(with: &coder)
     }
 
     /// Associates a pair for a policy.

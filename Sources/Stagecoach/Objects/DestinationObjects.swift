@@ -63,26 +63,18 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         links.end()
     }
 
-    /// Writes rows, links and counts to a checkpoint; parts held in memory go to their files.
-    func save(to state: inout StateWriter) throws(MigrationError) {
-        for table in rows { try table.save(to: &state) }
-        try links.save(to: &state)
-        state.write(words: createdByMapping.map { UInt64(bitPattern: Int64($0)) })
-        state.write(words: createdByEntity.map { UInt64(bitPattern: Int64($0)) })
-        state.write(hasDeletions)
-    }
-
-    /// Restores the contents of a checkpoint into empty objects.
+    /// Writes rows, links and counts to a checkpoint, or restores them into empty objects. Parts held in memory go to their
+    /// files before.
     ///
     /// - Parameter keys: the keys of mappings without a policy, by index.
-    func restore(from state: inout StateReader, keys: [Int: DestinationKeys]) throws(MigrationError) {
-        for table in rows { try table.restore(from: &state, keys: keys) }
-        try links.restore(from: &state)
-        createdByMapping = try state.words().map { Int(Int64(bitPattern: $0)) }
-        let byEntity = try state.words().map { Int(Int64(bitPattern: $0)) }
-        guard byEntity.count == createdByEntity.count else { throw StateReader.damaged("other entities") }
-        createdByEntity = byEntity
-        hasDeletions = try state.flag()
+    func code(with coder: inout StateCoder, keys: [Int: DestinationKeys]) throws(MigrationError) {
+        for table in rows { try table.code(with: &coder, keys: keys) }
+        try links.code(with: &coder)
+        let entities = createdByEntity.count
+        try coder.code(&createdByMapping)
+        try coder.code(&createdByEntity)
+        guard createdByEntity.count == entities else { throw StateReader.damaged("other entities") }
+        try coder.code(&hasDeletions)
     }
 
     func place(entity: EntityDescription, key: Int64) -> ObjectPlace {

@@ -239,32 +239,24 @@ final class DestinationRows {
     /// True if the rows can be saved. Values that are read from the source again cannot.
     var canBeSaved: Bool { memory.canBeSaved }
 
-    /// Flushes the rows in memory to the spills, and encodes the table.
-    func save(to state: inout StateWriter) throws(MigrationError) {
-        let runs = try runs
-        state.write(nextKey)
-        state.write(hasDeletedStored)
-        state.write(runs.count)
-        for run in runs {
-            try flush(run)
-            state.write(words: run.keys.map { UInt64($0.mapping.index) })
-            try run.spill.save(to: &state)
-        }
-    }
-
-    /// Restores the rows of an encoded table. This table must be empty.
+    /// Writes the table, or restores it: this table must be empty. The rows in memory go to the spills before.
     ///
     /// - Parameter keys: the keys of mappings without a policy, by index.
-    func restore(from state: inout StateReader, keys: [Int: DestinationKeys]) throws(MigrationError) {
-        nextKey = try state.integer()
-        hasDeletedStored = try state.flag()
-        allRuns = []
-        for _ in 0..<(try state.count(upTo: 1 << 20)) {
-            let run = makeRun(keys: try state.integers().compactMap { keys[$0] })
-            try run.spill.restore(from: &state)
-            allRuns.append(run)
+    func code(with coder: inout StateCoder, keys: [Int: DestinationKeys]) throws(MigrationError) {
+        var coded = coder.isReading ? [] : try runs
+        try coder.code(&nextKey)
+        try coder.code(&hasDeletedStored)
+        try coder.code(objects: &coded, upTo: 1 << 20) { coder, known throws(MigrationError) in
+            if let known { try flush(known) }
+            var mappings = known?.keys.map(\.mapping.index) ?? []
+            try coder.code(&mappings)
+            let run = known ?? makeRun(keys: mappings.compactMap { keys[$0] })
+            try run.spill.code(with: &coder)
+            return run
         }
-        guard !allRuns.isEmpty else { throw StateReader.damaged("rows without a run") }
+        guard coder.isReading else { return }
+        guard !coded.isEmpty else { throw StateReader.damaged("rows without a run") }
+        allRuns = coded
     }
 
     /// Returns the run of the rows that one mapping makes, ready for more.

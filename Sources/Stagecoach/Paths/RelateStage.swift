@@ -74,7 +74,7 @@ struct RelateStage {
     }
 
     private func relateObjects(
-        _ cursor: DestinationCursor, _ mapping: PlannedMapping, _ policy: EntityMigrationPolicy, from start: Int
+        _ cursor: PairWalk, _ mapping: PlannedMapping, _ policy: EntityMigrationPolicy, from start: Int
     ) throws {
         let associations = runtime.associations[mapping.index]
         let additions = associations.additions
@@ -109,7 +109,7 @@ struct RelateStage {
             runtime.relatingFrom = nil
             runtime.destinationContext.renew(&held, entity: entity, table: table, key: pair.destination.key)
             guard let object = held else { continue }
-            runtime.relatingFrom = (mapping.index, object, pair.firstSource.key, place: related - 1)
+            runtime.relatingFrom = (mapping.index, object, pair.source.key, place: related - 1)
             UserCodeNotes.enter(key: pair.destination.key)
             try caller.call(mapping, .createRelationships, object: object) {
                 try policy.createRelationships(forDestination: object, in: mapping.mapping, manager: manager)

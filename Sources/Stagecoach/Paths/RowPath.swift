@@ -77,8 +77,8 @@ struct RowPath {
         modelRun.beginReferences(mayBeSet: false)
         // A resumed run may note the same reference a second time: it counts once.
         guard let references = checkpoints?.resumed?.references else { return }
-        var state = StateReader(references)
-        try modelRun.missing.unmigrated?.restore(from: &state, model: modelRun.inputs.destinationSchema.model)
+        var coder = StateCoder(reading: references)
+        try modelRun.missing.unmigrated?.code(with: &coder, model: modelRun.inputs.destinationSchema.model)
         try modelRun.inputs.work.removeUnclaimed()
     }
 

@@ -41,7 +41,7 @@ final class DeclaredLinkMaker {
                 let entity = modelRun.inputs.destinationSchema.model.entity(at: Int(pair.destination.entity))
                 let end = LinkEnd(
                     key: pair.destination.key, entity: UInt32(modelRun.inputs.destinationSchema.number(of: entity)))
-                try relate(end, source: pair.firstSource.key, in: mapping)
+                try relate(end, source: pair.source.key, in: mapping)
             }
         }
         let placement = LinkPlacement(run: modelRun.run)

@@ -169,7 +169,7 @@ final class SourcePlaces {
         self.mapping = mapping
         log = RecordLog(
             directory: modelRun.inputs.work, name: "sources", width: 3, indexWords: 1,
-            memory: modelRun.inputs.budget.sorts / 8)
+            memory: RecordMemory(bytes: modelRun.inputs.budget.sorts / 8))
     }
 
     /// Appends an object.

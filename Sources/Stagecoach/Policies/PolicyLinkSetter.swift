@@ -143,7 +143,7 @@ final class PolicyLinkSetter {
                 let entity = objects.schema.model.entity(at: Int(pair.destination.entity))
                 let end = LinkEnd(key: pair.destination.key, entity: UInt32(objects.schema.number(of: entity)))
                 guard try exists(end) else { continue }
-                for step in steps { try set(step, of: end, source: pair.firstSource.key, in: mapping) }
+                for step in steps { try set(step, of: end, source: pair.source.key, in: mapping) }
             }
         }
         guard mappings.indices.contains(position.mapping) else { return lookups.end() }

@@ -42,7 +42,7 @@ struct HistoryPlan {
             moved: moved.sorted(),
             options: options, isAppended: isAppended)
         if let refusal {
-            copy = isAppended ? nil : HistoryCopy(tablesOf: source)
+            copy = isAppended ? nil : HistoryCopy(of: source, targets: nil)
             note =
                 count == 0
                 ? nil

@@ -6,20 +6,10 @@ import SpillStorage
 enum FinishedModels {
     /// Encodes the associations and the unmigrated references. Flushes their in-memory parts to their files.
     static func bytes(_ previous: PreviousModels) throws(MigrationError) -> [UInt8] {
-        var state = StateWriter()
-        state.write(previous.archive.tables.count)
-        for table in previous.archive.tables {
-            state.write(table.mapping.index)
-            try state.write(optional: table.keys) { keys, state throws(MigrationError) in
-                state.write(keys.mode == .kept)
-                state.write(keys.holdsEveryRow)
-                try keys.index.save(to: &state)
-            }
-            try table.save(to: &state)
-        }
-        state.write(previous.unmigrated.count)
-        for references in previous.unmigrated { try references.save(to: &state) }
-        return state.bytes
+        var coder = StateCoder()
+        var (tables, references) = (previous.archive.tables, previous.unmigrated)
+        try code(&tables, &references, previous, mappings: [], with: &coder)
+        return coder.bytes
     }
 
     /// Restores the finished models of a run from their encoding.
@@ -29,41 +19,55 @@ enum FinishedModels {
     static func restore(
         _ bytes: [UInt8], _ turns: JournalRecord.Turns, in previous: PreviousModels, mappings: [PlannedMapping]
     ) throws(MigrationError) {
-        var state = StateReader(bytes)
-        let inputs = previous.run.inputs
+        var coder = StateCoder(reading: bytes)
         var tables: [MappingAssociations] = []
-        // Finished models get no further pairs, so the logs need little memory.
-        let logs = RecordMemory(bytes: inputs.budget.keys / 4)
-        let share = inputs.budget.keys / 2 / max(1, inputs.mappingCount)
-        for number in 0..<(try state.count(upTo: mappings.count)) {
-            guard try state.count(upTo: mappings.count) == number else { throw StateReader.damaged("a mapping") }
-            let mapping = mappings[number]
-            let keys = try state.optional { state throws(MigrationError) in
-                let isKept = try state.flag()
-                let holdsEveryRow = try state.flag()
-                let made = DestinationKeys(
-                    mapping: mapping, mode: isKept ? .kept : .sequential,
-                    index: KeyIndex(directory: previous.archive.directory, name: "keys", memory: share))
-                made.holdsEveryRow = holdsEveryRow
-                try made.index.restore(from: &state)
-                return made
-            }
-            let table = MappingAssociations(
-                mapping: mapping, keys: keys, directory: previous.archive.directory, memory: share, logs: logs)
-            try table.restore(from: &state)
-            tables.append(table)
-        }
         var references: [UnmigratedReferences] = []
-        for _ in 0..<(try state.count(upTo: turns.done)) {
-            let made = UnmigratedReferences(previous.run)
-            try made.restore(from: &state, model: inputs.destinationSchema.model)
-            references.append(made)
-        }
-        try state.finish()
+        try code(&tables, &references, previous, mappings: mappings, with: &coder)
+        try coder.finish()
         let keys = KeysBefore(
             highestKeys: turns.highestKeys, hasRows: turns.hasRows.last ?? previous.keys.hasRows)
         previous.restore(
             tables, keys: keys, hasDeletions: turns.hasDeletions, rejectingTables: turns.rejectingTables,
             unmigrated: references)
+    }
+
+    /// Writes or reads tables and references.
+    ///
+    /// - Parameter mappings: the entity mappings of the tables that are read.
+    private static func code(
+        _ tables: inout [MappingAssociations], _ references: inout [UnmigratedReferences], _ previous: PreviousModels,
+        mappings: [PlannedMapping], with coder: inout StateCoder
+    ) throws(MigrationError) {
+        let inputs = previous.run.inputs
+        let directory = previous.archive.directory
+        // Finished models get no further pairs, so the logs need little memory.
+        let logs = RecordMemory(bytes: inputs.budget.keys / 4)
+        let share = inputs.budget.keys / 2 / max(1, inputs.mappingCount)
+        var next = mappings[...]
+        try coder.code(objects: &tables, upTo: mappings.count) { coder, known throws(MigrationError) in
+            guard let mapping = known?.mapping ?? next.popFirst() else { throw StateReader.damaged("a mapping") }
+            var keys = known?.keys
+            var (hasKeys, isKept, holdsEveryRow) = (keys != nil, keys?.mode == .kept, keys?.holdsEveryRow ?? false)
+            try coder.code(&hasKeys)
+            try coder.code(&isKept)
+            try coder.code(&holdsEveryRow)
+            if hasKeys, keys == nil {
+                keys = DestinationKeys(
+                    mapping: mapping, mode: isKept ? .kept : .sequential,
+                    index: KeyIndex(directory: directory, name: "keys", memory: share))
+                keys?.holdsEveryRow = holdsEveryRow
+            }
+            try keys?.index.code(with: &coder)
+            let table =
+                known
+                ?? MappingAssociations(mapping: mapping, keys: keys, directory: directory, memory: share, logs: logs)
+            try table.code(with: &coder)
+            return table
+        }
+        try coder.code(objects: &references, upTo: 1 << 16) { coder, known throws(MigrationError) in
+            let references = known ?? UnmigratedReferences(previous.run)
+            try references.code(with: &coder, model: inputs.destinationSchema.model)
+            return references
+        }
     }
 }

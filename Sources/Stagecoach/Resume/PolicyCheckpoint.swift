@@ -97,15 +97,24 @@ final class PolicyCheckpoint {
         let outline = Outline(
             position: position, deferred: runtime.objects.links.deferred,
             counts: countsBeforeLoad ?? modelRun.tally.counts, policies: held, userInfo: userInfo.map { Data($0) })
-        var state = StateWriter(capacity: lastSize + lastSize / 16)
-        state.write(bytes: Array(try JSONEncoder().encode(outline)))
-        try runtime.objects.save(to: &state)
-        for table in ownAssociations { try table.save(to: &state) }
-        try state.write(optional: modelRun.missing.unmigrated) { references, state throws(MigrationError) in
-            try references.save(to: &state)
-        }
-        lastSize = state.bytes.count
-        return state.bytes
+        var coder = StateCoder(capacity: lastSize + lastSize / 16)
+        var head = Array(try JSONEncoder().encode(outline))
+        try coder.code(bytes: &head)
+        try codeContent(with: &coder)
+        lastSize = coder.bytes.count
+        return coder.bytes
+    }
+
+    /// Writes or reads the objects, the associations and the unmigrated references.
+    private func codeContent(with coder: inout StateCoder) throws(MigrationError) {
+        try runtime.objects.code(with: &coder, keys: keys.byMapping)
+        for table in ownAssociations { try table.code(with: &coder) }
+        let unmigrated = modelRun.missing.unmigrated
+        var hasUnmigrated = unmigrated != nil
+        try coder.code(&hasUnmigrated)
+        guard hasUnmigrated else { return }
+        guard let unmigrated else { throw StateReader.damaged("unmigrated references") }
+        try unmigrated.code(with: &coder, model: modelRun.inputs.destinationSchema.model)
     }
 
     /// The associations of the current mapping model.
@@ -126,23 +135,18 @@ final class PolicyCheckpoint {
     ///
     /// - Throws: `journal.damaged`, `spill.io` (74); the error of a policy, wrapped as `policy.failed`.
     func restore(from bytes: [UInt8]) throws {
-        var state = StateReader(bytes)
-        guard let outline = try? JSONDecoder().decode(Outline.self, from: Data(try state.block())) else {
+        var coder = StateCoder(reading: bytes)
+        var head: [UInt8] = []
+        try coder.code(bytes: &head)
+        guard let outline = try? JSONDecoder().decode(Outline.self, from: Data(head)) else {
             throw StateReader.damaged("the stages' position")
         }
         position = outline.position
         deferred = outline.deferred
         modelRun.tally.counts = outline.counts
         if position.phase == .load { countsBeforeLoad = outline.counts }
-        try runtime.objects.restore(from: &state, keys: keys.byMapping)
-        for table in ownAssociations { try table.restore(from: &state) }
-        if try state.flag() {
-            guard let unmigrated = modelRun.missing.unmigrated else {
-                throw StateReader.damaged("unmigrated references")
-            }
-            try unmigrated.restore(from: &state, model: modelRun.inputs.destinationSchema.model)
-        }
-        try state.finish()
+        try codeContent(with: &coder)
+        try coder.finish()
         if let info = outline.userInfo { manager.userInfo = try UserInfoArchive.info(Array(info)) }
         for mapping in mappings {
             guard let policy = policies[mapping] as? any ResumablePolicy, let data = outline.policies[mapping.index]

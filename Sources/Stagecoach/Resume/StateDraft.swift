@@ -129,9 +129,9 @@ final class StateDraft {
 
     /// Encodes the unmigrated references of a mapping model without user code.
     private func references() throws -> [UInt8]? {
-        guard stages == nil, let unmigrated = model?.missing.unmigrated else { return nil }
-        var writer = StateWriter()
-        try unmigrated.save(to: &writer)
-        return writer.bytes
+        guard stages == nil, let model, let unmigrated = model.missing.unmigrated else { return nil }
+        var coder = StateCoder()
+        try unmigrated.code(with: &coder, model: model.inputs.destinationSchema.model)
+        return coder.bytes
     }
 }

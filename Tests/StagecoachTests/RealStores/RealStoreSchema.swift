@@ -30,7 +30,7 @@ struct RealStoreSchema {
         let others =
             schema.tables.indices.flatMap { schema.indexStatements(forTable: $0) }
             + schema.joinTables.indices.flatMap { schema.indexStatements(forJoinTable: $0) }
-            + schema.triggerStatements()
+            + schema.triggerStatements
         func byName(_ statements: [String]) -> [String: String] {
             Dictionary(statements.map { (nameCreated(by: $0), $0) }, uniquingKeysWith: { first, _ in first })
         }

@@ -57,18 +57,11 @@ final class LinkChanges {
 
     var isEmpty: Bool { log.count == 0 }
 
-    /// Encodes the changes. Flushes their in-memory part to the logs' files.
-    func save(to state: inout StateWriter) throws(MigrationError) {
-        try log.save(to: &state)
-        try deletions.save(to: &state)
-        state.write(sequence)
-    }
-
-    /// Restores encoded changes. Must be called on an empty instance.
-    func restore(from state: inout StateReader) throws(MigrationError) {
-        try log.restore(from: &state)
-        try deletions.restore(from: &state)
-        sequence = try state.word()
+    /// Writes the changes, or restores them: this instance must be empty. The part in memory goes to the logs' files before.
+    func code(with coder: inout StateCoder) throws(MigrationError) {
+        try log.code(with: &coder)
+        try deletions.code(with: &coder)
+        try coder.code(&sequence)
     }
 
     /// Records one call.

@@ -203,20 +203,14 @@ final class LinkStore {
         debt = 0
     }
 
-    /// Encodes the store. Flushes its in-memory part to the logs' files.
-    func save(to state: inout StateWriter) throws(MigrationError) {
-        for log in logs { try log.save(to: &state) }
-        state.write(sequence)
-        state.write(wasDeferred)
-    }
-
-    /// Restores an encoded store. This store must be empty.
+    /// Writes the store, or restores it: this store must be empty. Its part in memory goes to the logs' files before.
     ///
-    /// - Complexity: O(unresolved changes).
-    func restore(from state: inout StateReader) throws(MigrationError) {
-        for log in logs { try log.restore(from: &state) }
-        sequence = try state.word()
-        wasDeferred = try state.flag()
+    /// - Complexity: O(1) to write, O(unresolved changes) to restore.
+    func code(with coder: inout StateCoder) throws(MigrationError) {
+        for log in logs { try log.code(with: &coder) }
+        try coder.code(&sequence)
+        try coder.code(&wasDeferred)
+        guard coder.isReading else { return }
         for (side, changes, resets) in [
             (Side.first, recent.first, resets.first), (.second, recent.second, resets.second),
         ] {

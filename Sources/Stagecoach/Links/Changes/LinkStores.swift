@@ -85,20 +85,14 @@ final class LinkStores {
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     func park() throws(MigrationError) { try memory.park() }
 
-    /// Encodes all stores. Flushes their in-memory parts to their files.
-    func save(to state: inout StateWriter) throws(MigrationError) {
-        for store in all { try store.save(to: &state) }
-        state.write(hasDeclared)
-        try state.write(optional: changes) { changes, state throws(MigrationError) in try changes.save(to: &state) }
-        try dynamicMembers?.save(to: &state)
-    }
-
-    /// Restores encoded stores. These stores must be empty.
-    func restore(from state: inout StateReader) throws(MigrationError) {
-        for store in all { try store.restore(from: &state) }
-        hasDeclared = try state.flag()
-        if try state.flag() { try changes?.restore(from: &state) } else { changes = nil }
-        try dynamicMembers?.restore(from: &state)
+    /// Writes all stores, or restores them: these stores must be empty. Their parts in memory go to their files before.
+    func code(with coder: inout StateCoder) throws(MigrationError) {
+        for store in all { try store.code(with: &coder) }
+        try coder.code(&hasDeclared)
+        var hasChanges = changes != nil
+        try coder.code(&hasChanges)
+        if hasChanges { try changes?.code(with: &coder) } else { changes = nil }
+        try dynamicMembers?.code(with: &coder)
     }
 
     /// Releases the statements on the destination.

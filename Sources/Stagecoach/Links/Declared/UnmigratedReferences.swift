@@ -29,30 +29,25 @@ final class UnmigratedReferences {
     init(_ run: MigrationRun) {
         log = RecordLog(
             directory: run.inputs.work, name: "unmigrated", width: 3, indexWords: 2,
-            memory: max(256 << 10, run.inputs.budget.sorts / 16))
+            memory: RecordMemory(bytes: max(256 << 10, run.inputs.budget.sorts / 16)))
     }
 
-    /// Encodes the references. Flushes their in-memory part to the log's files.
-    func save(to state: inout StateWriter) throws(MigrationError) {
-        state.write(lookups.count)
-        for lookup in lookups {
-            state.write(lookup.relationship.entity.index)
-            state.write(lookup.relationship.name)
-            state.write(lookup.sourceTable)
+    /// Writes the references, or restores them: this instance must be empty. The log's part in memory goes to its files before.
+    func code(with coder: inout StateCoder, model: ManagedObjectModel) throws(MigrationError) {
+        try coder.code(objects: &lookups, upTo: 1 << 24) { coder, known throws(MigrationError) in
+            var entity = known?.relationship.entity.index ?? 0
+            var name = known?.relationship.name ?? ""
+            var table = known?.sourceTable ?? 0
+            try coder.code(&entity, upTo: model.entities.count - 1)
+            try coder.code(&name)
+            try coder.code(&table, upTo: 1 << 24)
+            if let known { return known }
+            guard let found = model.entity(at: entity).relationship(named: name) else {
+                throw StateReader.damaged(name)
+            }
+            return Lookup(found, sourceTable: table)
         }
-        try log.save(to: &state)
-    }
-
-    /// Restores encoded references. Must be called on an empty instance.
-    func restore(from state: inout StateReader, model: ManagedObjectModel) throws(MigrationError) {
-        for _ in 0..<(try state.count(upTo: 1 << 24)) {
-            let entity = model.entity(at: try state.count(upTo: model.entities.count - 1))
-            let name = try state.text()
-            let table = try state.count(upTo: 1 << 24)
-            guard let relationship = entity.relationship(named: name) else { throw StateReader.damaged(name) }
-            lookups.append(Lookup(relationship, sourceTable: table))
-        }
-        try log.restore(from: &state)
+        try log.code(with: &coder)
     }
 
     /// Returns the number of a relationship whose lookups are noted.
