@@ -40,5 +40,4 @@ package struct FilePermissions: Sendable, Equatable {
         guard lstat(path, &status) == 0 else { return false }
         return cover(status.st_mode) || chmod(path, status.st_mode & file) == 0
     }
-
 }

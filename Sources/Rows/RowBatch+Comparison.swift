@@ -3,10 +3,7 @@ extension RowBatch {
     ///
     /// - Complexity: O(bytes of the value).
     package func isEqual(_ cell: Cell, to other: Cell, of batch: borrowing RowBatch) -> Bool {
-        guard cell.kind == other.kind else { return false }
-        guard cell.hasBytes else { return cell.bits == other.bits && cell.length == other.length }
-        guard cell.length == other.length else { return false }
-        let (left, right) = (bytes(cell), batch.bytes(other))
-        return left.elementsEqual(right)
+        guard cell.kind == other.kind, cell.length == other.length else { return false }
+        return cell.hasBytes ? bytes(cell).elementsEqual(batch.bytes(other)) : cell.bits == other.bits
     }
 }

@@ -19,30 +19,9 @@ struct DefinitionDigest {
         repeat (each parts).add(to: &self)
     }
 
-    fileprivate mutating func add(number: Int?) { add(number == nil, number ?? 0) }
-
-    fileprivate mutating func add(value: AttributeValue?) {
-        switch value {
-        case nil: bytes.append(0)
-        case .boolean(let flag): add(kind: 1, flag)
-        case .integer(let number): add(kind: 2, number)
-        case .double(let number): add(kind: 3, number.bitPattern)
-        case .decimal(let number): add(kind: 4, "\(number)")
-        case .string(let text): add(kind: 5, text)
-        case .date(let seconds): add(kind: 6, seconds.bitPattern)
-        case .data(let data):
-            add(kind: 7, data.count)
-            bytes += data
-        case .uuid(let uuid):
-            bytes.append(8)
-            withUnsafeBytes(of: uuid.uuid) { bytes += $0 }
-        case .uri(let text): add(kind: 9, text)
-        }
-    }
-
-    private mutating func add(kind: UInt8, _ content: some DigestPart) {
-        bytes.append(kind)
-        add(content)
+    fileprivate mutating func add(_ content: some Collection<UInt8>) {
+        add(content.count)
+        bytes += content
     }
 }
 
@@ -67,13 +46,10 @@ extension UInt32: DigestPart {}
 extension UInt64: DigestPart {}
 
 extension String: DigestPart {
-    fileprivate func add(to digest: inout DefinitionDigest) {
-        digest.add(utf8.count)
-        digest.bytes += utf8
-    }
+    fileprivate func add(to digest: inout DefinitionDigest) { digest.add(utf8) }
 }
 
-extension Optional: DigestPart where Wrapped == String {
+extension Optional: DigestPart where Wrapped: DigestPart {
     fileprivate func add(to digest: inout DefinitionDigest) {
         digest.add(self == nil)
         if let self { digest.add(self) }
@@ -94,6 +70,24 @@ extension Dictionary: DigestPart where Key == String, Value: DigestPart {
     }
 }
 
+extension AttributeValue: DigestPart {
+    fileprivate func add(to digest: inout DefinitionDigest) {
+        switch self {
+        case .boolean(let flag): digest.add(1, flag)
+        case .integer(let number): digest.add(2, number)
+        case .double(let number): digest.add(3, number.bitPattern)
+        case .decimal(let number): digest.add(4, "\(number)")
+        case .string(let text): digest.add(5, text)
+        case .date(let seconds): digest.add(6, seconds.bitPattern)
+        case .data(let data):
+            digest.add(7)
+            digest.add(data)
+        case .uuid(let uuid): digest.add(8, uuid.uuidString)
+        case .uri(let text): digest.add(9, text)
+        }
+    }
+}
+
 extension ModelDefinition: DigestPart {
     fileprivate func add(to digest: inout DefinitionDigest) {
         digest.add(entities, versionIdentifiers, configurations, composites, fetchRequests)
@@ -111,15 +105,13 @@ extension EntityDefinition: DigestPart {
 
 extension AttributeDefinition: DigestPart {
     fileprivate func add(to digest: inout DefinitionDigest) {
-        digest.add(name, type.rawValue, isOptional, isTransient, isIndexed)
-        for value in [defaultValue, minimum, maximum] { digest.add(value: value) }
-        for length in [minimumLength, maximumLength] { digest.add(number: length) }
         digest.add(
-            regularExpression, validationPredicates.map(\.format), validationWarnings, valueTransformerName,
-            valueClassName, allowsExternalBinaryDataStorage, preservesValueInHistoryOnDeletion, derivationExpression,
-            compositeName, renamingIdentifier, versionHashModifier)
-        digest.add(number: usesScalarValueType.map { $0 ? 1 : 0 })
-        digest.add(userInfo, archived)
+            name, type.rawValue, isOptional, isTransient, isIndexed, defaultValue, minimum, maximum, minimumLength,
+            maximumLength, regularExpression, validationPredicates.map(\.format), validationWarnings)
+        digest.add(
+            valueTransformerName, valueClassName, allowsExternalBinaryDataStorage, preservesValueInHistoryOnDeletion,
+            derivationExpression, compositeName, renamingIdentifier, versionHashModifier, usesScalarValueType, userInfo,
+            archived)
     }
 }
 
@@ -134,8 +126,7 @@ extension RelationshipDefinition: DigestPart {
 extension FetchedPropertyDefinition: DigestPart {
     fileprivate func add(to digest: inout DefinitionDigest) {
         digest.add(
-            name, isOptional, renamingIdentifier, versionHashModifier, fetchRequest.map { [$0] } ?? [], userInfo,
-            archived)
+            name, isOptional, renamingIdentifier, versionHashModifier, fetchRequest, userInfo, archived)
     }
 }
 
@@ -160,16 +151,12 @@ extension FetchIndexElement: DigestPart {
 
 extension ArchivedParts: DigestPart {
     fileprivate func add(to digest: inout DefinitionDigest) {
-        digest.add(userInfo, fields, flags, defaultValue.map { [$0] } ?? [])
+        digest.add(userInfo, fields, flags, defaultValue)
     }
 }
 
 extension ArchivedGraph: DigestPart {
-    fileprivate func add(to digest: inout DefinitionDigest) {
-        let all = digestBytes
-        digest.add(all.count)
-        digest.bytes += all
-    }
+    fileprivate func add(to digest: inout DefinitionDigest) { digest.add(digestBytes) }
 }
 
 extension ManagedObjectModel {

@@ -178,12 +178,7 @@ struct ExpressionLexer {
     }
 
     private static func digit(_ byte: UInt8) -> UInt64? {
-        switch byte {
-        case 0x30...0x39: UInt64(byte - 0x30)
-        case 0x41...0x46: UInt64(byte - 0x41 + 10)
-        case 0x61...0x66: UInt64(byte - 0x61 + 10)
-        default: nil
-        }
+        Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt64($0) }
     }
 
     private mutating func digits(radix: UInt64, start: Int) throws(ExpressionSyntaxError) -> UInt64 {

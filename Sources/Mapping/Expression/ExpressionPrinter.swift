@@ -43,11 +43,7 @@ struct ExpressionPrinter {
         case .negation(let inner):
             text += "-"
             // A sign before a number is part of the number; a sign before parentheses is an operator.
-            if case .constant(let constant) = inner, constant.isNumber {
-                text += "(" + constant.format(style) + ")"
-            } else {
-                write(inner, .primary)
-            }
+            writePrimary(inner)
         case .aggregate(let elements):
             text += "{"
             writeList(elements)
@@ -81,11 +77,7 @@ struct ExpressionPrinter {
             text += "$\(name) := "
             write(value, .set)
         case .opaque(let constant): text += constant.format(style)
-        case .predicate(let predicate) where place == .or: write(predicate)
-        case .predicate(let predicate):
-            text += "("
-            write(predicate)
-            text += ")"
+        case .predicate(let predicate): write(predicate)
         }
         if isLoose { text += ")" }
     }
@@ -98,12 +90,13 @@ struct ExpressionPrinter {
         case .assignment: .comparison
         case .negation: .sign
         case .constant(let constant): constant.isNegativeNumber ? .sign : .primary
-        // Calls have their own parentheses, and so has a predicate used as a value.
+        case .predicate: .or
+        // Calls have their own parentheses.
         default: .primary
         }
     }
 
-    /// Prints the target of a key path or index.
+    /// Prints the target of a key path or index, or the operand of a sign: a number is in parentheses.
     private mutating func writePrimary(_ node: ExpressionNode) {
         if case .constant(let constant) = node, constant.isNumber {
             text += "(" + constant.format(style) + ")"
@@ -206,7 +199,9 @@ struct ExpressionPrinter {
         case .and: .and
         case .or: .or
         case .comparison: .comparison
-        case .expression(let node): min(precedence(node), .primary)
+        // A predicate used as a value gets its parentheses as a value.
+        case .expression(.predicate): .primary
+        case .expression(let node): precedence(node)
         }
     }
 }

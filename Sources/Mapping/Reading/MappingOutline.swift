@@ -99,8 +99,7 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
     private static func properties(
         _ member: JSONMember?, in document: MappingDocument
     ) throws(MigrationError) -> [Property] {
-        var properties: [Property] = []
-        for entry in try document.object(member) {
+        try document.object(member).map { entry throws(MigrationError) in
             var value: JSONNode? = entry.value
             if case .object = entry.value.value {
                 let members = try document.members(
@@ -111,20 +110,18 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
                     try document.string(members["entityMapping"]).map { "by \($0)" },
                 ].compactMap { $0 }
                 if value == nil, !lookup.isEmpty {
-                    properties.append(Property(name: entry.key, expression: lookup.joined(separator: " ")))
-                    continue
+                    return Property(name: entry.key, expression: lookup.joined(separator: " "))
                 }
             }
             switch value?.value {
-            case nil: properties.append(Property(name: entry.key, expression: nil, isAutomatic: true))
-            case .null: properties.append(Property(name: entry.key, expression: nil))
-            case .string(let text): properties.append(Property(name: entry.key, expression: text))
+            case nil: return Property(name: entry.key, expression: nil, isAutomatic: true)
+            case .null: return Property(name: entry.key, expression: nil)
+            case .string(let text): return Property(name: entry.key, expression: text)
             default:
                 throw document.wrongType(
                     of: entry.value, what: "\"\(entry.key)\"", expected: "a string with an expression, or null")
             }
         }
-        return properties
     }
 }
 
