@@ -63,8 +63,7 @@ final class ObjectProperties {
             if case .toOne(_, let own, _, _) = schema.storage(of: relationship) { column = own }
             properties[relationship.name] = Property(
                 relationship: relationship, column: column,
-                targetTable: schema.tableIndex(of: relationship.destination),
-                links: stores?.store(of: relationship))
+                targetTable: schema.tableIndex(of: relationship.destination), links: stores?.store(of: relationship))
         }
         entities[entity.index] = properties
         return properties[name]

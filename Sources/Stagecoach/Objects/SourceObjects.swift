@@ -47,7 +47,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
         if entities.count == 1, let keys = modelRun.sourceKeys?.byTable[table] {
             // The keys are in memory, so the row need not be read to know that it exists.
             guard try keys.contains(key) else { return nil }
-            return place(entity: schema.model.entity(at: entities[0]), table: table, key: key)
+            return ObjectPlace(entity: schema.model.entity(at: entities[0]), key: key, table: table)
         }
         let number = try read(table: table, key: key) { batch, row throws(MigrationError) in
             batch[row, EntityTable.entityColumn].integerValue
@@ -55,11 +55,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
         guard let number,
             let index = modelRun.inputs.layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: number))
         else { return nil }
-        return place(entity: schema.model.entity(at: index), table: table, key: key)
-    }
-
-    func place(entity: EntityDescription, table: Int, key: Int64) -> ObjectPlace {
-        ObjectPlace(entity: entity, key: key, table: table)
+        return ObjectPlace(entity: schema.model.entity(at: index), key: key, table: table)
     }
 
     func object(table: Int, key: Int64) throws(MigrationError) -> ManagedObject? {
@@ -178,16 +174,14 @@ final class SourceObjects: ManagedObjectContext.Backing {
             }
             guard let reference, reference.kind == .integer else { return nil }
             try readAhead(
-                from: place.key, relationship, column: column, to: reference.integerValue,
-                table: property.targetTable)
+                from: place.key, relationship, column: column, to: reference.integerValue, table: property.targetTable)
             return try self.object(table: property.targetTable, key: reference.integerValue)
         }
         var members: [ManagedObject] = []
         try forEachMember(of: place.key, relationship) { key, _, entity in
             guard let entity, let context else { return }
-            members.append(
-                context.object(
-                    at: self.place(entity: schema.model.entity(at: entity), table: property.targetTable, key: key)))
+            let place = ObjectPlace(entity: schema.model.entity(at: entity), key: key, table: property.targetTable)
+            members.append(context.object(at: place))
         }
         return property.isOrdered ? NSOrderedSet(array: members) : NSSet(array: members)
     }
@@ -195,8 +189,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
     func setValue(_ value: Any?, of object: ManagedObject, key: String) throws {
         throw MigrationError(
             "object.readOnly", .data, "Source objects cannot be changed",
-            remedy: "Set the value on the destination object",
-            context: object.errorContext(property: key))
+            remedy: "Set the value on the destination object", context: object.errorContext(property: key))
     }
 
     func changeMembers(of object: ManagedObject, key: String, adding added: [Any], removing removed: [Any]) throws {
@@ -216,13 +209,12 @@ final class SourceObjects: ManagedObjectContext.Backing {
 
     func delete(_ object: ManagedObject) throws {
         throw MigrationError(
-            "object.readOnly", .data, "Source objects cannot be deleted",
-            context: object.errorContext())
+            "object.readOnly", .data, "Source objects cannot be deleted", context: object.errorContext())
     }
 
     func entity(named name: String) throws -> EntityDescription { try ObjectFailure.entity(name, in: schema.model) }
 
-    var placeholder: ObjectPlace { place(entity: schema.model.entity(at: 0), table: 0, key: .min) }
+    var placeholder: ObjectPlace { ObjectPlace(entity: schema.model.entity(at: 0), key: .min, table: 0) }
 
     func exists(_ place: ObjectPlace) throws -> Bool { try self.place(table: place.table, key: place.key) != nil }
 

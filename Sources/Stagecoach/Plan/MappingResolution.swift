@@ -52,8 +52,7 @@ struct MappingResolution {
             destinationTable: destinationEntity.map(destination.tableIndex(of:)), filter: filter,
             filterNeedsObjects: try needsObjects(filter, mapping, sourceEntity),
             sourceExpression: try sourceExpression(of: mapping, sourceEntity), attributes: attributes,
-            modelPath: model.path,
-            followsSource: model.rulesOfTheSource == .warn, observed: observed)
+            modelPath: model.path, followsSource: model.rulesOfTheSource == .warn, observed: observed)
     }
 
     /// Decides how an attribute's expression is evaluated.

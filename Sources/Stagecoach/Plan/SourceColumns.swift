@@ -235,8 +235,7 @@ struct SourceColumns: KeyPathResolver {
             $0.anchorSlot == anchor && $0.path == members && $0.distinctColumn == distinct && $0.members.copies.isEmpty
         }
         var slots = SourceColumns(
-            entities: [path.member] + entities, scope: [fold.variable] + scope, schema: schema,
-            columns: [.computed(0)])
+            entities: [path.member] + entities, scope: [fold.variable] + scope, schema: schema, columns: [.computed(0)])
         if let known { slots.adopt(folds[known].members) }
         slots.around = [self]
         let program = try CollectionFoldProgram(compiling: fold, resolver: &slots)

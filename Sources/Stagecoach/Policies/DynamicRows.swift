@@ -35,7 +35,7 @@ struct DynamicRows {
             }
             made += 1
             let object = runtime.sourceContext.object(
-                at: runtime.sources.place(entity: source, table: mapping.sourceTable ?? 0, key: sourceKey))
+                at: ObjectPlace(entity: source, key: sourceKey, table: mapping.sourceTable ?? 0))
             let destination = runtime.destinationContext.object(
                 at: runtime.objects.place(entity: entity, key: key))
             try modelRun.validation.notingAny(subject) {

@@ -36,7 +36,7 @@ struct ObjectFilterScan {
                 UserCodeNotes.enter(key: key)
                 let isWanted = try passing.passes(
                     objects.window, row,
-                    object: { context.object(at: objects.place(entity: entity, table: table, key: key)) },
+                    object: { context.object(at: ObjectPlace(entity: entity, key: key, table: table)) },
                     variables: variables)
                 try failures.rethrow()
                 if isWanted { try keys.index.append(key) }

@@ -97,8 +97,7 @@ struct ExpectedObjects {
         guard let entity = mapping.source, let table = plan.sourceTable(mapping) else { return }
         let filter = mapping.obstacle == nil ? mapping.filter : nil
         let rows = try SequentialRows(
-            objects.source, plan.source, table: table,
-            columns: filter == nil ? [] : nil,
+            objects.source, plan.source, table: table, columns: filter == nil ? [] : nil,
             entities: [entity.index], noteRead: noteRead)
         if filter != nil { objects.pass = (table, rows) }
         defer { objects.pass = nil }

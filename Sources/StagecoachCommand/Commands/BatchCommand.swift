@@ -43,8 +43,7 @@ struct BatchCommand {
         let cancellation = CancellationFlag()
         let work = BatchRun.Work(
             entries: entries, places: shard.places(of: entries.count), arguments: arguments, commandLine: commandLine,
-            shard: shard, jobs: jobs, memory: try memory(jobs: jobs),
-            isolates: !arguments.all("policies").isEmpty)
+            shard: shard, jobs: jobs, memory: try memory(jobs: jobs), isolates: !arguments.all("policies").isEmpty)
         // The batch that started a worker has already checked the entries.
         if console.workerMemory != nil {
             return try console.interruption.during(cancellation) { try serve(work, cancellation) }

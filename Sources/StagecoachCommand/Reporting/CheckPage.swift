@@ -87,8 +87,7 @@ final class CheckPage {
     private func rules(_ title: String, _ id: String, _ lines: [CheckReport.Line], _ body: inout Markup) {
         guard !lines.isEmpty else { return }
         body.table(
-            title, id: id,
-            header: ["entity", "property", "rule", "#objects", "first"],
+            title, id: id, header: ["entity", "property", "rule", "#objects", "first"],
             rows: lines.map { line in
                 [
                     line.entity, line.property, line.rule.rawValue, Figures.count(line.count),

@@ -123,22 +123,21 @@ struct ReportPage {
         guard let report = account.report else { return }
         body.element("div", ["class": "card"]) { card in
             card.element("dl") { list in
-                func fact(_ name: String, _ value: String) {
-                    list.element("dt", name)
-                    list.element("dd", value)
+                for fact in [[String]](facts: [
+                    "Keys": SummaryWording.keys(report),
+                    "Passes": "\(report.passes), \(report.isStaged ? "policy path" : "row path")",
+                    "Mapping models": report.mappingModels > 1 ? "\(report.mappingModels) in turn" : nil,
+                    "Links in join tables": report.counts.links > 0 ? Figures.count(report.counts.links) : nil,
+                    "Memory": report.peakMemory > report.memoryLimit ? "above the limit" : nil,
+                ]) {
+                    list.element("dt", fact[0])
+                    list.element("dd", fact[1])
                 }
-                let keys = report.keys.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
-                fact("Keys", keys.isEmpty ? "no objects" : keys.joined(separator: ", "))
-                fact("Passes", "\(report.passes), \(report.isStaged ? "policy path" : "row path")")
-                if report.mappingModels > 1 { fact("Mapping models", "\(report.mappingModels) in turn") }
-                if report.counts.links > 0 { fact("Links in join tables", Figures.count(report.counts.links)) }
-                if report.peakMemory > report.memoryLimit { fact("Memory", "above the limit") }
             }
         }
         guard let steps = report.steps, !steps.isEmpty else { return }
         body.table(
-            "Versions", id: "versions",
-            header: ["way", "mapping", "#objects", "#time"],
+            "Versions", id: "versions", header: ["way", "mapping", "#objects", "#time"],
             rows: steps.map { step in
                 [
                     Versions.text(step), step.mappings.joined(separator: "; "),
@@ -160,9 +159,7 @@ struct ReportPage {
                 "Entity mappings" + suffix, id: "counts" + number,
                 header: [
                     "entity mapping", "from", "#read", "#= migrated",
-                    "#+ filtered", "#" + dropped(step.counts), "#+ rejected", "#+ removed",
-                    "to",
-                    "#made",
+                    "#+ filtered", "#" + dropped(step.counts), "#+ rejected", "#+ removed", "to", "#made",
                 ],
                 rows: lines.map {
                     [$0.name, $0.source ?? "–"] + cells($0) + [$0.destination ?? "–", Figures.count($0.made)]
@@ -176,13 +173,11 @@ struct ReportPage {
             if !left.isEmpty {
                 body.table(
                     "Source objects that no entity mapping migrates", level: "h3", id: "left" + number,
-                    header: ["entity", "#objects", "why"],
-                    rows: left)
+                    header: ["entity", "#objects", "why"], rows: left)
             }
             let objects = SummaryWording.objects(step.counts)
             body.table(
-                "Objects by destination entity", level: "h3", id: "objects" + number,
-                header: ["entity", "#objects"],
+                "Objects by destination entity", level: "h3", id: "objects" + number, header: ["entity", "#objects"],
                 rows: objects.map { [$0.entity, Figures.count($0.count)] },
                 footer: ["in all", Figures.count(objects.reduce(0) { $0 + $1.count })])
         }

@@ -29,10 +29,9 @@ enum SummaryWording {
 
     private static func facts(_ result: MigrationResult) -> [String] {
         let report = result.report
-        let keys = report.keys.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
         let isKept = report.peakMemory <= report.memoryLimit
         let rows = [
-            ["keys", keys.isEmpty ? "no objects" : keys],
+            ["keys", keys(report)],
             ["passes", "\(report.passes), \(report.isStaged ? "policy path" : "row path")"],
             ["time", "\(Figures.duration(report.seconds)), \(Figures.duration(report.processorSeconds)) of processor"],
             [
@@ -56,6 +55,12 @@ enum SummaryWording {
             }
         }
         return byEntity.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// Returns the root entities, each with its choice of keys.
+    static func keys(_ report: MigrationReport) -> String {
+        guard !report.keys.isEmpty else { return "no objects" }
+        return report.keys.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
     }
 
     static func total(_ counts: MigrationCounts) -> Int { objects(counts).reduce(0) { $0 + $1.count } }

@@ -87,6 +87,6 @@ extension SourceObjects: FetchSide {
     }
 
     func object(entity: EntityDescription, table: Int, key: Int64) -> ManagedObject? {
-        context?.object(at: place(entity: entity, table: table, key: key))
+        context?.object(at: ObjectPlace(entity: entity, key: key, table: table))
     }
 }
