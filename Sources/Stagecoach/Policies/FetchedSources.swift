@@ -112,8 +112,8 @@ struct FetchedSources {
         let model = modelRun.inputs.layout.schema.model
         func show(_ key: UInt64, _ entity: UInt64) throws {
             let entity = model.entity(at: Int(entity))
-            let place = runtime.sources.place(
-                entity: entity, table: modelRun.inputs.layout.schema.tableIndex(of: entity), key: SortKey.decode(key))
+            let table = modelRun.inputs.layout.schema.tableIndex(of: entity)
+            let place = ObjectPlace(entity: entity, key: SortKey.decode(key), table: table)
             try body(runtime.sourceContext.object(at: place))
         }
         try withRecords(2) { one, other in
@@ -227,8 +227,8 @@ final class SourcePlaces {
                     break
                 }
                 places.append(
-                    sources.place(
-                        entity: model.entity(at: Int(record.1)), table: table, key: Int64(bitPattern: record.2)))
+                    ObjectPlace(
+                        entity: model.entity(at: Int(record.1)), key: Int64(bitPattern: record.2), table: table))
             }
             guard let first = places.first else { return }
             try read(places.map(\.key).sorted())
