@@ -66,9 +66,10 @@ enum FuzzJournals {
             work: "w", sourceRows: [[0: 3], [1: 4, 2: 5]], strays: 1, started: 7.5, uuid: "B")
         let progress = JournalRecord.Progress(
             counts: MigrationCounts(), rowsWritten: [1, 2], linksWritten: [3], highest: [4, 5], missing: [:], rows: 3)
+        var knowledge = DestinationStore.Knowledge()
+        knowledge.indexed = [0]
         var state = JournalRecord.State(
-            stamp: 5, unit: 1, position: LoadPosition(), progress: progress,
-            knowledge: DestinationStore.Knowledge(indexed: [0], indexedJoins: []))
+            stamp: 5, unit: 1, position: LoadPosition(), progress: progress, knowledge: knowledge)
         state.fill = [1, 2, 3]
         state.stages = Array(repeating: 9, count: 40)
         let info: [AnyHashable: Any] = [

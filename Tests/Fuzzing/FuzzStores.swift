@@ -134,7 +134,7 @@ enum FuzzStores {
                 "INSERT INTO Z_PRIMARYKEY VALUES (\(schema.number(of: entity)), '\(entity.definition.name)', 0, 40)")
         }
         for table in schema.tables.indices {
-            for statement in schema.indexStatements(forTable: table) { try connection.execute(statement) }
+            for index in schema.indexes[table] { try connection.execute(index.statement(on: schema.tables[table])) }
         }
         // Closed with its last statement, when both are released.
         try connection.execute("COMMIT")
