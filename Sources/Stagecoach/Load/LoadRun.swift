@@ -85,10 +85,7 @@ final class LoadRun {
             if isDue { try checkpoints?.beginUnit() }
             switch next.content {
             case .step(let step):
-                if step.isFirst {
-                    modelRun.services.begin(.relate, names(step))
-                    try source.begin(step, from: position, isClosed: isClosed)
-                }
+                if step.isFirst { try source.begin(step, from: position, isClosed: isClosed) }
                 modelRun.services.begin(.load, names(step))
                 if isDue { try load(step, source) }
             case .join(let join): if isDue { try load(join: join, source) }

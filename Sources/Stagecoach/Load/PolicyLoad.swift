@@ -64,6 +64,7 @@ final class PolicyLoad: LoadSource {
     // MARK: - Rows
 
     func begin(_ step: PlannedStep, from start: LoadPosition?, isClosed: (Int) -> Bool) throws {
+        modelRun.services.begin(.load, step.mappings.map { mappings[$0].name })
         patches = try links?.patches(of: step.table, isClosed: isClosed, written: start?.after) ?? []
         guard !isClosed(step.table) else { return }
         // Each run is read one block at a time, and so are its patches.
