@@ -75,8 +75,8 @@ extension DestinationStore {
             "SELECT 1 FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin <> 'pk' LIMIT 1") == nil
     }
 
-    /// Returns the names of a table's indexes, without those of its own constraints. If the table is not in ``Knowledge/indexed`` yet,
-    /// they were made in advance, and contain the rows that exist.
+    /// Returns the names of a table's indexes, without those of its own constraints. If the table is not in
+    /// ``Knowledge/indexed`` yet, they were made in advance, and contain the rows that exist.
     func indexNames(of table: String) throws(MigrationError) -> Set<String> {
         Set(
             try connection.texts("SELECT name FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin = 'c'"))

@@ -174,7 +174,9 @@ package final class RunJournal {
         var work = 0
         for later in 1..<max(1, bytes.count) {
             guard bytes.count - later >= prefixSize, number(bytes, later + 4) <= 255 else { continue }
-            if number(bytes, later) <= UInt32(bytes.count - later) { work += Int(number(bytes, later)) }
+            // A length beyond the end is no record's; copying what there is, again and again, would take seconds.
+            guard number(bytes, later) <= UInt32(bytes.count - later) else { continue }
+            work += Int(number(bytes, later))
             let isSound = try record(at: place + later) { Array(bytes[($1 - place)...].prefix($0)) } != nil
             guard isSound || work > longestSearch else { continue }
             contents.isDamaged = true
