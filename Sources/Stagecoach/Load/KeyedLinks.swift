@@ -22,7 +22,7 @@ final class KeyedLinks {
         if checkpoints?.resumed == nil, relating.isWhole { modelRun.beginReferences(mayBeSet: false) }
         modelRun.services.concurrentSorts = max(
             6 + relating.links.columns.count, relating.isWhole ? 0 : modelRun.services.concurrentSorts)
-        let stream = LinkStream(run: modelRun.run, missing: modelRun.missing, keys: relating.keys)
+        let stream = modelRun.links(by: relating.keys)
         for (mapping, planned) in relating.links.counted {
             try stream.forEach(mapping, planned, countsMissing: true) { _ in }
         }
@@ -34,8 +34,7 @@ final class KeyedLinks {
     ///   - isClosed: tells whether all rows of a table were written. Links of such tables alone are left out.
     ///   - written: the highest key of the rows that were written; nil if none were.
     func patches(of table: Int, isClosed: (Int) -> Bool, written: Int64?) throws -> [any RowPatches] {
-        let resolution = DeclaredLinkSort(
-            run: modelRun.run, missing: modelRun.missing, mappings: mappings, keys: relating.keys)
+        let resolution = DeclaredLinkSort(stream: modelRun.links(by: relating.keys), mappings: mappings)
         var patches: [any RowPatches] = try pending.patches(of: table, by: resolution, isClosed: isClosed)
         guard !isClosed(table) else { return [] }
         let own = mappings.filter { $0.destinationTable == table && relating.links.direct[$0.index] != nil }

@@ -39,7 +39,7 @@ struct OrderedJoinLinks {
         else { return nil }
         let lookups = sides.map { LinkPlanner.lookups(of: $0, among: mappings) }
         guard lookups.allSatisfy({ $0.count == 1 }),
-            JoinLinks.isMirror(sides[0], sides[1], among: mappings),
+            JoinLinkSort.isMirror(sides[0], sides[1], among: mappings),
             case .lookup(.toMany(let steps, let original, _), let candidates)? = lookups[0][0].1.value, steps.isEmpty,
             candidates.count == 1, !original.isOrdered,
             case .join(let table, let side) = modelRun.inputs.layout.schema.storage(of: original),

@@ -227,9 +227,9 @@ final class PolicyLoad: LoadSource {
         }
     }
 
-    /// Returns the records of ``JoinLinks``, from the link store.
+    /// Returns the records of ``JoinLinkSort``, from the link store.
     private func joinRecords(_ join: Int) throws -> SortedRecords {
-        let sorter = modelRun.services.sorter(width: JoinLinks.width)
+        let sorter = modelRun.services.sorter(width: JoinLinkSort.width)
         if let (store, ownSide) = linkStore(ofJoin: join) {
             let links = try store.live(side: ownSide)
             while let view = try links.next() {

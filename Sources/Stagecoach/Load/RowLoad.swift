@@ -43,7 +43,7 @@ final class RowLoad: LoadSource {
 
     func begin(_ step: PlannedStep, from start: LoadPosition?, isClosed: (Int) -> Bool) throws {
         modelRun.services.begin(.relate, step.mappings.map { mappings[$0].name })
-        let resolution = DeclaredLinkSort(run: modelRun.run, missing: modelRun.missing, mappings: mappings, keys: keys)
+        let resolution = DeclaredLinkSort(stream: modelRun.links(by: keys), mappings: mappings)
         open[step.table] = TableLoad(
             modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, table: work.tables[step.table],
             keys: keys,

@@ -49,6 +49,13 @@ final class ModelRun {
         missing.unmigrated = mayBeSet || hasLaterModels ? UnmigratedReferences(run) : nil
     }
 
+    /// Returns the reader of the links that mapping models declare.
+    ///
+    /// - Parameter further: the links beside those of the mappings' own rows.
+    func links(by keys: PlanKeys, and further: (any FurtherLinks)? = nil) -> LinkStream {
+        LinkStream(run: run, missing: missing, keys: keys, further: further)
+    }
+
     /// Brings external values into their final form and counts them, before rows are written.
     func finalizeExternalValues(_ batch: inout RowBatch, table: Int) throws {
         try external.finalize(&batch, table: table, counts: &tally.counts)

@@ -52,7 +52,7 @@ struct RowPath {
         // table's load.
         modelRun.services.concurrentSorts = 6 + links.columns.count
         destination.expectedKeys = expectedKeys
-        let stream = LinkStream(run: modelRun.run, missing: modelRun.missing, keys: keys)
+        let stream = modelRun.links(by: keys)
         for (mapping, planned) in links.counted { try stream.forEach(mapping, planned, countsMissing: true) { _ in } }
         // In a complete store they are raised already.
         let raisesVersions =

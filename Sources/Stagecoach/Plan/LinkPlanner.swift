@@ -60,7 +60,9 @@ struct LinkPlanner {
             switch destination.storage(of: relationship) {
             case .none, .join: break
             case .toManyByInverse:
-                plan.counted += LinkPlanner.lookups(of: relationship, among: mappings).filter { canDangle($0.planned) }
+                plan.counted += LinkPlanner.lookups(of: relationship, among: mappings).filter {
+                    $0.planned.canDangle(in: source)
+                }
             case .toManyHidden: plan.columns.append(.hidden(relationship))
             case .toOne: planToOne(relationship, into: &plan)
             }
@@ -68,16 +70,18 @@ struct LinkPlanner {
         return plan
     }
 
-    /// Tells whether a lookup's argument can name missing rows. Members found by their own foreign key always exist.
-    private func canDangle(_ planned: PlannedRelationship) -> Bool {
-        guard case .lookup(let argument, _)? = planned.value else { return false }
-        switch argument {
-        // Missing members are never found, so none can be dangling.
-        case .object, .members: return false
-        case .toOne: return true
-        case .toMany(_, let relationship, _):
-            if case .join = source.storage(of: relationship) { return true }
-            return false
+    /// Returns the task that finds all links of a relationship's inverse pair. Returns nil for a join table.
+    func wholeTask(of relationship: RelationshipDescription) -> LinkPlan.ColumnTask? {
+        let inverse = LinkPlanner.mutualInverse(of: relationship)
+        switch destination.storage(of: relationship) {
+        case .none, .join: return nil
+        case .toManyByInverse: return inverse.flatMap(wholeTask)
+        case .toManyHidden: return .hidden(relationship)
+        case .toOne:
+            guard let inverse, !inverse.isToMany else {
+                return .oneToMany(relationship, inverse: inverse, patched: Set(mappings.indices))
+            }
+            return .oneToOne(relationship, inverse)
         }
     }
 
@@ -236,8 +240,6 @@ struct LinkPlanner {
     static func lookups(
         of relationship: RelationshipDescription, among mappings: [PlannedMapping]
     ) -> [(mapping: PlannedMapping, planned: PlannedRelationship)] {
-        owners(of: relationship, among: mappings).filter {
-            if case .lookup? = $0.planned.value { true } else { false }
-        }
+        owners(of: relationship, among: mappings).filter(\.planned.findsMembers)
     }
 }

@@ -21,8 +21,11 @@ enum MemberOrder: Equatable {
         }
     }
 
+    /// The bits of the first word that tell the case. A record may keep something else in the others.
+    static let kindBits: UInt64 = 3
+
     init(kind: UInt64, value: UInt64) {
-        switch kind {
+        switch kind & MemberOrder.kindBits {
         case 1: self = .key(SortKey.decode(value))
         case 2: self = .null
         case 3: self = .rank(SortKey.decode(value))

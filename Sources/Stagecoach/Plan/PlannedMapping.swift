@@ -154,6 +154,14 @@ final class PlannedMapping {
 
     func relationship(named name: String) -> PlannedRelationship? { relationships.first { $0.name == name } }
 
+    /// Tells whether the objects that the mapping makes get a to-one relationship from its inverse alone.
+    func leavesToInverse(_ relationship: RelationshipDescription) -> Bool {
+        guard hasDeclaredLinks, let planned = self.relationship(named: relationship.name),
+            planned.relationship == relationship
+        else { return true }
+        return planned.value == nil
+    }
+
     /// The context for errors in this mapping.
     var context: MigrationError.Context {
         MigrationError.Context(entity: destination?.definition.name ?? source?.definition.name, entityMapping: name)
@@ -200,6 +208,20 @@ struct PlannedRelationship {
     let keepsMembers: Bool
 
     var name: String { relationship.name }
+
+    /// Tells whether a lookup's argument can name missing rows. Members found by their own foreign key always exist.
+    ///
+    /// - Parameter schema: the source's schema.
+    func canDangle(in schema: StoreSchema) -> Bool {
+        switch value {
+        // Missing members are never found, so none can be dangling.
+        case nil, .some(.none), .dynamic, .lookup(.object, _), .lookup(.members, _): return false
+        case .lookup(.toOne, _): return true
+        case .lookup(.toMany(_, let relationship, _), _):
+            if case .join = schema.storage(of: relationship) { return true }
+            return false
+        }
+    }
 
     /// True if the expression may give objects.
     var findsMembers: Bool {

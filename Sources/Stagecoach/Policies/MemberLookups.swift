@@ -93,9 +93,10 @@ final class MemberLookups {
     ///
     /// - Parameters:
     ///   - owner: the destination object whose relationship is evaluated.
+    ///   - counts: true to count references that find no object, and further objects.
     ///   - body: receives the found object, its place and the index of the mapping that made it.
     func forEachMember(
-        _ lookup: LinkLookup, for owner: LinkEnd, of source: Int64, in mapping: PlannedMapping,
+        _ lookup: LinkLookup, for owner: LinkEnd, of source: Int64, in mapping: PlannedMapping, counts: Bool = true,
         _ body: (LinkEnd, MemberOrder, Int) throws -> Void
     ) throws {
         var first: (rank: Int, member: LinkEnd, order: MemberOrder)?
@@ -111,7 +112,7 @@ final class MemberLookups {
                         try body(member, order, maker.index)
                     } else if let known = first {
                         guard others.insert(member.key, beside: known.member.key) else { return }
-                        countFurther(1, of: lookup.relationship)
+                        if counts { countFurther(1, of: lookup.relationship) }
                         if rank < known.rank { first = (rank, member, order) }
                     } else {
                         first = (rank, member, order)
@@ -123,13 +124,13 @@ final class MemberLookups {
             } else {
                 for (rank, maker) in lookup.makers.all.enumerated() { try find(maker, rank: rank) }
             }
-            if !isFound { try countMissing(lookup.argument, key, lookup.relationship, of: owner.key) }
+            if !isFound, counts { try countMissing(lookup.argument, key, lookup.relationship, of: owner.key) }
         }
         if let first { try body(first.member, first.order, lookup.candidates[first.rank]) }
     }
 
     /// Shows the destination objects that a candidate mapping made of a source object, if they fit the relationship.
-    func forEachCandidate(
+    private func forEachCandidate(
         of key: Int64, table: Int, _ maker: LinkLookup.Maker, _ lookup: LinkLookup, _ body: (LinkEnd) throws -> Void
     ) throws {
         let candidate = maker.associations
@@ -286,7 +287,7 @@ final class MemberLookups {
     }
 
     /// Counts objects that were found for a to-one relationship in addition to the one it got.
-    func countFurther(_ count: Int, of relationship: RelationshipDescription) {
+    private func countFurther(_ count: Int, of relationship: RelationshipDescription) {
         guard count > 0, modelRun.validation.rejected == nil else { return }
         var counts = ReferenceCounts()
         counts.add(further: count, of: counted(relationship))
@@ -294,7 +295,7 @@ final class MemberLookups {
     }
 
     /// Counts a reference that found no object, or notes it if it may still be set later.
-    func countMissing(
+    private func countMissing(
         _ argument: SourceArgument, _ key: Int64, _ relationship: RelationshipDescription, of owner: Int64
     ) throws(MigrationError) {
         let table = argument.table

@@ -21,6 +21,7 @@ final class PolicyLinkSetter {
     private let associations: [MappingAssociations]
     private unowned let objects: DestinationObjects
     private let lookups: MemberLookups
+    private let declared: DeclaredLinkMaker
     private var members: [LinkMember] = []
     private var stepsByMapping: [ObjectIdentifier: (mapping: PlannedMapping, steps: [SetStep])] = [:]
     /// The steps of the mapping that was requested last.
@@ -45,6 +46,8 @@ final class PolicyLinkSetter {
         self.objects = objects
         lookups = MemberLookups(
             modelRun: modelRun, mappings: mappings, associations: associations, objects: objects, sources: sources)
+        declared = DeclaredLinkMaker(
+            modelRun: modelRun, mappings: mappings, associations: associations, objects: objects, lookups: lookups)
     }
 
     /// Makes the links that mapping models declare, as far as they are not deferred, and on top the changes by user code so
@@ -59,7 +62,7 @@ final class PolicyLinkSetter {
         position = (0, 0)
         try objects.links.beginDeclaredLinks(entity: entity)
         deferLinks(of: numbers)
-        try makeDeclared { !$0.isDeferred }
+        for store in objects.links.all where !store.isDeferred { try declared.makeLinks(of: store) }
         try objects.links.makeChanges(entity: entity, where: exists, other: repeatCall)
     }
 
@@ -90,13 +93,6 @@ final class PolicyLinkSetter {
         for step in steps(of: mapping) where !step.store.isDeferred {
             try set(step, of: call.owner, source: source.key, in: mapping)
         }
-    }
-
-    private func makeDeclared(of stores: @escaping (LinkStore) -> Bool) throws {
-        try DeclaredLinkMaker(
-            modelRun: modelRun, mappings: mappings, associations: associations, objects: objects, lookups: lookups,
-            makes: stores
-        ).run()
     }
 
     // MARK: - Deferred links
@@ -130,7 +126,7 @@ final class PolicyLinkSetter {
 
     /// Makes the links of a store up to the current object.
     private func make(_ store: LinkStore) throws {
-        try makeDeclared { $0 === store }
+        try declared.makeLinks(of: store)
         for mapping in mappings where mapping.hasPolicy && mapping.index <= position.mapping {
             let steps = steps(of: mapping).filter { $0.store === store }
             let most = mapping.index == position.mapping ? position.count : .max

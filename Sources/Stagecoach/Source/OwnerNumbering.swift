@@ -1,3 +1,5 @@
+import SpillStorage
+
 /// The order of the groups in which the members of one owner get their places.
 enum PlacementClass: UInt64 {
     case copied = 0
@@ -6,7 +8,7 @@ enum PlacementClass: UInt64 {
 
     /// - Parameter kind: the first word of a ``MemberOrder``.
     init(kind: UInt64) {
-        switch kind {
+        switch kind & MemberOrder.kindBits {
         case 1, 2: self = .copied
         case 3: self = .ranked
         default: self = .neither
@@ -19,23 +21,16 @@ enum PlacementClass: UInt64 {
 struct OwnerNumbering {
     private var owner: UInt64?
     private var highest: Int64?
+    private let before: ((Int64) throws -> Int64?)?
 
-    /// Tells whether an owner differs from the one whose members were numbered last.
-    func isOther(_ next: UInt64) -> Bool { owner != next }
-
-    /// Begins an owner that already has members.
-    ///
-    /// - Parameter highest: the greatest key of those members.
-    mutating func begin(owner next: UInt64, after highest: Int64?) {
-        owner = next
-        self.highest = highest
-    }
+    /// - Parameter before: returns the greatest key among the members that an owner had before; nil: no owner had any.
+    init(after before: ((Int64) throws -> Int64?)? = nil) { self.before = before }
 
     /// Returns the ordering key of the next member. Returns nil for a copied NULL.
-    mutating func order(owner next: UInt64, _ order: MemberOrder) -> Int64? {
+    mutating func order(owner next: UInt64, _ order: MemberOrder) throws -> Int64? {
         if owner != next {
             owner = next
-            highest = nil
+            highest = try before?(SortKey.decode(next))
         }
         switch order {
         case .null: return nil

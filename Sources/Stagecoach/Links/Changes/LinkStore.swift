@@ -83,7 +83,8 @@ final class LinkStore {
     let width: Int
     private let shapes: (first: Shape, second: Shape)
 
-    /// The valid links at the last call of ``resolve()``, by their objects on each side; in plain stores only.
+    /// The base: the links that mapping models declare, or the valid links at the last call of ``resolve()``, by their objects
+    /// on each side; in plain stores only.
     var resolved: (first: RecordLog, second: RecordLog)
     /// The changes since then.
     let recent: (first: RecordLog, second: RecordLog)
@@ -91,9 +92,6 @@ final class LinkStore {
     let resets: (first: RecordLog, second: RecordLog)
     /// The objects of each side that occur in recent changes and resets.
     @exclusivity(unchecked) var touched: (first: KeyFilter, second: KeyFilter)
-    /// The places that mappings give to members whose own side decides the link: owner, member, the two words of a
-    /// ``MemberOrder``, and a zero. The owner is on the to-many side.
-    let givenOrders: RecordLog
     let makeLog: (Int) -> RecordLog
     let makeSorter: (Int) -> RecordSorter
     /// The links of rows that were in the store before the mapping model; nil if there are none.
@@ -154,7 +152,6 @@ final class LinkStore {
         recent = (makeLog(width), makeLog(width))
         resolved = (makeLog(width), makeLog(width))
         resets = (makeLog(2), makeLog(2))
-        givenOrders = makeLog(5)
         touched = (KeyFilter(bytes: filterBytes), KeyFilter(bytes: filterBytes))
         record = .allocate(capacity: width)
         record.initialize(repeating: 0, count: width)
@@ -180,7 +177,6 @@ final class LinkStore {
     func removeAll() {
         resolved.first.removeAll()
         resolved.second.removeAll()
-        givenOrders.removeAll()
         highest = [[:], [:]]
         forgetRecent()
     }
@@ -224,7 +220,7 @@ final class LinkStore {
     }
 
     private var logs: [RecordLog] {
-        [recent.first, recent.second, resolved.first, resolved.second, resets.first, resets.second, givenOrders]
+        [recent.first, recent.second, resolved.first, resolved.second, resets.first, resets.second]
     }
 
     /// Makes lookups in an ordered store fast. Call it before many lookups. A plain store resolves its links by itself.
@@ -235,6 +231,18 @@ final class LinkStore {
     }
 
     // MARK: - Changes
+
+    /// Lays a declared link under all changes. Declared links do not exclude each other.
+    ///
+    /// - Parameter side: the side of the link's object.
+    func lay(_ link: LinkView, side: Side) throws(MigrationError) {
+        guard isPlain else {
+            return try add(
+                link.object, link.partner, side: side, orderOfPartner: link.orderOfPartner,
+                orderOfObject: link.orderOfObject)
+        }
+        try write(link, side, isAdded: true, sequence: 0, to: resolved)
+    }
 
     /// Links two objects. In a plain store the new link unlinks the links that it excludes.
     ///
@@ -308,12 +316,18 @@ final class LinkStore {
         touch(partner.key, side.other)
         let link = LinkView(
             object: object, partner: partner, orderOfPartner: orderOfPartner, orderOfObject: orderOfObject)
-        LinkRecord.encode(link, sequence: sequence, isAdded: isAdded, width: width, into: record)
+        try write(link, side, isAdded: isAdded, sequence: sequence, to: recent)
+    }
+
+    private func write(
+        _ link: LinkView, _ side: Side, isAdded: Bool, sequence: UInt64, to logs: (first: RecordLog, second: RecordLog)
+    ) throws(MigrationError) {
         statistics.writtenRecords += 1
-        try recent(side).append(record)
-        guard !isReflexive || object.key != partner.key else { return }
+        LinkRecord.encode(link, sequence: sequence, isAdded: isAdded, width: width, into: record)
+        try (index(side) == 0 ? logs.first : logs.second).append(record)
+        guard !isReflexive || link.object.key != link.partner.key else { return }
         LinkRecord.encode(link.reversed, sequence: sequence, isAdded: isAdded, width: width, into: record)
-        try recent(side.other).append(record)
+        try (index(side.other) == 0 ? logs.first : logs.second).append(record)
     }
 
     private func touch(_ key: Int64, _ side: Side) {

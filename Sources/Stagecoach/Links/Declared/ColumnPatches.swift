@@ -5,7 +5,8 @@ import SpillStorage
 /// References that were resolved over a whole table, in ascending order of the rows that hold them. They are merged into the
 /// rows at the load.
 final class ColumnPatches {
-    /// The words of a record: row key, referenced key, its Z_ENT, 1 if there is an ordering key, the ordering key.
+    /// The words of a record: row key, referenced key, both Z_ENTs (the lower half is that of the referenced object), 1 if there
+    /// is an ordering key, the ordering key.
     static let width = 5
 
     let column: Int
@@ -30,6 +31,18 @@ final class ColumnPatches {
         current = .allocate(capacity: ColumnPatches.width)
         current.initialize(repeating: 0, count: ColumnPatches.width)
         hasCurrent = try advance()
+    }
+
+    /// Creates the patches of links that were resolved by sorting. Returns nil if no column holds them.
+    convenience init?(_ links: DecidedLinks) throws(MigrationError) {
+        switch links.storage {
+        case .toOne(_, let column, let entityColumn, let orderColumn):
+            try self.init(
+                column: column, entityColumn: entityColumn, orderColumn: orderColumn, .records(links.records))
+        case .toManyHidden(_, let column, let orderColumn):
+            try self.init(column: column, entityColumn: nil, orderColumn: orderColumn, .records(links.records))
+        case .none, .toManyByInverse, .join: return nil
+        }
     }
 
     deinit { current.deallocate() }
@@ -64,7 +77,9 @@ final class ColumnPatches {
             }
             if rowKey == key {
                 batch[row, column] = .integer(SortKey.decode(current[1]))
-                if let entityColumn { batch[row, entityColumn] = .integer(Int64(bitPattern: current[2])) }
+                if let entityColumn {
+                    batch[row, entityColumn] = .integer(Int64(UInt32(truncatingIfNeeded: current[2])))
+                }
                 if let orderColumn {
                     batch[row, orderColumn] = current[3] == 1 ? .integer(SortKey.decode(current[4])) : .null
                 }

@@ -1,31 +1,94 @@
 import SpillStorage
 
-/// A link between two destination objects, made by a declarative mapping.
+/// A link between two destination objects, made by a mapping without a policy.
 struct Link {
-    /// The key of the object whose mapping looked up the other.
-    var owner: Int64
-    /// The key of the object that was found.
-    var member: Int64
-    /// The Z_ENT of the found object.
-    var memberEntity: Int64
-    /// The index of the mapping that made the found object.
-    var memberMapping: Int
-    /// The source key of the owner, which gives the creation order within its mapping.
-    var ownerSource: Int64
-    /// The source key of the member.
-    var memberSource: Int64
+    /// The object whose mapping looked up the other.
+    var owner: LinkEnd
+    /// The object that was found.
+    var member: LinkEnd
+    /// The index of the mapping that made the found object; nil if a policy made it.
+    var memberMapping: Int?
+    /// The owner's place in the order of creation. Of several claims to one member the last wins.
+    var creation: CreationPlace
+    /// The member's rank among the objects that a to-one relationship may refer to. The least wins.
+    var preference: Preference
     /// The member's place among the owner's members, as the argument gives it.
     var order: MemberOrder
 
-    /// A word that sorts the members of one owner in the argument's order: by place if it is ordered, otherwise by key.
-    var rankAmongMembers: UInt64 { order.rank(orKey: memberSource) }
+    /// The place of an object in the order in which objects are created, as two words that sort.
+    struct CreationPlace {
+        let mapping: UInt64
+        let place: UInt64
+
+        /// The place of a row that a mapping made of a source row.
+        init(_ mapping: Int, source: Int64) {
+            self.mapping = UInt64(mapping) << 1
+            place = SortKey.encode(source)
+        }
+
+        /// The place of an object that policies associated with a mapping. These follow the mapping's own rows.
+        init(_ mapping: Int, associated count: Int) {
+            self.mapping = UInt64(mapping) << 1 | 1
+            place = UInt64(count)
+        }
+    }
+
+    /// The rank of a found object, as two words that sort.
+    struct Preference {
+        let mapping: UInt64
+        let place: UInt64
+
+        /// The rank of an object that a lookup found: by the mapping that made it, then by the argument's order.
+        ///
+        /// - Parameter number: the number of the object among those that the mapping has for one source object.
+        init(_ mapping: Int, number: Int, source: Int64, order: MemberOrder) {
+            self.mapping = 1 << 63 | UInt64(mapping) << 32 | UInt64(UInt32(clamping: number))
+            place = order.rank(orKey: source)
+        }
+
+        /// The rank of a link that replaces those of the owner's own lookup; of several the last counts.
+        init(replacing count: Int) {
+            mapping = 1 << 62 - UInt64(count)
+            place = 0
+        }
+
+        /// Tells whether the first word of a rank is that of a link that a lookup found for a mapping's own row.
+        static func isFound(_ word: UInt64) -> Bool { word >> 63 == 1 }
+    }
+}
+
+/// The links and objects beside a mapping's own rows, on the policy path.
+protocol FurtherLinks: AnyObject {
+    /// True if objects were deleted, so that found objects may not exist.
+    var hasDeletions: Bool { get }
+
+    /// Tells whether an object still exists.
+    func exists(_ end: LinkEnd) throws -> Bool
+
+    /// Shows the objects that policies associated with a source object for a mapping, if they fit a relationship.
+    ///
+    /// - Parameter mapping: the index of the mapping.
+    func forEachObject(
+        of source: Int64, table: Int, _ mapping: Int, for relationship: PlannedRelationship,
+        _ body: (LinkEnd) throws -> Void
+    ) throws
+
+    /// Shows the links that no lookup of a mapping's own rows finds: those that expressions over objects give, and those of
+    /// objects that policies associated with the mapping.
+    ///
+    /// - Parameter counts: true to count references that find no object.
+    func forEachLink(
+        _ mapping: PlannedMapping, _ planned: PlannedRelationship, counts: Bool, _ body: (Link) throws -> Void
+    ) throws
 }
 
 /// The links of one mapping's relationship, read from the source's rows in no particular order.
 struct LinkStream {
     let run: MigrationRun
-    let missing: MissingReferences
+    var missing: MissingReferences
     let keys: PlanKeys
+    /// The links beside those of the mappings' own rows; nil where there are none.
+    var further: (any FurtherLinks)?
 
     /// Calls `body` for each pair of an owner and an object found for it.
     ///
@@ -36,47 +99,72 @@ struct LinkStream {
         _ mapping: PlannedMapping, _ planned: PlannedRelationship, countsMissing: Bool,
         _ body: (Link) throws -> Void
     ) throws {
-        guard case .lookup(let argument, let indices)? = planned.value, let own = keys.byMapping[mapping.index] else {
-            return
+        if case .lookup(let argument, let indices)? = planned.value, let own = keys.byMapping[mapping.index] {
+            try forEach(mapping, own, planned, argument, indices, countsMissing: countsMissing, body)
         }
-        let candidates = keys.candidates(indices, for: planned.relationship, in: run.inputs.destinationSchema)
+        try further?.forEachLink(mapping, planned, counts: countsMissing, body)
+    }
+
+    private func forEach(
+        _ mapping: PlannedMapping, _ own: DestinationKeys, _ planned: PlannedRelationship, _ argument: SourceArgument,
+        _ indices: [Int], countsMissing: Bool, _ body: (Link) throws -> Void
+    ) throws {
+        let schema = run.inputs.destinationSchema
+        let candidates = keys.candidates(indices, for: planned.relationship, in: schema)
         // Iterating over the candidates would retain and release each of them. Mostly there is only one.
         let only = candidates.count == 1 ? KeyLookup(candidates[0].keys) : nil
         let owners = KeyLookup(own)
-        let (onlyEntity, onlyMapping) = (candidates.first?.entityNumber ?? 0, candidates.first?.keys.mapping.index ?? 0)
+        let number = UInt32(mapping.destination.map(schema.number(of:)) ?? 0)
+        let (onlyEntity, onlyMapping) = (
+            UInt32(clamping: candidates.first?.entityNumber ?? 0), candidates.first?.keys.mapping.index ?? 0
+        )
         let existing = keys.byTable[argument.table]
         var counts = ReferenceCounts()
         let missing = missing
-        let number = missing.unmigrated?.number(of: planned.relationship, sourceTable: argument.table)
+        let further = further
+        let hasDeletions = further?.hasDeletions ?? false
+        let lookup = missing.unmigrated?.number(of: planned.relationship, sourceTable: argument.table)
         let counted = CountedRelationship(planned.relationship)
         try SourcePairs(run: run).forEach(mapping, own.index, argument) { ownerSource, memberSource, order in
-            guard let owner = try owners.destinationKey(of: ownerSource) else { return }
+            guard let key = try owners.destinationKey(of: ownerSource) else { return }
+            let owner = LinkEnd(key: key, entity: number)
+            if hasDeletions, try further?.exists(owner) == false { return }
             var found = false
+            func show(_ member: LinkEnd, _ maker: Int, number: Int) throws {
+                if hasDeletions, try further?.exists(member) == false { return }
+                found = true
+                try body(
+                    Link(
+                        owner: owner, member: member, memberMapping: maker,
+                        creation: .init(mapping.index, source: ownerSource),
+                        preference: .init(maker, number: number, source: memberSource, order: order), order: order))
+            }
             if let only {
                 if let member = try only.destinationKey(of: memberSource) {
-                    found = true
-                    try body(
-                        Link(
-                            owner: owner, member: member, memberEntity: onlyEntity, memberMapping: onlyMapping,
-                            ownerSource: ownerSource, memberSource: memberSource, order: order))
+                    try show(LinkEnd(key: member, entity: onlyEntity), onlyMapping, number: 0)
                 }
             } else {
                 for candidate in candidates {
                     guard let member = try candidate.keys.destinationKey(of: memberSource) else { continue }
-                    found = true
-                    try body(
-                        Link(
-                            owner: owner, member: member, memberEntity: candidate.entityNumber,
-                            memberMapping: candidate.keys.mapping.index, ownerSource: ownerSource,
-                            memberSource: memberSource, order: order))
+                    let entity = UInt32(clamping: candidate.entityNumber)
+                    try show(LinkEnd(key: member, entity: entity), candidate.keys.mapping.index, number: 0)
+                }
+            }
+            if let further {
+                for maker in indices {
+                    var number = 0
+                    try further.forEachObject(of: memberSource, table: argument.table, maker, for: planned) {
+                        number += 1
+                        try show($0, maker, number: number)
+                    }
                 }
             }
             guard !found, countsMissing else { return }
             if let existing, try !existing.contains(memberSource) {
-                counts.add(counted, .dangling, owner: owner)
+                if !missing.isRepeat { counts.add(counted, .dangling, owner: key) }
             } else {
                 try missing.note(
-                    memberSource, inTable: argument.table, number: number, of: counted, owner: owner, &counts)
+                    memberSource, inTable: argument.table, number: lookup, of: counted, owner: key, &counts)
             }
         }
         run.tally.add(counts)

@@ -10,6 +10,9 @@ struct MissingReferences {
     var fates: ReferenceFates?
     /// The references that a policy or a later mapping model may still set; nil if all are counted at once.
     var unmigrated: UnmigratedReferences?
+    /// True if links are made again without rejected objects. Only references to those are counted then: all others were
+    /// counted the first time.
+    var isRepeat = false
 
     /// Notes a reference whose source object exists and was not migrated.
     ///
@@ -22,6 +25,8 @@ struct MissingReferences {
     ) throws(MigrationError) {
         if let fates, try fates.isRejected(source, table: table, for: relationship.description) {
             counts.add(relationship, .rejected, owner: owner)
+        } else if isRepeat {
+            return
         } else if let unmigrated, let number {
             try unmigrated.note(number, owner: owner, source: source)
         } else if let fates {

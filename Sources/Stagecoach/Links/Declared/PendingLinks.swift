@@ -14,11 +14,14 @@ struct PendingLinks {
     mutating func patches(
         of table: Int, by resolution: DeclaredLinkSort, isClosed: (Int) -> Bool
     ) throws -> [ColumnPatches] {
-        let schema = resolution.run.inputs.destinationSchema
+        let schema = resolution.stream.run.inputs.destinationSchema
         let due = tasks.filter { $0.tables(in: schema).contains(table) }
         tasks.removeAll { $0.tables(in: schema).contains(table) }
         for task in due where !task.tables(in: schema).allSatisfy(isClosed) {
-            for (target, made) in try resolution.resolve(task) { patches[target, default: []].append(made) }
+            for links in try resolution.resolve(task) {
+                guard let target = links.table, let made = try ColumnPatches(links) else { continue }
+                patches[target, default: []].append(made)
+            }
         }
         return patches.removeValue(forKey: table) ?? []
     }
