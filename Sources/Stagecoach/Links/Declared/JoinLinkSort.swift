@@ -37,7 +37,7 @@ struct JoinLinkSort {
                     SortKey.encode(link.owner.key), SortKey.encode(link.member.key), owner, 0, member | kind, order)
                 if isReflexive {
                     try sorter.append(
-                        SortKey.encode(link.member.key), SortKey.encode(link.owner.key), member | kind, order, owner, 0)
+                        SortKey.encode(link.member.key), SortKey.encode(link.owner.key), member, 0, owner, 0)
                 }
             }
         }
