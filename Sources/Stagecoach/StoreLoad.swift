@@ -139,9 +139,11 @@ struct StoreLoad {
             previous, validation: validation, external: external, previousStepIDs: previousStepIDs,
             hasLaterModels: !isLast)
         checkpoints?.draft.model = modelRun
+        let stage = StageInputs(
+            modelRun: modelRun, checkpoints: checkpoints, mappings: turn.mappings, work: work, excuses: excuses,
+            manager: migration.manager)
         let optimistic = OptimisticLoad(
-            modelRun: modelRun, checkpoints: checkpoints, mappings: turn.mappings, excuses: excuses, turn: number,
-            store: store, previousRejects: loaded.rejects ?? RejectReport())
+            stage: stage, turn: number, store: store, previousRejects: loaded.rejects ?? RejectReport())
         func fill(_ request: LoadRequest) throws -> [Int64] {
             let highest = try optimistic.run(request, for: purpose(isLast: isLast))
             // The origins of objects are known only as long as the stages exist.
@@ -155,14 +157,9 @@ struct StoreLoad {
                 hasDeletions: archive.hasDeletions, hasPairs: { archive.tables[$0].hasPairs })
         let outcome =
             try isStaged
-            ? PolicyPath(
-                modelRun: modelRun, checkpoints: checkpoints, mappings: turn.mappings, work: work,
-                policies: turn.policies, manager: migration.manager, excuses: excuses, storeUUID: uuid
-            ).run(into: store.destination, load: fill)
-            : RowPath(
-                modelRun: modelRun, checkpoints: checkpoints, mappings: turn.mappings, work: work, excuses: excuses,
-                manager: migration.manager
-            ).run(load: fill)
+            ? PolicyPath(stage: stage, policies: turn.policies, storeUUID: uuid).run(
+                into: store.destination, load: fill)
+            : RowPath(stage: stage).run(load: fill)
         if validation.ledger != nil { loaded.rejects = optimistic.report }
         checkpoints?.draft.model = nil
         previous.end(modelRun, highest: outcome.highest, outcome.associations)

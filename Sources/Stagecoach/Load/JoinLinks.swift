@@ -4,9 +4,9 @@ import Rows
 import SpillStorage
 
 /// The rows of one join table, in primary key order.
-struct JoinLinks {
-    let modelRun: ModelRun
-    let checkpoints: CheckpointScheduler?
+struct JoinLinks: ModelStage {
+    let stage: StageInputs
+    /// The mappings that declare the links; those with a policy may be marked as related by keys.
     let mappings: [PlannedMapping]
     let keys: PlanKeys
     let joinTable: Int
@@ -19,7 +19,7 @@ struct JoinLinks {
     var ordered: OrderedJoinLinks? {
         get throws {
             try OrderedJoinLinks(
-                modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, keys: keys, joinTable: joinTable)
+                stage: stage, mappings: mappings, keys: keys, joinTable: joinTable)
         }
     }
 

@@ -2,20 +2,14 @@ import CoreDataStore
 import Diagnostics
 
 /// The links of a ``RelatingByKeys``, resolved for the rows of one load.
-final class KeyedLinks {
-    private let modelRun: ModelRun
-    private let checkpoints: CheckpointScheduler?
-    private let mappings: [PlannedMapping]
+final class KeyedLinks: ModelStage {
+    let stage: StageInputs
     private let relating: RelatingByKeys
     private var pending: PendingLinks
 
     /// - Complexity: one scan for each relationship whose references are only counted.
-    init(
-        modelRun: ModelRun, relating: RelatingByKeys, checkpoints: CheckpointScheduler?
-    ) throws {
-        self.modelRun = modelRun
-        self.checkpoints = checkpoints
-        mappings = relating.mappings
+    init(stage: StageInputs, relating: RelatingByKeys) throws {
+        self.stage = stage
         self.relating = relating
         pending = PendingLinks(relating.links.columns)
         // No user code runs later, so references that find nothing now stay nil. Those of links in the stores are noted.
@@ -34,10 +28,10 @@ final class KeyedLinks {
     ///   - isClosed: tells whether all rows of a table were written. Links of such tables alone are left out.
     ///   - written: the highest key of the rows that were written; nil if none were.
     func patches(of table: Int, isClosed: (Int) -> Bool, written: Int64?) throws -> [any RowPatches] {
-        let resolution = DeclaredLinkSort(stream: modelRun.links(by: relating.keys), mappings: mappings)
+        let resolution = DeclaredLinkSort(stream: modelRun.links(by: relating.keys), mappings: relating.mappings)
         var patches: [any RowPatches] = try pending.patches(of: table, by: resolution, isClosed: isClosed)
         guard !isClosed(table) else { return [] }
-        let own = mappings.filter { $0.destinationTable == table && relating.links.direct[$0.index] != nil }
+        let own = relating.mappings.filter { $0.destinationTable == table && relating.links.direct[$0.index] != nil }
         for mapping in own {
             guard let keys = relating.keys.byMapping[mapping.index], keys.index.count > 0,
                 let entity = mapping.source
@@ -60,7 +54,7 @@ final class KeyedLinks {
         _ join: Int, from start: LoadPosition?, prepare: @escaping (Int) throws -> Void
     ) -> JoinLinks {
         JoinLinks(
-            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, keys: relating.keys, joinTable: join,
-            prepare: prepare, start: start)
+            stage: stage, mappings: relating.mappings, keys: relating.keys, joinTable: join, prepare: prepare,
+            start: start)
     }
 }

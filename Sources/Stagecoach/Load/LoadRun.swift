@@ -36,11 +36,8 @@ protocol LoadSource: AnyObject {
 ///
 /// The load alone knows that a killed run had loaded some units. It leaves them out, and restores that run's counts when it
 /// reaches the unit where it stopped.
-final class LoadRun {
-    private let modelRun: ModelRun
-    private let checkpoints: CheckpointScheduler?
-    private let mappings: [PlannedMapping]
-    private let work: PlannedWork
+final class LoadRun: ModelStage {
+    let stage: StageInputs
     private let units: [LoadUnit]
     private let destination: DestinationStore
     /// The number of each table's last unit.
@@ -55,22 +52,16 @@ final class LoadRun {
     /// Z_MAX by destination table.
     private var highest: [Int64]
 
-    init(
-        modelRun: ModelRun, checkpoints: CheckpointScheduler?, mappings: [PlannedMapping], work: PlannedWork,
-        units: [LoadUnit], countsBeforeLoad: Bool, destination: DestinationStore
-    ) {
-        self.modelRun = modelRun
-        self.checkpoints = checkpoints
-        self.mappings = mappings
-        self.work = work
+    init(stage: StageInputs, units: [LoadUnit], countsBeforeLoad: Bool, destination: DestinationStore) {
+        self.stage = stage
         self.units = units
         self.countsBeforeLoad = countsBeforeLoad
         self.destination = destination
         lastUnits = Dictionary(
             units.enumerated().compactMap { number, unit in unit.table.map { ($0, number) } },
             uniquingKeysWith: { $1 })
-        state = checkpoints?.resumed
-        highest = [Int64](repeating: 0, count: modelRun.inputs.destinationSchema.tables.count)
+        state = stage.checkpoints?.resumed
+        highest = [Int64](repeating: 0, count: stage.modelRun.inputs.destinationSchema.tables.count)
     }
 
     /// Loads all units.
@@ -103,7 +94,7 @@ final class LoadRun {
     private func enter(_ next: LoadUnit) {
         unit += 1
         if unit == 0 || next.pass != units[unit - 1].pass {
-            modelRun.services.progress.enter(pass: next.pass + 1, of: work.passes.count)
+            modelRun.services.progress.enter(pass: next.pass + 1, of: stage.work.passes.count)
         }
         if let state, unit == state.unit, state.position == nil { restoreState() }
     }
@@ -143,7 +134,7 @@ final class LoadRun {
 
     /// Loads the rows of a step.
     private func load(_ step: PlannedStep, _ source: any LoadSource) throws {
-        let (start, table) = (position, work.tables[step.table])
+        let (start, table) = (position, stage.work.tables[step.table])
         if step.isFirst {
             if start == nil {
                 try modelRun.validation.prepare(

@@ -13,7 +13,7 @@ struct LoadRequest {
 
 /// The optimistic load of one mapping model's rows. If objects are to be rejected and some are invalid, it computes the rejected
 /// keys from the loaded rows, returns to the copy of the store, and loads again without them, until all objects are valid.
-final class OptimisticLoad {
+final class OptimisticLoad: ModelStage {
     /// The treatment of invalid objects.
     enum Purpose {
         /// The store is to be published; rejected objects are written to a file.
@@ -24,10 +24,7 @@ final class OptimisticLoad {
         case countLast
     }
 
-    private let modelRun: ModelRun
-    private let checkpoints: CheckpointScheduler?
-    private let mappings: [PlannedMapping]
-    private let excuses: Bool
+    let stage: StageInputs
     /// The number of the mapping model in the run.
     private let turn: Int
     private let store: PrivateStore
@@ -42,14 +39,8 @@ final class OptimisticLoad {
     /// The number of objects that would be rejected, if rules are only counted.
     private(set) var rejectedObjects = 0
 
-    init(
-        modelRun: ModelRun, checkpoints: CheckpointScheduler?, mappings: [PlannedMapping], excuses: Bool,
-        turn: Int, store: PrivateStore, previousRejects: RejectReport
-    ) {
-        self.modelRun = modelRun
-        self.checkpoints = checkpoints
-        self.mappings = mappings
-        self.excuses = excuses
+    init(stage: StageInputs, turn: Int, store: PrivateStore, previousRejects: RejectReport) {
+        self.stage = stage
         self.turn = turn
         self.store = store
         self.previousRejects = previousRejects
@@ -170,7 +161,7 @@ final class OptimisticLoad {
         modelRun.services.begin(.validate)
         try CountRules(
             run: modelRun.run, keysBefore: modelRun.keysBefore, validation: modelRun.validation,
-            touched: modelRun.touched, mappings: mappings, isExcused: excuses
+            touched: modelRun.touched, mappings: mappings, isExcused: stage.excuses
         ).check(store.destination)
     }
 

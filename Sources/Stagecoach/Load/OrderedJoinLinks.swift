@@ -9,9 +9,8 @@ import SpillStorage
 ///
 /// This is possible if one mapping on each side makes the objects, both read one many-to-many relationship of the source, and
 /// no link has a place in an order. Both kept keys and sequential keys follow the order of the source's keys.
-struct OrderedJoinLinks {
-    private let modelRun: ModelRun
-    private let checkpoints: CheckpointScheduler?
+struct OrderedJoinLinks: ModelStage {
+    let stage: StageInputs
     private let joinTable: Int
     /// The source's join table, and the side in it of the objects on side 0.
     private let source: (table: Int, side: Int)
@@ -24,9 +23,9 @@ struct OrderedJoinLinks {
 
     /// - Returns: nil if the links have to be sorted.
     init?(
-        modelRun: ModelRun, checkpoints: CheckpointScheduler?, mappings: [PlannedMapping], keys: PlanKeys,
-        joinTable: Int
+        stage: StageInputs, mappings: [PlannedMapping], keys: PlanKeys, joinTable: Int
     ) throws {
+        let modelRun = stage.modelRun
         let schema = modelRun.inputs.destinationSchema
         let join = schema.joinTables[joinTable]
         let sides = join.sides.compactMap { side in
@@ -49,8 +48,7 @@ struct OrderedJoinLinks {
         guard let first = keys.byMapping[own[0].index], let second = keys.byMapping[own[1].index],
             let firstTable = own[0].sourceTable, let secondTable = own[1].sourceTable
         else { return nil }
-        self.modelRun = modelRun
-        self.checkpoints = checkpoints
+        self.stage = stage
         self.joinTable = joinTable
         source = (table, side)
         self.keys = [first, second]

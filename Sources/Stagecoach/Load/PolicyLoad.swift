@@ -6,13 +6,9 @@ import SpillStorage
 
 /// The rows and links of the save on the policy path: the runs of each table's rows are merged by key, and links come from the
 /// link stores or, if no policy has seen them, from the keys.
-final class PolicyLoad: LoadSource {
-    private let modelRun: ModelRun
-    private let checkpoints: CheckpointScheduler?
-    private let mappings: [PlannedMapping]
-    private let work: PlannedWork
+final class PolicyLoad: ModelStage, LoadSource {
+    let stage: StageInputs
     private let runtime: PolicyRuntime
-    private let excuses: Bool
     /// The links that were left to the load; nil if all are in the link stores.
     private let relating: RelatingByKeys?
     /// The same, resolved for the rows of the current load.
@@ -22,16 +18,9 @@ final class PolicyLoad: LoadSource {
 
     private var schema: StoreSchema { modelRun.inputs.destinationSchema }
 
-    init(
-        modelRun: ModelRun, checkpoints: CheckpointScheduler?, mappings: [PlannedMapping], work: PlannedWork,
-        runtime: PolicyRuntime, excuses: Bool, relating: RelatingByKeys?
-    ) {
-        self.modelRun = modelRun
-        self.checkpoints = checkpoints
-        self.mappings = mappings
-        self.work = work
+    init(stage: StageInputs, runtime: PolicyRuntime, relating: RelatingByKeys?) {
+        self.stage = stage
         self.runtime = runtime
-        self.excuses = excuses
         self.relating = relating
     }
 
@@ -53,11 +42,10 @@ final class PolicyLoad: LoadSource {
             ).write()
             try checkTouched(touched, in: destination)
         }
-        links = try relating.map { try KeyedLinks(modelRun: modelRun, relating: $0, checkpoints: checkpoints) }
+        links = try relating.map { try KeyedLinks(stage: stage, relating: $0) }
         defer { links = nil }
         return try LoadRun(
-            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, work: work, units: work.closingUnits,
-            countsBeforeLoad: false, destination: destination
+            stage: stage, units: stage.work.closingUnits, countsBeforeLoad: false, destination: destination
         ).run(self)
     }
 
@@ -162,7 +150,7 @@ final class PolicyLoad: LoadSource {
             var copied: [Int: AttributeDescription] = [:]
             if let only, !only.hasPolicy { copied = try runtime.program(of: only).attributes.copiedAttributes }
             rules[Int64(schema.number(of: entity))] = try RowRules(
-                entity: entity, schema: schema, mapping: only, copied: copied, excuses: excuses)
+                entity: entity, schema: schema, mapping: only, copied: copied, excuses: stage.excuses)
         }
         return rules
     }
@@ -176,8 +164,8 @@ final class PolicyLoad: LoadSource {
             return try links.joinLinks(join, from: start, prepare: prepare).load(into: writer)
         }
         return try JoinLinks(
-            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings,
-            keys: PlanKeys(byMapping: [:], byTable: [:]), joinTable: join, prepare: prepare, start: start
+            stage: stage, mappings: mappings, keys: PlanKeys(byMapping: [:], byTable: [:]), joinTable: join,
+            prepare: prepare, start: start
         ).load(try joinRecords(join), into: writer)
     }
 

@@ -2,14 +2,10 @@ import CoreDataStore
 import SpillStorage
 
 /// The rows and links of the row path: rows are read from the source, and links that need a whole table are resolved by sorts.
-final class RowLoad: LoadSource {
-    private let modelRun: ModelRun
-    private let checkpoints: CheckpointScheduler?
-    private let mappings: [PlannedMapping]
-    private let work: PlannedWork
+final class RowLoad: ModelStage, LoadSource {
+    let stage: StageInputs
     private let keys: PlanKeys
     private let links: LinkPlan
-    private let excuses: Bool
     private let destination: DestinationStore
     private var pending: PendingLinks
     /// The tables that have begun and not ended.
@@ -18,19 +14,13 @@ final class RowLoad: LoadSource {
     /// memory of the sorts too.
     private let indexMemory: (least: Int, most: Int)
 
-    init(
-        modelRun: ModelRun, checkpoints: CheckpointScheduler?, mappings: [PlannedMapping], work: PlannedWork,
-        keys: PlanKeys, links: LinkPlan, excuses: Bool, destination: DestinationStore
-    ) {
-        self.modelRun = modelRun
-        self.checkpoints = checkpoints
-        self.mappings = mappings
-        self.work = work
+    init(stage: StageInputs, keys: PlanKeys, links: LinkPlan, destination: DestinationStore) {
+        self.stage = stage
         self.keys = keys
         self.links = links
-        self.excuses = excuses
         self.destination = destination
         pending = PendingLinks(links.columns)
+        let modelRun = stage.modelRun
         let budget = modelRun.inputs.budget
         // The ledger of rejects has a cache of the source's size; removed references are noted in a sixteenth of the sorts.
         let noted =
@@ -45,10 +35,8 @@ final class RowLoad: LoadSource {
         modelRun.services.begin(.relate, step.mappings.map { mappings[$0].name })
         let resolution = DeclaredLinkSort(stream: modelRun.links(by: keys), mappings: mappings)
         open[step.table] = TableLoad(
-            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, table: work.tables[step.table],
-            keys: keys,
-            links: links, patches: try pending.patches(of: step.table, by: resolution, isClosed: isClosed),
-            excuses: excuses)
+            stage: stage, table: stage.work.tables[step.table], keys: keys, links: links,
+            patches: try pending.patches(of: step.table, by: resolution, isClosed: isClosed))
     }
 
     func expectedRows(of table: PlannedTable) -> Int {
@@ -76,8 +64,7 @@ final class RowLoad: LoadSource {
         join: Int, into writer: any TableWriter, from start: LoadPosition?, prepare: @escaping (Int) throws -> Void
     ) throws -> Int {
         let rows = JoinLinks(
-            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, keys: keys, joinTable: join,
-            prepare: prepare, start: start)
+            stage: stage, mappings: mappings, keys: keys, joinTable: join, prepare: prepare, start: start)
         if try rows.ordered == nil { destination.indexSorts?.memory = indexMemory.least }
         defer { destination.indexSorts?.memory = indexMemory.most }
         return try rows.load(into: writer)

@@ -6,15 +6,12 @@ import Rows
 /// The three stages of one destination table, fused. Each source row is read once, its attributes are created, its
 /// relationships looked up, the model's rules checked, and the complete row written, in ascending key order. The table may be
 /// loaded in several steps, which ascend by key.
-struct TableLoad {
-    let modelRun: ModelRun
-    let checkpoints: CheckpointScheduler?
-    let mappings: [PlannedMapping]
+struct TableLoad: ModelStage {
+    let stage: StageInputs
     let table: PlannedTable
     let keys: PlanKeys
     let links: LinkPlan
     let patches: [ColumnPatches]
-    let excuses: Bool
 
     /// The compiled programs of a mapping for this load. A class, so that switching between mappings for each row copies
     /// nothing.
@@ -356,7 +353,7 @@ struct TableLoad {
         let rules = try RowRules(
             entity: entity, schema: modelRun.inputs.destinationSchema, mapping: mapping,
             copied: attributes.copiedAttributes,
-            typed: attributes.copiedColumns, excuses: excuses)
+            typed: attributes.copiedColumns, excuses: stage.excuses)
         return Compiled(
             mapping: mapping, attributes: attributes, references: references, rules: rules, keys: own,
             entity: entity, entityNumber: Int64(modelRun.inputs.destinationSchema.number(of: entity)),

@@ -6,12 +6,9 @@ import Rows
 import SpillStorage
 
 /// Stage 1 on the policy path: makes the rows and associations of the entity mappings, one mapping after the other.
-struct CreateStage {
-    let modelRun: ModelRun
-    let checkpoints: CheckpointScheduler?
-    let work: PlannedWork
+struct CreateStage: ModelStage {
+    let stage: StageInputs
     let policies: Policies
-    let manager: MigrationManager
     let runtime: PolicyRuntime
     let stages: PolicyCheckpoint
 
@@ -32,15 +29,17 @@ struct CreateStage {
             if let own { try createRows(mapping, own, from: part) }
             return
         }
-        manager.enter(mapping.mapping)
+        stage.manager.enter(mapping.mapping)
         runtime.objects.creating = mapping.index
         defer { runtime.objects.creating = nil }
-        if !part.hasBegun { try caller.call(mapping, .begin) { try policy.begin(mapping.mapping, with: manager) } }
+        if !part.hasBegun {
+            try caller.call(mapping, .begin) { try policy.begin(mapping.mapping, with: stage.manager) }
+        }
         if mapping.source != nil {
             try createObjects(mapping, policy, from: part, noting: noting)
         }
         try caller.call(mapping, .endInstanceCreation) {
-            try policy.endInstanceCreation(forMapping: mapping.mapping, manager: manager)
+            try policy.endInstanceCreation(forMapping: mapping.mapping, manager: stage.manager)
         }
     }
 
@@ -73,7 +72,7 @@ struct CreateStage {
             external: modelRun.external)
         let number = Int64(modelRun.inputs.destinationSchema.number(of: entity))
         var batch = modelRun.inputs.sourceBatch(slots: slots.columns.count)
-        for range in part.rest(of: work.ranges(ofMapping: mapping.index)) {
+        for range in part.rest(of: stage.work.ranges(ofMapping: mapping.index)) {
             let reader = try SourceReader(
                 run: modelRun.run, slots: slots, table: source, entities: [sourceEntity.index], range: range,
                 streams: true)
@@ -119,7 +118,7 @@ struct CreateStage {
             try SourceFilter(predicate, of: mapping, slots: &slots)
         }
         let variables: [String: Any?] = [
-            "manager": manager, "entityMapping": mapping.mapping, "entityPolicy": policy,
+            "manager": stage.manager, "entityMapping": mapping.mapping, "entityPolicy": policy,
         ]
         let sources = runtime.sources
         let given = try mapping.sourceExpression.map { expression in
@@ -132,7 +131,8 @@ struct CreateStage {
             sources.closeWindow()
         }
         let creation = ObjectCreation(
-            mapping: current, source: entity, policy: policy, manager: manager, runtime: runtime, program: program,
+            mapping: current, source: entity, policy: policy, manager: stage.manager, runtime: runtime,
+            program: program,
             filter: filter, variables: variables
         ) { caller.failure($0, mapping, .createDestinationInstances, $1) }
         if let given {
@@ -152,7 +152,7 @@ struct CreateStage {
                     modelRun.services.progress.advance(rows: places.count)
                 }
             } else {
-                let ranges = part.rest(of: work.ranges(ofMapping: mapping.index))
+                let ranges = part.rest(of: stage.work.ranges(ofMapping: mapping.index))
                 try createObjects(creation, ranges, slots, noting: noting)
             }
         }

@@ -11,14 +11,9 @@ import SpillStorage
 /// Stage 1 makes rows (spilled) and associations. Stage 2 makes links (logged). In stage 3 policies validate and change
 /// objects. Then the model's rules are checked, and every row is loaded once, its links merged in. A pass cuts the work
 /// within a stage, by table or key range; policies see the same objects however the work is cut.
-struct PolicyPath {
-    let modelRun: ModelRun
-    let checkpoints: CheckpointScheduler?
-    let mappings: [PlannedMapping]
-    let work: PlannedWork
+struct PolicyPath: ModelStage {
+    let stage: StageInputs
     let policies: Policies
-    let manager: MigrationManager
-    let excuses: Bool
     let storeUUID: String
 
     /// Runs the stages once, then loads all tables.
@@ -35,7 +30,8 @@ struct PolicyPath {
         let awaited = awaitedKeys
         let scan = try KeyScan(
             run: modelRun.run, archive: modelRun.archive, keysBefore: modelRun.keysBefore, mappings: mappings,
-            tables: work.tables, collectByObjects: ObjectFilterScan(modelRun: modelRun, manager: manager).collect,
+            tables: stage.work.tables,
+            collectByObjects: ObjectFilterScan(modelRun: modelRun, manager: stage.manager).collect,
             awaited: awaited
         ).scan()
         var keys = PlanKeys(byMapping: scan.byMapping, byTable: scan.byTable)
@@ -45,13 +41,13 @@ struct PolicyPath {
         try attach(runtime, to: destination)
         defer { detach(runtime) }
         let stages = PolicyCheckpoint(
-            modelRun: modelRun, mappings: mappings, runtime: runtime, keys: keys, policies: policies, manager: manager)
+            modelRun: modelRun, mappings: mappings, runtime: runtime, keys: keys, policies: policies,
+            manager: stage.manager)
         let start = try resume(stages, runtime)
         checkpoints?.draft.stages = stages
         defer { checkpoints?.draft.stages = nil }
         let creation = CreateStage(
-            modelRun: modelRun, checkpoints: checkpoints, work: work, policies: policies, manager: manager,
-            runtime: runtime, stages: stages)
+            stage: stage, policies: policies, runtime: runtime, stages: stages)
         for mapping in mappings {
             guard let part = StagePosition.part(of: mapping.index, in: .create, from: start) else { continue }
             let table = mapping.sourceTable.flatMap { awaited[$0] == mapping.index ? $0 : nil }
@@ -72,14 +68,12 @@ struct PolicyPath {
             for mapping in mappings where mapping.hasPolicy { policies.release(mapping) }
         } else {
             try RelateStage(
-                modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, policies: policies, manager: manager,
-                runtime: runtime, keys: keys, stages: stages
+                stage: stage, policies: policies, runtime: runtime, keys: keys, stages: stages
             ).run(from: start)
         }
         try endStages(runtime, stages, isLoading: start?.phase == .load)
         let loading = PolicyLoad(
-            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, work: work, runtime: runtime,
-            excuses: excuses,
+            stage: stage, runtime: runtime,
             relating: try RelatingByKeys(
                 modelRun: modelRun, mappings: mappings, runtime: runtime, keys: keys,
                 stores: runtime.objects.links.deferred))
@@ -99,8 +93,8 @@ struct PolicyPath {
         modelRun.validation.origins = .associations(runtime.origins)
         modelRun.services.concurrentSorts =
             6 + (modelRun.inputs.destinationSchema.tables.map { $0.columns.count }.max() ?? 0) / 4
-        runtime.evaluate(with: manager, policies)
-        manager.attach(runtime)
+        runtime.evaluate(with: stage.manager, policies)
+        stage.manager.attach(runtime)
         guard modelRun.keysBefore.hasRows.contains(true) else { return }
         let touched = TouchedRows(destination)
         modelRun.touched = touched
@@ -111,7 +105,7 @@ struct PolicyPath {
     }
 
     private func detach(_ runtime: PolicyRuntime) {
-        manager.detach()
+        stage.manager.detach()
         modelRun.validation.origins = nil
         modelRun.missing.fates = nil
         runtime.close()
@@ -154,7 +148,7 @@ struct PolicyPath {
             let reading = mappings.filter { $0.sourceTable == table }
             guard modelRun.inputs.layout.schema.tables[table].entities.count == 1, let first = reading.first,
                 reading.allSatisfy({ $0.hasPolicy && !$0.isDeclarative && !$0.belongsToPreviousModel }),
-                first.sourceExpression == nil, work.ranges(ofMapping: first.index) == [.all]
+                first.sourceExpression == nil, stage.work.ranges(ofMapping: first.index) == [.all]
             else { continue }
             awaited[table] = first.index
         }
@@ -212,7 +206,7 @@ struct PolicyPath {
         let highest = modelRun.keysBefore.highestKeys[table]
         // There is no key beyond the greatest: using it is refused when it is first needed.
         func next(after key: Int64) -> Int64 { key == .max ? .max : key + 1 }
-        let planned = work.tables[table]
+        let planned = stage.work.tables[table]
         guard planned.keys == .kept else { return next(after: highest) }
         let greatest = planned.mappings.reduce(highest) { greatest, index in
             guard let source = mappings[index].sourceTable else { return greatest }

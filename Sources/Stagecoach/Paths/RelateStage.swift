@@ -5,12 +5,9 @@ import SpillStorage
 
 /// Stages 2 and 3 on the policy path: first all links of mappings without a policy, then each policy for each of its objects;
 /// then each policy's validation and end.
-struct RelateStage {
-    let modelRun: ModelRun
-    let checkpoints: CheckpointScheduler?
-    let mappings: [PlannedMapping]
+struct RelateStage: ModelStage {
+    let stage: StageInputs
     let policies: Policies
-    let manager: MigrationManager
     let runtime: PolicyRuntime
     let keys: PlanKeys
     let stages: PolicyCheckpoint
@@ -49,7 +46,7 @@ struct RelateStage {
     private func relate(_ mapping: PlannedMapping, from part: StagePosition) throws {
         try modelRun.services.checkCancelled()
         guard let policy = policies[mapping] else { return }
-        manager.enter(mapping.mapping)
+        stage.manager.enter(mapping.mapping)
         runtime.objects.creating = mapping.index
         defer { runtime.objects.creating = nil }
         let pairs = runtime.associations[mapping.index]
@@ -69,7 +66,7 @@ struct RelateStage {
         runtime.relatingFrom = nil
         runtime.relating.end()
         try caller.call(mapping, .endRelationshipCreation) {
-            try policy.endRelationshipCreation(forMapping: mapping.mapping, manager: manager)
+            try policy.endRelationshipCreation(forMapping: mapping.mapping, manager: stage.manager)
         }
     }
 
@@ -112,7 +109,7 @@ struct RelateStage {
             runtime.relatingFrom = (mapping.index, object, pair.source.key, place: related - 1)
             UserCodeNotes.enter(key: pair.destination.key)
             try caller.call(mapping, .createRelationships, object: object) {
-                try policy.createRelationships(forDestination: object, in: mapping.mapping, manager: manager)
+                try policy.createRelationships(forDestination: object, in: mapping.mapping, manager: stage.manager)
             }
             try runtime.relating.endObject(at: related - 1, of: mapping)
             modelRun.services.progress.advance(rows: 1)
@@ -122,13 +119,13 @@ struct RelateStage {
     private func validate(_ mapping: PlannedMapping) throws {
         try modelRun.services.checkCancelled()
         guard let policy = policies[mapping] else { return }
-        manager.enter(mapping.mapping)
+        stage.manager.enter(mapping.mapping)
         runtime.objects.creating = mapping.index
         defer { runtime.objects.creating = nil }
         try caller.call(mapping, .performCustomValidation) {
-            try policy.performCustomValidation(forMapping: mapping.mapping, manager: manager)
+            try policy.performCustomValidation(forMapping: mapping.mapping, manager: stage.manager)
         }
-        try caller.call(mapping, .end) { try policy.end(mapping.mapping, manager: manager) }
+        try caller.call(mapping, .end) { try policy.end(mapping.mapping, manager: stage.manager) }
         policies.release(mapping)
     }
 }

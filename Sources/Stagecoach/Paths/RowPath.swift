@@ -9,13 +9,8 @@ import SpillStorage
 /// read are left out of this (``UnaskedKeys``). Then the work goes pass by pass and step by step: links that need a
 /// whole table are resolved, and rows are read, mapped, related, validated and written once, in ascending key order.
 /// With its last step a table closes, and its indexes are built. A join table is loaded when both its sides are closed.
-struct RowPath {
-    let modelRun: ModelRun
-    let checkpoints: CheckpointScheduler?
-    let mappings: [PlannedMapping]
-    let work: PlannedWork
-    let excuses: Bool
-    let manager: MigrationManager
+struct RowPath: ModelStage {
+    let stage: StageInputs
 
     /// The highest key (Z_MAX) of each destination table, and the mappings' association tables, for later mapping
     /// models.
@@ -45,7 +40,7 @@ struct RowPath {
             mappings: mappings, source: modelRun.inputs.layout.schema, destination: modelRun.inputs.destinationSchema
         ).plan()
         let unasked = UnaskedKeys(
-            modelRun: modelRun, mappings: mappings, work: work, links: links, state: checkpoints?.resumed
+            modelRun: modelRun, mappings: mappings, work: stage.work, links: links, state: checkpoints?.resumed
         ).tables
         let keys = try scanKeys(unasked)
         // The resolution of an inverse pair uses up to six sorts at a time; each of its results waits in a sort for its
@@ -58,12 +53,8 @@ struct RowPath {
         let raisesVersions =
             mappings.contains(where: \.belongsToPreviousModel) && !(checkpoints?.resumed?.isComplete ?? false)
         let highest = try LoadRun(
-            modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, work: work, units: work.units,
-            countsBeforeLoad: true, destination: destination
-        ).run(
-            RowLoad(
-                modelRun: modelRun, checkpoints: checkpoints, mappings: mappings, work: work, keys: keys, links: links,
-                excuses: excuses, destination: destination))
+            stage: stage, units: stage.work.units, countsBeforeLoad: true, destination: destination
+        ).run(RowLoad(stage: stage, keys: keys, links: links, destination: destination))
         // Count again: the load has noted further keys, and a killed run may have saved the counts from before a load
         // without rejects.
         keys.account(for: mappings, in: modelRun.tally)
@@ -87,7 +78,8 @@ struct RowPath {
     private func scanKeys(_ unasked: [Int: Int]) throws -> PlanKeys {
         let scan = try KeyScan(
             run: modelRun.run, archive: modelRun.archive, keysBefore: modelRun.keysBefore, mappings: mappings,
-            tables: work.tables, collectByObjects: ObjectFilterScan(modelRun: modelRun, manager: manager).collect,
+            tables: stage.work.tables,
+            collectByObjects: ObjectFilterScan(modelRun: modelRun, manager: stage.manager).collect,
             unasked: unasked
         ).scan()
         let keys = PlanKeys(byMapping: scan.byMapping, byTable: scan.byTable)
@@ -119,7 +111,7 @@ struct RowPath {
     /// The highest key that each destination table is expected to get.
     private var expectedKeys: [Int64] {
         var expected = modelRun.keysBefore.highestKeys
-        for table in work.tables {
+        for table in stage.work.tables {
             for index in table.mappings {
                 guard let source = mappings[index].sourceTable else { continue }
                 let more = Int64(clamping: modelRun.tally.counts.mappings[index].sourceObjects)

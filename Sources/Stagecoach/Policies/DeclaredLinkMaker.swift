@@ -7,22 +7,14 @@ import SpillStorage
 /// Makes the links of mappings without a policy on the policy path. They follow the rules for inverse pairs, not the order of
 /// calls: they are sorted as on the row path, and laid under the changes of policies.
 final class DeclaredLinkMaker {
-    private let modelRun: ModelRun
-    private let mappings: [PlannedMapping]
-    private let associations: [MappingAssociations]
-    private unowned let objects: DestinationObjects
     private let lookups: MemberLookups
 
-    init(
-        modelRun: ModelRun, mappings: [PlannedMapping], associations: [MappingAssociations],
-        objects: DestinationObjects, lookups: MemberLookups
-    ) {
-        self.modelRun = modelRun
-        self.mappings = mappings
-        self.associations = associations
-        self.objects = objects
-        self.lookups = lookups
-    }
+    private var modelRun: ModelRun { lookups.modelRun }
+    private var mappings: [PlannedMapping] { lookups.mappings }
+    private var associations: [MappingAssociations] { lookups.associations }
+    private var objects: DestinationObjects { lookups.objects }
+
+    init(_ lookups: MemberLookups) { self.lookups = lookups }
 
     /// Makes the declared links of a store, which has none yet. Members of ordered relationships get their places.
     ///

@@ -8,10 +8,10 @@ import SpillStorage
 /// Finds the destination objects that relationship mappings name: those that lookups find, and those that expressions over
 /// objects give.
 final class MemberLookups {
-    private let modelRun: ModelRun
-    private let mappings: [PlannedMapping]
-    private let associations: [MappingAssociations]
-    private unowned let objects: DestinationObjects
+    let modelRun: ModelRun
+    let mappings: [PlannedMapping]
+    let associations: [MappingAssociations]
+    unowned let objects: DestinationObjects
     private unowned let sources: SourceObjects
     /// The evaluator of expressions over objects; set once, immediately after the runtime is made.
     var dynamicValues: DynamicValues?

@@ -16,10 +16,6 @@ final class PolicyLinkSetter {
     /// The number of members that a lookup holds in memory where no batch size is given. More are sorted on disk.
     private static let heldMembers = 16_384
 
-    private let modelRun: ModelRun
-    private let mappings: [PlannedMapping]
-    private let associations: [MappingAssociations]
-    private unowned let objects: DestinationObjects
     private let lookups: MemberLookups
     private let declared: DeclaredLinkMaker
     private var members: [LinkMember] = []
@@ -36,18 +32,14 @@ final class PolicyLinkSetter {
         set { lookups.dynamicValues = newValue }
     }
 
-    init(
-        modelRun: ModelRun, mappings: [PlannedMapping], associations: [MappingAssociations],
-        objects: DestinationObjects, sources: SourceObjects
-    ) {
-        self.modelRun = modelRun
-        self.mappings = mappings
-        self.associations = associations
-        self.objects = objects
-        lookups = MemberLookups(
-            modelRun: modelRun, mappings: mappings, associations: associations, objects: objects, sources: sources)
-        declared = DeclaredLinkMaker(
-            modelRun: modelRun, mappings: mappings, associations: associations, objects: objects, lookups: lookups)
+    private var modelRun: ModelRun { lookups.modelRun }
+    private var mappings: [PlannedMapping] { lookups.mappings }
+    private var associations: [MappingAssociations] { lookups.associations }
+    private var objects: DestinationObjects { lookups.objects }
+
+    init(_ lookups: MemberLookups) {
+        self.lookups = lookups
+        declared = DeclaredLinkMaker(lookups)
     }
 
     /// Makes the links that mapping models declare, as far as they are not deferred, and on top the changes by user code so

@@ -79,7 +79,8 @@ final class PolicyRuntime {
         destinationContext = PolicyRuntime.context(
             of: objects, modelRun.inputs, storeUUID: storeUUID, failures: failures)
         relating = PolicyLinkSetter(
-            modelRun: modelRun, mappings: mappings, associations: associations, objects: objects, sources: sources)
+            MemberLookups(
+                modelRun: modelRun, mappings: mappings, associations: associations, objects: objects, sources: sources))
         sources.context = sourceContext
         objects.context = destinationContext
         objects.associations = associations
