@@ -106,6 +106,14 @@ private struct LinkModel {
                 views.map(\.partner.key) == model.partners(of: object.key, side: side), "\(name), change \(number)")
             #expect(views.allSatisfy { $0.object == object && $0.partner.entity == numbers[1 - side] })
         }
+        // The base: declared links, which do not exclude each other.
+        for _ in 0..<keys / 2 { model.add(end(0).key, end(1).key, side: 0) }
+        for pair in model.pairs(side: 0) where !store.isReflexive || pair[0] <= pair[1] {
+            let ends = zip(pair, numbers).map { LinkEnd(key: $0, entity: $1) }
+            try store.lay(
+                LinkView(object: ends[0], partner: ends[1], orderOfPartner: .none, orderOfObject: .none), side: .first)
+        }
+        try check(-1)
         for number in 0..<keys * 20 + 3000 {
             let side = random.below(2)
             let object = end(side)
