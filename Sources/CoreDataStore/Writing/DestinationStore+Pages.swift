@@ -208,7 +208,9 @@ extension DestinationStore {
             "SELECT l.name, i.cid FROM pragma_index_list(\(literal)) AS l, pragma_index_info(l.name) AS i "
                 + "WHERE l.origin = 'pk' ORDER BY i.seqno"
         ) { row in (name: row.text(0) ?? "", slot: Int(row.integer(1))) }
-        if let name = primary.first?.name { target.primary = (try root(of: "index", name), primary.map(\.slot)) }
+        if primary.count == 2 {
+            target.primary = (try root(of: "index", primary[0].name), (primary[0].slot, primary[1].slot))
+        }
         return target
     }
 
