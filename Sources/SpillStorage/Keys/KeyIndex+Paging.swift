@@ -56,7 +56,6 @@ extension KeyIndex {
         }
         guard chunks[index].payload == nil, chunks[index].kind != .full, let file else { return }
         let payload = try read(index, from: file)
-        chunksRead += 1
         let slot = freeSlot(for: Int(chunks[index].bytes))
         slotChunks[slot] = index
         chunks[index].payload = payload

@@ -29,13 +29,9 @@ package final class RecordLog {
     /// The ends of the sorted segments in memory; records after the last one are not sorted.
     private var segmentEnds: [Int] = []
     /// The runs, oldest first; levels never rise towards newer runs.
-    private var runs: [SortedRecordFile] = []
+    private(set) var runs: [SortedRecordFile] = []
     /// The number of records in the log.
     @exclusivity(unchecked) package private(set) var count = 0
-    /// The number of runs written, including those that merges wrote.
-    package private(set) var runsWritten = 0
-    /// The number of merges of runs.
-    package private(set) var merges = 0
 
     /// Makes an empty log. It makes no file until the memory is used up.
     ///
@@ -62,9 +58,6 @@ package final class RecordLog {
         memory.users.leave(self)
         free(records)
     }
-
-    /// The number of runs on disk.
-    package var runCount: Int { runs.count }
 
     /// Adds a record of ``width`` words.
     package func append(_ record: UnsafePointer<UInt64>) throws(MigrationError) {
@@ -318,15 +311,12 @@ package final class RecordLog {
         // The blocks of the merge need this memory.
         memory.dropSpace()
         try runs.mergeNewest(number, isOnlyReading: false) { level throws(MigrationError) in try newRun(level: level) }
-        merges += 1
     }
 
     private func newRun(level: Int) throws(MigrationError) -> SortedRecordFile {
-        runsWritten += 1
-        return try SortedRecordFile(
+        try SortedRecordFile(
             place, width: width, indexWords: indexWords, recordsPerBlock: recordsPerBlock,
-            number: memory.users.nextRun(),
-            level: level, block: memory.block)
+            number: memory.users.nextRun(), level: level, block: memory.block)
     }
 
     private var place: RunPlace {

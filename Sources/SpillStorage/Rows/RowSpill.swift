@@ -31,10 +31,6 @@ package final class RowSpill {
     @exclusivity(unchecked) package private(set) var lastKey: Int64?
     /// The number of rows appended, including deleted ones.
     @exclusivity(unchecked) package private(set) var appended = 0
-    /// The number of runs of patches written, including those that merges wrote.
-    package private(set) var patchRunsWritten = 0
-    /// The number of merges of runs of patches.
-    package private(set) var patchMerges = 0
 
     /// Makes an empty spill. It makes its file with the first row.
     package init(directory: WorkDirectory, name: String, slots: Int, memory: RowMemory) {
@@ -236,7 +232,6 @@ package final class RowSpill {
     }
 
     private func mergeNewest(_ number: Int) throws(MigrationError) {
-        patchMerges += 1
         try patchRuns.replaceNewest(number) { newest, level throws(MigrationError) in
             // The latest run first: the first one to fill a cell wins.
             var walks: [RowWalk] = []
@@ -265,7 +260,6 @@ package final class RowSpill {
         level: Int, keys: () -> Int64?, fill: (Int64, inout RowBatch, Int) throws(MigrationError) -> Bool
     ) throws(MigrationError) -> SortedRowFile {
         let run = try newRun(.patches, level: level, blockBytes: Self.patchBlockBytes)
-        patchRunsWritten += 1
         var batch = RowBatch(slots: slots, rowCapacity: 1, byteTarget: Self.blockBytes)
         while let key = keys() {
             batch.removeAll()
