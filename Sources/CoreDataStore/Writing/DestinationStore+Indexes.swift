@@ -78,7 +78,7 @@ extension DestinationStore {
         }
         guard !knowledge.indexedJoins.contains(joinTable), try !waits(name) else { return }
         knowledge.indexedJoins.insert(joinTable)
-        for index in try unmade(schema.joinIndexes(joinTable), of: name, { $0.name }) {
+        for index in try unmade([schema.joinTables[joinTable].index], of: name, { $0.name }) {
             try connection.execute(index.statement)
         }
     }

@@ -171,17 +171,16 @@ extension DestinationStore {
     /// Returns the index of a join table's second column.
     func sortableIndexes(ofJoinTable table: Int) -> [SortableIndex] {
         guard filling.indexSorts != nil else { return [] }
-        let most = schema.joinTables[table].sides.map { side -> Int64? in
+        let join = schema.joinTables[table]
+        let most = join.sides.map { side -> Int64? in
             let entity = schema.model.entity(at: side.relationship.entity)
             return filling.expectedKeys.map { $0[schema.tableIndex(of: entity)] }
         }
-        return schema.joinIndexes(table).map { index in
-            SortableIndex(
-                name: index.name, statement: index.statement, isUnique: false,
-                terms: index.columns.map {
-                    IndexTerm(slot: $0, affinity: .integer, isAscending: true, mostExpected: most[$0])
-                })
+        // A batch has the sides' key columns first.
+        let terms = [1, 0].map {
+            IndexTerm(slot: $0, affinity: .integer, isAscending: true, mostExpected: most[$0])
         }
+        return [SortableIndex(name: join.index.name, statement: join.index.statement, isUnique: false, terms: terms)]
     }
 
     /// Returns the description of a table that a page writer needs.
