@@ -55,8 +55,10 @@ struct InsertConflicts {
         for other in rows.lowerBound..<row {
             var isSame = true
             for slot in slots where isSame {
-                let cell = batch[row, slot]
-                isSame = !cell.isNull && batch.isEqual(cell, to: batch[other, slot], of: batch)
+                let (one, two) = (batch[row, slot], batch[other, slot])
+                isSame =
+                    one.kind == .real && two.kind == .real
+                    ? one.realValue == two.realValue : !one.isNull && batch.isEqual(one, to: two, of: batch)
             }
             if isSame { return batch.key(other) }
         }
