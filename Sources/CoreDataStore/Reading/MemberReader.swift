@@ -9,7 +9,7 @@ extension SourceStore {
     /// - Complexity: one statement for the whole run, along the index of the owners' column, or with a sort that spills into
     ///   the temporary directory if the file has no index.
     package func members(_ selection: MemberSelection, in layout: StoreLayout) throws(MigrationError) -> MemberReader {
-        try MemberReader(store: self, selection: selection, owners: .all, layout: layout)
+        try MemberReader(store: self, selection: selection, owners: nil, layout: layout)
     }
 
     /// Reads the members of up to ``MemberReader/keysAtOnce`` owners at a time, in any order.
@@ -18,8 +18,7 @@ extension SourceStore {
     package func membersByKey(
         _ selection: MemberSelection, in layout: StoreLayout
     ) throws(MigrationError) -> MemberReader {
-        try MemberReader(
-            store: self, selection: selection, owners: .keys(MemberReader.keysAtOnce), layout: layout)
+        try MemberReader(store: self, selection: selection, owners: MemberReader.keysAtOnce, layout: layout)
     }
 
     /// Tells whether a table has an index that begins with a column.
@@ -46,7 +45,7 @@ package final class MemberReader {
     private var lastBytes: [UInt8] = []
 
     fileprivate init(
-        store: SourceStore, selection: MemberSelection, owners: MemberQuery.Owners, layout: StoreLayout
+        store: SourceStore, selection: MemberSelection, owners: Int?, layout: StoreLayout
     ) throws(MigrationError) {
         self.selection = selection
         self.layout = layout
@@ -57,7 +56,7 @@ package final class MemberReader {
             // Without an index every member would need a scan of the next table, so SQLite makes one in a temporary file.
             if lacksIndex { try store.connection.execute("PRAGMA automatic_index=1") }
             defer { if lacksIndex { try? store.connection.execute("PRAGMA automatic_index=0") } }
-            return try store.connection.prepare(query.sql(owners))
+            return try store.connection.prepare(query.sql(owners: owners))
         }
         steps = RowSteps(store: store, statement: statement, reading: "the members of a relationship")
     }
