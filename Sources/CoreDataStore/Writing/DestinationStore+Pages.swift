@@ -38,7 +38,8 @@ extension DestinationStore {
         let terms: [IndexTerm]
     }
 
-    func endTransaction() throws(MigrationError) {
+    /// Ends the transaction. The next write begins another.
+    package func endTransaction() throws(MigrationError) {
         if sqlite3_get_autocommit(connection.handle) == 0 { try connection.execute("COMMIT") }
     }
 

@@ -69,20 +69,14 @@ package final class RowSpill {
     package func append(rows indices: Range<Int>, of batch: borrowing RowBatch) throws(MigrationError) {
         precondition(batch.slots == slots)
         guard !indices.isEmpty else { return }
-        let run: SortedRowFile
-        if let rows {
-            run = rows
-        } else {
-            run = try newRun(.rows, level: 0, blockBytes: Self.blockBytes)
-            rows = run
-        }
+        if rows == nil { rows = try newRun(.rows, level: 0, blockBytes: Self.blockBytes) }
         var last = lastKey
         for row in indices {
             let key = batch.key(row)
             precondition(last.map { key > $0 } ?? true, "rows are appended in ascending order of their keys")
             last = key
         }
-        try run.append(rows: indices, of: batch, slots: slots)
+        try rows?.append(rows: indices, of: batch, slots: slots)
         lastKey = last
         appended += indices.count
     }
