@@ -42,7 +42,8 @@ final class TableTree: PageTree {
     @inline(__always)
     private func addCell(key: Int64, payload: Int, local: Int) throws(MigrationError) -> UnsafeMutableRawPointer {
         if let lastKey, key <= lastKey { throw disorder(key, after: lastKey) }
-        let size = Varint.length(UInt64(payload)) + Varint.length(UInt64(bitPattern: key)) + local + (local < payload ? 4 : 0)
+        let size =
+            Varint.length(UInt64(payload)) + Varint.length(UInt64(bitPattern: key)) + local + (local < payload ? 4 : 0)
         if !leaf.hasRoom(for: max(4, size)) { try flushLeaf() }
         lastKey = key
         var place = leaf.addCell(size, overflow: local < payload ? output.number(after: output.pageCount) : nil)

@@ -25,7 +25,7 @@ extension AssociationTable {
             }
         }
         let sorter = newSorter("order")
-        try reversed().forEach { words throws(MigrationError) in
+        try reversed().forEachRecord { words throws(MigrationError) in
             let destination = layout.decode(words)
             if destination == previous { return }
             previous = destination
@@ -55,7 +55,7 @@ extension AssociationTable {
         }
         let size = layout.referenceWords
         let sorter = newSorter("sources")
-        try forward.forEach { words throws(MigrationError) in
+        try forward.forEachRecord { words throws(MigrationError) in
             record[0] = words[size]
             (record + 1).update(from: words, count: size)
             (record + 1 + size).update(repeating: 0, count: size)

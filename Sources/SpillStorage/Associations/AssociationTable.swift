@@ -281,7 +281,7 @@ package final class AssociationTable {
         let old = forward
         layout = PairLayout(isWide: true)
         let new = newLog("pairs")
-        try old?.forEach { words throws(MigrationError) in
+        try old?.forEachRecord { words throws(MigrationError) in
             try append(narrow.decode(words), words[1], narrow.decode(words + 2), to: new)
         }
         forward = new
@@ -295,7 +295,7 @@ package final class AssociationTable {
         if let backward { return backward }
         let log = newLog("reverse")
         let size = layout.referenceWords
-        try forward?.forEach { words throws(MigrationError) in
+        try forward?.forEachRecord { words throws(MigrationError) in
             record.update(from: words + size + 1, count: size)
             record[size] = words[size]
             (record + size + 1).update(from: words, count: size)
@@ -310,7 +310,7 @@ package final class AssociationTable {
         guard mayHaveDuplicates, let old = forward else { return }
         let size = layout.referenceWords
         let sorter = newSorter("distinct")
-        try old.forEach { words throws(MigrationError) in
+        try old.forEachRecord { words throws(MigrationError) in
             record.update(from: words, count: size)
             (record + size).update(from: words + size + 1, count: size)
             record[2 * size] = words[size]

@@ -102,7 +102,6 @@ package final class KeyIndex {
     /// The size in bytes of the chunks in memory and of their directory.
     package var bytesInMemory: Int { residentBytes + chunkCount * MemoryLayout<Chunk>.stride }
 
-
     /// Appends a key.
     ///
     /// - Precondition: it is larger than every key in the set.
