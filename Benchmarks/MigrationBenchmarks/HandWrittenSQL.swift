@@ -35,7 +35,7 @@ enum HandWrittenSQL {
         (
             schema.tableStatements() + schema.fixedTableStatements(),
             zip(schema.tables, schema.indexes).flatMap { table, indexes in indexes.map { $0.statement(on: table) } }
-                + schema.joinTables.indices.flatMap { schema.indexStatements(forJoinTable: $0) }
+                + schema.joinTables.map(\.index.statement)
         )
     }
 

@@ -134,32 +134,16 @@ package final class IndexLoader {
     /// The record of the entry being appended.
     private let space: UnsafeMutableRawPointer
 
-    /// The most integers in an entry, without the row's id.
-    package static let mostIntegers = 16
-
     init(tree: IndexTree) {
         self.tree = tree
-        space = .allocate(byteCount: 2 + 9 * (Self.mostIntegers + 1) + 8, alignment: 8)
+        // Two columns and the row's id, and slack for the last number.
+        space = .allocate(byteCount: 4 + 3 * 8 + 8, alignment: 8)
     }
 
     deinit { space.deallocate() }
 
     /// True if nothing was appended.
     package var isEmpty: Bool { tree.leaf.count == 0 }
-
-    /// Appends an entry of integers and the row's id.
-    ///
-    /// - Precondition: there are at most ``mostIntegers``.
-    package func append(integers: UnsafeBufferPointer<Int64>, _ rowID: Int64) throws(MigrationError) {
-        precondition(integers.count <= Self.mostIntegers)
-        let header = integers.count + 2
-        space.storeBytes(of: UInt8(truncatingIfNeeded: header), as: UInt8.self)
-        var place = space + header
-        for index in 0...integers.count {
-            put(index < integers.count ? integers[index] : rowID, serialAt: 1 + index, &place)
-        }
-        try tree.append(UnsafeRawBufferPointer(start: space, count: place - space))
-    }
 
     /// Appends an entry of one or two columns of integers or NULLs, and the row's id.
     package func append(_ first: Int64?, _ second: Int64?, columns: Int, _ rowID: Int64) throws(MigrationError) {

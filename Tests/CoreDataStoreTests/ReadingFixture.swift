@@ -84,9 +84,7 @@ struct ReadingFixture {
         for index in schema.tables.indices {
             for statement in schema.indexStatements(forTable: index) { try connection.execute(statement) }
         }
-        for index in schema.joinTables.indices {
-            for statement in schema.indexStatements(forJoinTable: index) { try connection.execute(statement) }
-        }
+        for join in schema.joinTables { try connection.execute(join.index.statement) }
         for statement in schema.fixedTableStatements() { try connection.execute(statement) }
         for entity in model.entities {
             let parent = entity.superentity.map { schema.entityNumbers[$0.index] } ?? 0

@@ -53,10 +53,13 @@ struct ReadingLayoutTests {
             }
         }
         for join in schema.joinTables.indices {
-            let total = try store.count(joinTable: join, in: layout)
+            let (name, sides) = (layout.joinTables[join].name, layout.joinTables[join].sides)
+            let total = try store.integer(
+                "SELECT count(*) FROM \(name.quoted) WHERE \(sides[0].column.quoted) IS NOT NULL "
+                    + "AND \(sides[1].column.quoted) IS NOT NULL")
             for side in 0..<2 {
                 let reader = try store.links(joinTable: join, in: layout, orderedBySide: side)
-                #expect(try lines(reader, slots: 4, rowCapacity: 50).count + reader.skipped == Int(total))
+                #expect(try lines(reader, slots: 4, rowCapacity: 50).count == Int(total ?? -1))
             }
         }
     }

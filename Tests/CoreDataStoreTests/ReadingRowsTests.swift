@@ -130,7 +130,7 @@ struct ReadingRowsTests {
         #expect(try lines(reader, slots: 2, rowCapacity: 2) == expected)
     }
 
-    @Test("Links come in the order of either side, with their places, NULL keys left out and counted")
+    @Test("Links come in the order of either side, with their places, NULL keys left out")
     func links() throws {
         let path = try fixture.store(in: folder)
         let join = fixture.schema.joinTables[0]
@@ -150,7 +150,6 @@ struct ReadingRowsTests {
             expected.sort { ($0[side], $0[1 - side]) < ($1[side], $1[1 - side]) }
             let text = expected.map { row in "0 " + row.map { $0 == -1 ? "-" : "\($0)" }.joined(separator: " ") }
             #expect(try lines(reader, slots: 4, rowCapacity: 2) == text)
-            #expect(reader.skipped == 1)
         }
         #expect(try store.count(joinTable: 0, in: layout) == 6)
     }

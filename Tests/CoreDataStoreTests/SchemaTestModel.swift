@@ -63,6 +63,6 @@ extension StoreSchema {
     /// All index statements, tables first.
     var allIndexStatements: [String] {
         tables.indices.flatMap { indexStatements(forTable: $0) }
-            + joinTables.indices.flatMap { indexStatements(forJoinTable: $0) }
+            + joinTables.map(\.index.statement)
     }
 }

@@ -158,7 +158,7 @@ struct WritingRowTests {
             let writer = try store.tableWriter(0)
             try writer.append(W.batch(slots: 3, keys: [1, 2, 3]) { $0[$1, 2] = .integer(5) })
             try writer.finish()
-            try store.commitStep()
+            try store.endTransaction()
             #expect(!store.hasChanges)
             try change(ExistingRows(store, table: 0), store)
             return store.hasChanges
@@ -198,7 +198,7 @@ struct WritingRowTests {
             try writer.finish()
             try store.createIndexes(table: 0)
             try store.createIndexes(joinTable: 0)
-            try store.commitStep()
+            try store.endTransaction()
             let before = try store.connection.integer("SELECT count(*) FROM sqlite_master")
             let links = number > 1 ? try StoredJoinRows(store, joinTable: 0) : nil
             switch number {

@@ -9,6 +9,7 @@ import Testing
 final class SpillFixture {
     let folder: TemporaryFolder
     let directory: WorkDirectory
+    private var asked = 0
 
     init(calls: any FileCalls = SystemFileCalls()) throws {
         folder = try TemporaryFolder()
@@ -19,6 +20,13 @@ final class SpillFixture {
     func files() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { $0.hasSuffix(".spill") }.sorted()
             .map { directory.path + "/" + $0 }
+    }
+
+    /// The number of spill files that were ever made, from the number that the next one gets.
+    func filesMade() throws -> Int {
+        asked += 1
+        let name = directory.file(named: "next").dropLast(".spill".count)
+        return try #require(name.split(separator: "-").last.flatMap { Int($0) }) - asked
     }
 
     /// Changes one bit of a file, calls the closure, and changes it back.

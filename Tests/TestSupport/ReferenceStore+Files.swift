@@ -106,7 +106,7 @@ extension ReferenceStore {
         try description.run()
         let indexes =
             schema.tables.indices.flatMap { schema.indexStatements(forTable: $0) }
-            + schema.joinTables.indices.flatMap { schema.indexStatements(forJoinTable: $0) }
+            + schema.joinTables.map(\.index.statement)
         for statement in indexes + schema.triggerStatements { try connection.execute(statement) }
         try connection.execute("COMMIT")
     }

@@ -15,9 +15,9 @@ package struct CarriedObjects: Sendable {
     }
 
     /// The objects in the order in which they are made.
-    private(set) var objects: [Object] = []
-    private(set) var left: [(object: ForeignObject, reason: String)] = []
-    private(set) var furtherCount = 0
+    var objects: [Object] = []
+    var left: [(object: ForeignObject, reason: String)] = []
+    var furtherCount = 0
 
     /// Makes an empty set: nothing is taken over or left behind.
     package init() {}
@@ -70,16 +70,6 @@ package struct CarriedObjects: Sendable {
         names.prefix(mostNames).joined(separator: ", ")
             + (names.count > mostNames ? " and \(names.count - mostNames) more" : "")
     }
-
-    mutating func take(_ object: ForeignObject, fill: [String] = [], breaks: String? = nil) {
-        objects.append(Object(made: object, fill: fill, breaks: breaks))
-    }
-
-    mutating func leave(_ object: ForeignObject, _ reason: String) {
-        left.append((object, reason))
-    }
-
-    mutating func leaveFurther(_ count: Int) { furtherCount += count }
 }
 
 extension SourceStore {
@@ -96,7 +86,7 @@ extension SourceStore {
     ) throws(MigrationError) -> CarriedObjects {
         let foreign = try foreignObjects(beside: layout)
         var carried = CarriedObjects()
-        carried.leaveFurther(foreign.furtherCount)
+        carried.furtherCount = foreign.furtherCount
         guard !foreign.objects.isEmpty else { return carried }
         let meaning = CarriedMeaning(schema: schema, layout: layout)
         var candidates: [CarriedCandidate] = []
@@ -106,7 +96,7 @@ extension SourceStore {
             do throws(CarriedRefusal) {
                 candidates.append(try meaning.candidate(object))
             } catch {
-                carried.leave(object, error.reason)
+                carried.left.append((object, error.reason))
             }
         }
         guard !candidates.isEmpty else { return carried }
@@ -120,8 +110,8 @@ extension SourceStore {
     package func leftObjects(beside layout: StoreLayout) throws(MigrationError) -> CarriedObjects {
         let foreign = try foreignObjects(beside: layout)
         var carried = CarriedObjects()
-        for object in foreign.objects { carried.leave(object, "the destination keeps its own schema") }
-        carried.leaveFurther(foreign.furtherCount)
+        carried.left = foreign.objects.map { ($0, "the destination keeps its own schema") }
+        carried.furtherCount = foreign.furtherCount
         return carried
     }
 }

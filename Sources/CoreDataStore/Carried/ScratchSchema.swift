@@ -44,7 +44,7 @@ final class ScratchSchema {
                 for candidate in waiting {
                     do throws(CarriedRefusal) {
                         try compile(candidate)
-                        carried.take(candidate.object)
+                        carried.objects.append(.init(made: candidate.object))
                     } catch {
                         reasons[candidate.object.name] = error.reason
                         left.append(candidate)
@@ -54,7 +54,7 @@ final class ScratchSchema {
                 waiting = left
             }
             for candidate in waiting {
-                carried.leave(candidate.object, reasons[candidate.object.name] ?? "it does not compile")
+                carried.left.append((candidate.object, reasons[candidate.object.name] ?? "it does not compile"))
             }
         }
     }
@@ -93,10 +93,10 @@ final class ScratchSchema {
         let object = candidate.object
         do throws(CarriedRefusal) {
             try create(object)
-            carried.take(object, breaks: try uniqueness(candidate))
+            carried.objects.append(.init(made: object, breaks: try uniqueness(candidate)))
         } catch {
             drop(object)
-            carried.leave(object, error.reason)
+            carried.left.append((object, error.reason))
         }
     }
 
@@ -149,11 +149,11 @@ final class ScratchSchema {
             }
             try create(object)
             for sql in fill { _ = try sqlite { () throws(MigrationError) in try self.connection.execute(sql) } }
-            carried.take(object, fill: fill)
+            carried.objects.append(.init(made: object, fill: fill))
         } catch {
             drop(object)
             let rows = try source.rows(ofVirtualTable: object.name).map { ", with \($0) rows" } ?? ""
-            carried.leave(object, error.reason + rows)
+            carried.left.append((object, error.reason + rows))
         }
     }
 

@@ -54,11 +54,7 @@ struct FrameworkForm {
                 found[Self.name(of: sql)] = sql
             }
         }
-        if !isBefore2015 {
-            for join in schema.joinTables.indices {
-                for sql in schema.indexStatements(forJoinTable: join) { found[Self.name(of: sql)] = sql }
-            }
-        }
+        for index in schema.joinTables.map(\.index) where !isBefore2015 { found[index.name] = index.statement }
         return found
     }
 

@@ -59,7 +59,7 @@ struct SchemaComparison {
         var indexes = form.indexes
         var joins = Set(form.schema.joinTables.map(\.name))
         // Core Data names the join table of a pair on one entity after either side.
-        for (index, join) in form.schema.joinTables.enumerated() {
+        for join in form.schema.joinTables {
             guard join.isOnOneEntity, let alternative = join.alternativeName, stored.tables[join.name] == nil,
                 stored.tables[alternative] != nil
             else { continue }
@@ -68,11 +68,8 @@ struct SchemaComparison {
             other.sides = join.sides.reversed()
             tables[join.name] = nil
             tables[alternative] = StoreSchema.statement(other)
-            for sql in form.schema.indexStatements(forJoinTable: index) {
-                indexes[FrameworkForm.name(of: sql)] = nil
-            }
-            let index = StoreSchema.index(of: other)
-            if form.hasJoinIndexes { indexes[index.name] = index.statement }
+            indexes[join.index.name] = nil
+            if form.hasJoinIndexes { indexes[other.index.name] = other.index.statement }
             joins.remove(join.name)
             joins.insert(alternative)
             notes.append("The join table \(join.name) has its other name, \(alternative)")

@@ -16,11 +16,11 @@ extension SourceStore {
     package func links(
         joinTable: Int, in layout: StoreLayout, orderedBySide side: Int,
         after: (first: Int64, second: Int64)? = nil
-    ) throws(MigrationError) -> LinkReader {
+    ) throws(MigrationError) -> any RowReader {
         precondition(side == 0 || side == 1)
         let join = layout.joinTables[joinTable]
         if let scan = try pairScan(join, side: side, after: after) {
-            return LinkReader(store: self, scan: scan, table: join.name)
+            return PageReader(store: self, fill: scan.fill)
         }
         let keys = join.sides.map(\.column.quoted)
         let orders = join.sides.map { $0.orderColumn?.quoted ?? "NULL" }
@@ -33,64 +33,36 @@ extension SourceStore {
     }
 }
 
-/// A reader of the links of a many-to-many pair, streamed.
-package final class LinkReader: RowReader {
-    private enum Way {
-        case statement(RowSteps, side: Int)
-        // The reader keeps the store, and with it the snapshot, alive.
-        case index(PairScan, SourceStore)
-    }
-
-    /// The number of rows skipped because a key is NULL.
-    package private(set) var skipped = 0
-    private var way: Way
+/// A reader of the links of a many-to-many pair through SQLite, streamed. Rows with a NULL key are left out.
+private final class LinkReader: RowReader {
+    private var steps: RowSteps
+    private let side: Int
     private let table: String
     private var last: (Int64, Int64)?
 
     init(store: SourceStore, statement: Statement, side: Int, table: String) {
-        way = .statement(RowSteps(store: store, statement: statement, reading: table), side: side)
-        self.table = table
-    }
-
-    init(store: SourceStore, scan: PairScan, table: String) {
-        way = .index(scan, store)
+        steps = RowSteps(store: store, statement: statement, reading: table)
+        self.side = side
         self.table = table
     }
 
     /// Reads the next links. The keys of the batch are 0, because a link has none.
     ///
     /// - Precondition: the batch has four slots.
-    package func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {
+    func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {
         batch.removeAll()
         precondition(batch.slots == 4)
-        switch way {
-        case .statement(var steps, let side):
-            defer { way = .statement(steps, side: side) }
-            return try step(&steps, side, into: &batch)
-        case .index(let scan, _):
-            try scan.fill(&batch)
-            skipped = scan.skipped
-            return !batch.isEmpty
-        }
-    }
-
-    private func step(
-        _ steps: inout RowSteps, _ side: Int, into batch: inout RowBatch
-    ) throws(MigrationError) -> Bool {
         let handle = steps.statement.handle
         while !batch.isFull, try steps.next() {
             let first = sqlite3_column_type(handle, 0)
             let second = sqlite3_column_type(handle, 1)
-            if first == SQLITE_NULL || second == SQLITE_NULL {
-                skipped += 1
-                continue
-            }
+            if first == SQLITE_NULL || second == SQLITE_NULL { continue }
             guard first == SQLITE_INTEGER, second == SQLITE_INTEGER else {
-                throw damaged(&steps, "holds a key that is no integer")
+                throw damaged("holds a key that is no integer")
             }
             let keys = (sqlite3_column_int64(handle, 0), sqlite3_column_int64(handle, 1))
             let ordered = side == 0 ? keys : (keys.1, keys.0)
-            if let last, ordered < last { throw damaged(&steps, "is not in the order of its index") }
+            if let last, ordered < last { throw damaged("is not in the order of its index") }
             last = ordered
             let row = batch.appendRow(key: 0)
             batch[row, 0] = .integer(keys.0)
@@ -102,7 +74,7 @@ package final class LinkReader: RowReader {
         return !batch.isEmpty
     }
 
-    private func damaged(_ steps: inout RowSteps, _ what: String) -> MigrationError {
+    private func damaged(_ what: String) -> MigrationError {
         steps.abandon()
         return steps.store.damaged("The join table \(table) \(what)")
     }

@@ -2,13 +2,6 @@ import Diagnostics
 
 /// Builds the SQL that reads members owner by owner: a chain of joins from the owners' keys to the members `t`.
 struct MemberQuery {
-    /// The owners whose members are read.
-    enum Owners {
-        case all
-        /// The owners with given keys, as this number of parameters.
-        case keys(Int)
-    }
-
     private let selection: MemberSelection
     private let layout: StoreLayout
     private let columns: SelectionQuery
@@ -82,13 +75,11 @@ struct MemberQuery {
     }
 
     /// Returns the statement: the owner's key, the member's key, the columns; ascending by owner, then member or value.
-    func sql(_ owners: Owners) -> String {
-        let restriction =
-            switch owners {
-            case .all: "\(owner) IS NOT NULL"
-            case .keys(let count):
-                "\(owner) IN (\((1...count).map { "?\($0)" }.joined(separator: ", ")))"
-            }
+    ///
+    /// - Parameter count: the number of owners whose keys are parameters; nil: all owners.
+    func sql(owners count: Int?) -> String {
+        let keys = count.map { (1...$0).map { "?\($0)" }.joined(separator: ", ") }
+        let restriction = "\(owner) " + (keys.map { "IN (\($0))" } ?? "IS NOT NULL")
         let place =
             selection.distinctColumn.map { "t.\(layout.tables[selection.path.table].columns[$0].quoted)" }
             ?? "t.\"Z_PK\""

@@ -5,21 +5,14 @@ import Rows
 extension SourceStore {
     /// Reads the members of all owners, ascending by the owners' keys, in step with a scan of the owners.
     ///
+    /// - Parameter isByKey: true to read those of up to ``MemberReader/keysAtOnce`` owners at a time, in any order.
     /// - Throws: `store.tooManyPaths`, `store.damaged`.
     /// - Complexity: one statement for the whole run, along the index of the owners' column, or with a sort that spills into
-    ///   the temporary directory if the file has no index.
-    package func members(_ selection: MemberSelection, in layout: StoreLayout) throws(MigrationError) -> MemberReader {
-        try MemberReader(store: self, selection: selection, owners: .all, layout: layout)
-    }
-
-    /// Reads the members of up to ``MemberReader/keysAtOnce`` owners at a time, in any order.
-    ///
-    /// - Complexity: one search of the owners' column for each owner, all in one statement.
-    package func membersByKey(
-        _ selection: MemberSelection, in layout: StoreLayout
+    ///   the temporary directory if the file has no index; by key one statement for the owners, with a search for each.
+    package func members(
+        _ selection: MemberSelection, isByKey: Bool = false, in layout: StoreLayout
     ) throws(MigrationError) -> MemberReader {
-        try MemberReader(
-            store: self, selection: selection, owners: .keys(MemberReader.keysAtOnce), layout: layout)
+        try MemberReader(store: self, selection: selection, isByKey: isByKey, layout: layout)
     }
 
     /// Tells whether a table has an index that begins with a column.
@@ -46,7 +39,7 @@ package final class MemberReader {
     private var lastBytes: [UInt8] = []
 
     fileprivate init(
-        store: SourceStore, selection: MemberSelection, owners: MemberQuery.Owners, layout: StoreLayout
+        store: SourceStore, selection: MemberSelection, isByKey: Bool, layout: StoreLayout
     ) throws(MigrationError) {
         self.selection = selection
         self.layout = layout
@@ -57,7 +50,7 @@ package final class MemberReader {
             // Without an index every member would need a scan of the next table, so SQLite makes one in a temporary file.
             if lacksIndex { try store.connection.execute("PRAGMA automatic_index=1") }
             defer { if lacksIndex { try? store.connection.execute("PRAGMA automatic_index=0") } }
-            return try store.connection.prepare(query.sql(owners))
+            return try store.connection.prepare(query.sql(owners: isByKey ? Self.keysAtOnce : nil))
         }
         steps = RowSteps(store: store, statement: statement, reading: "the members of a relationship")
     }
@@ -72,7 +65,7 @@ package final class MemberReader {
 
     /// Starts the query for the members of some owners.
     ///
-    /// - Precondition: 1 to ``keysAtOnce`` keys, and a reader made by ``SourceStore/membersByKey(_:in:)``.
+    /// - Precondition: 1 to ``keysAtOnce`` keys, and a reader made by ``SourceStore/members(_:isByKey:in:)``.
     package func ask(for keys: ArraySlice<Int64>) {
         precondition(!keys.isEmpty && keys.count <= MemberReader.keysAtOnce)
         restart()

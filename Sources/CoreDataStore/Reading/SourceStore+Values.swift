@@ -53,8 +53,11 @@ extension SourceStore {
         table index: Int, in layout: StoreLayout, checkCancelled: () throws -> Void = {}
     ) throws -> ValueCounts {
         guard let columns = countedColumns[index], !columns.isEmpty else { return ValueCounts() }
-        if let table = try pageTable(index, layout), let file = pages?.file,
-            let tally = tally(ofTable: index, table, layout)
+        let name = layout.tables[index].name
+        if readsPages,
+            case .table(let table) = try blamingData({ () throws(MigrationError) in
+                try pageTable(name, in: try openPages())
+            }), let file = pages?.file, let tally = tally(ofTable: index, table, layout)
         {
             var request = ScanRequest(large: .init(limit: .max) { _, _, _ in preconditionFailure("no value is read") })
             request.tally = tally
@@ -66,17 +69,6 @@ extension SourceStore {
             if !tally.hasFailed { return counts(tally, columns, index, table, layout) }
         }
         return try queriedCounts(columns, index, layout)
-    }
-
-    /// Returns a table whose rows can be read from pages; nil if SQLite must read it.
-    private func pageTable(_ index: Int, _ layout: StoreLayout) throws(MigrationError) -> SourcePages.Table? {
-        guard readsPages else { return nil }
-        return try blamingData { () throws(MigrationError) in
-            guard case .table(let table) = try openPages().table(layout.tables[index].name, connection) else {
-                return nil
-            }
-            return table
-        }
     }
 
     private func counts(

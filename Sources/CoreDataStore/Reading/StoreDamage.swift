@@ -113,7 +113,7 @@ extension SourceStore {
     func repair(_ damages: inout [StoreDamage], _ layout: StoreLayout) throws(MigrationError) {
         try checkNumbers(damages, layout)
         for index in damages.indices { damages[index].rows = try affectedRows(damages[index], layout) }
-        let statements = try RepairStatements(damages, layout, columns: fileColumns).all
+        let statements = try replacements(of: damages, layout)
         guard !statements.isEmpty else { return }
         try writingTemporary { () throws(MigrationError) in
             for statement in statements { try connection.execute(statement) }
@@ -121,8 +121,43 @@ extension SourceStore {
         for damage in damages { repaired.insert(damage.table.uppercased()) }
     }
 
-    private func fileColumns(of table: String) throws(MigrationError) -> [String] {
-        try connection.texts("SELECT name FROM pragma_table_info(\(SQLName.literal(table)), 'main') ORDER BY cid")
+    /// Returns the statements that replace the missing parts by temporary tables and views.
+    private func replacements(
+        of damages: [StoreDamage], _ layout: StoreLayout
+    ) throws(MigrationError) -> [String] {
+        var statements: [String] = []
+        /// Replaces a table if its damage is `whole`, or some of its columns if their damage is `part`.
+        func replace(
+            _ name: String, _ whole: StoreDamage.Part, columns: [String], _ part: StoreDamage.Part, keys: [String]
+        ) throws(MigrationError) {
+            let concerned = damages.filter { $0.table == name }
+            if concerned.contains(where: { $0.part == whole }) {
+                statements.append(
+                    "CREATE TEMP TABLE IF NOT EXISTS \(name.quoted) (\(columns.joined(separator: ", ")))")
+                return
+            }
+            let missing = concerned.filter { $0.part == part }.compactMap(\.column)
+            guard !missing.isEmpty else { return }
+            let present = try connection.texts(
+                "SELECT name FROM pragma_table_info(\(SQLName.literal(name)), 'main') ORDER BY cid")
+            let selected =
+                keys + present.map(\.quoted)
+                + missing.map { "\($0.uppercased() == "Z_OPT" ? "1" : "NULL") AS \($0.quoted)" }
+            statements.append(
+                "CREATE TEMP VIEW IF NOT EXISTS \(name.quoted) AS SELECT \(selected.joined(separator: ", ")) "
+                    + "FROM main.\(name.quoted)")
+        }
+        for (table, own) in zip(layout.schema.tables, layout.tables) {
+            let columns = zip(own.columns, table.columns).map { "\($0.quoted) \($1.type)" }
+            try replace(own.name, .table, columns: ["\"Z_PK\" INTEGER PRIMARY KEY"] + columns, .column, keys: [])
+        }
+        for join in layout.joinTables {
+            let columns = join.sides.flatMap { [$0.column, $0.orderColumn].compactMap { $0 } }
+            try replace(
+                join.name, .joinTable, columns: columns.map { "\($0.quoted) INTEGER" }, .linkOrder,
+                keys: ["rowid AS rowid"])
+        }
+        return statements
     }
 
     private func affectedRows(_ damage: StoreDamage, _ layout: StoreLayout) throws(MigrationError) -> Int64 {
@@ -157,53 +192,5 @@ extension SourceStore {
                 remedy: "Use an undamaged copy of the store",
                 context: .init(path: path, entity: layout.schema.entityName(of: table)))
         }
-    }
-}
-
-/// Builds the SQL that replaces missing parts of a file by temporary tables and views.
-private struct RepairStatements {
-    let all: [String]
-
-    /// - Parameter columns: returns the names of a table's columns in the file.
-    init(
-        _ damages: [StoreDamage], _ layout: StoreLayout,
-        columns fileColumns: (String) throws(MigrationError) -> [String]
-    ) throws(MigrationError) {
-        var statements: [String] = []
-        for (table, own) in zip(layout.schema.tables, layout.tables) {
-            let concerned = damages.filter { $0.table == own.name }
-            if concerned.contains(where: { $0.part == .table }) {
-                let columns = zip(own.columns, table.columns).map { ", \($0.quoted) \($1.type)" }.joined()
-                statements.append(
-                    "CREATE TEMP TABLE IF NOT EXISTS \(own.name.quoted) (\"Z_PK\" INTEGER PRIMARY KEY\(columns))")
-                continue
-            }
-            let missing = concerned.filter { $0.part == .column }.compactMap(\.column)
-            guard !missing.isEmpty else { continue }
-            let selected =
-                try fileColumns(own.name).map(\.quoted)
-                + missing.map { "\($0.uppercased() == "Z_OPT" ? "1" : "NULL") AS \($0.quoted)" }
-            statements.append(Self.view(own.name, selected))
-        }
-        for join in layout.joinTables {
-            let concerned = damages.filter { $0.table == join.name }
-            if concerned.contains(where: { $0.part == .joinTable }) {
-                let columns = join.sides.flatMap { [$0.column, $0.orderColumn].compactMap { $0 } }
-                let list = columns.map { "\($0.quoted) INTEGER" }.joined(separator: ", ")
-                statements.append("CREATE TEMP TABLE IF NOT EXISTS \(join.name.quoted) (\(list))")
-                continue
-            }
-            let missing = concerned.filter { $0.part == .linkOrder }.compactMap(\.column)
-            guard !missing.isEmpty else { continue }
-            let selected =
-                ["rowid AS rowid"] + (try fileColumns(join.name)).map(\.quoted)
-                + missing.map { "NULL AS \($0.quoted)" }
-            statements.append(Self.view(join.name, selected))
-        }
-        all = statements
-    }
-
-    private static func view(_ name: String, _ columns: [String]) -> String {
-        "CREATE TEMP VIEW IF NOT EXISTS \(name.quoted) AS SELECT \(columns.joined(separator: ", ")) FROM main.\(name.quoted)"
     }
 }

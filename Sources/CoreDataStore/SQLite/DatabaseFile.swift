@@ -14,21 +14,11 @@ package struct DatabaseFile: Sendable {
     package let path: String
     /// The size of the main file in bytes.
     package let size: Int64
-    /// The inode of the main file.
-    package let inode: UInt64
-    /// The first 100 bytes.
-    package let header: [UInt8]
     /// The size of a page in bytes.
     package let pageSize: Int
-    /// The number of pages from the header; nil if the header's number is not valid (written before SQLite 3.7).
-    package let pageCount: Int64?
     package let journalMode: JournalMode
     /// The size of the `-wal` in bytes; nil if there is none.
     package let walSize: Int64?
-    /// True if a `-shm` exists beside the file.
-    package let hasSharedMemory: Bool
-    /// The size of the `-journal` in bytes; nil if there is none.
-    package let journalSize: Int64?
 
     /// Reads the facts and refuses a file that cannot be a database.
     ///
@@ -60,7 +50,7 @@ package struct DatabaseFile: Sendable {
         guard header.count == 100 else {
             throw MigrationError("store.truncated", .data, "The file ends within its header", context: context)
         }
-        return try DatabaseFile(path: real, size: size, inode: UInt64(status.st_ino), header: header)
+        return try DatabaseFile(path: real, size: size, header: header)
     }
 
     /// Returns the error for a file that does not begin as a database does. It says which kind of file it is.
@@ -71,12 +61,10 @@ package struct DatabaseFile: Sendable {
             remedy: found.remedy, context: .init(path: path))
     }
 
-    private init(path: String, size: Int64, inode: UInt64, header: [UInt8]) throws(MigrationError) {
+    private init(path: String, size: Int64, header: [UInt8]) throws(MigrationError) {
         let context = MigrationError.Context(path: path)
         self.path = path
         self.size = size
-        self.inode = inode
-        self.header = header
         let stored = Int(header[16]) << 8 | Int(header[17])
         pageSize = stored == 1 ? 65536 : stored
         guard pageSize >= 512, pageSize & (pageSize - 1) == 0 else {
@@ -89,16 +77,14 @@ package struct DatabaseFile: Sendable {
                 "The header gives unknown file format versions \(header[18]) and \(header[19])", context: context)
         }
         journalMode = header[19] == 2 ? .wal : .rollback
-        let count = Int64(DatabaseFile.bigEndian(header, 28))
-        pageCount = count > 0 && header[24..<28].elementsEqual(header[92..<96]) ? count : nil
         walSize = try DatabaseFile.size(of: path + "-wal")
-        journalSize = try DatabaseFile.size(of: path + "-journal")
-        hasSharedMemory = try DatabaseFile.size(of: path + "-shm") != nil
-        // A -wal may have more pages than the main file, so only SQLite can check the size then.
-        if let pageCount, (walSize ?? 0) == 0, journalSize == nil, size < pageCount * Int64(pageSize) {
+        // SQLite before 3.7 writes no valid number of pages. A -wal may have more pages than the main file, so only SQLite can
+        // check the size then.
+        let isCounted = header[24..<28].elementsEqual(header[92..<96])
+        let promised = Int64(DatabaseFile.bigEndian(header, 28)) * Int64(pageSize)
+        if isCounted, (walSize ?? 0) == 0, try DatabaseFile.size(of: path + "-journal") == nil, size < promised {
             throw MigrationError(
-                "store.truncated", .data,
-                "The file has \(size) bytes, its header promises \(pageCount * Int64(pageSize))",
+                "store.truncated", .data, "The file has \(size) bytes, its header promises \(promised)",
                 remedy: "Copy the store again", context: context)
         }
     }

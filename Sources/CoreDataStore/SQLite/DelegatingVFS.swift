@@ -13,7 +13,7 @@ enum DelegatingVFS {
     /// The size of the default VFS's file structure, rounded up so that more fields can follow it.
     static let standardFileSize: Int = (Int(standard?.pointee.szOsFile ?? 0) + 15) & ~15
 
-    /// Returns a VFS that behaves like the default one, for the caller to name and change.
+    /// Returns a VFS that behaves like the default one, for the caller to name and change. It neither opens nor deletes files.
     ///
     /// Version 2: it has the millisecond clock, and no replaceable table of system calls.
     static func make() -> sqlite3_vfs {
@@ -21,12 +21,6 @@ enum DelegatingVFS {
         vfs.iVersion = 2
         vfs.szOsFile = Int32(standardFileSize)
         vfs.mxPathname = standard?.pointee.mxPathname ?? 1024
-        vfs.xOpen = { _, name, file, flags, outFlags in
-            DelegatingVFS.standard.flatMap { $0.pointee.xOpen?($0, name, file, flags, outFlags) } ?? SQLITE_CANTOPEN
-        }
-        vfs.xDelete = { _, name, sync in
-            DelegatingVFS.standard.flatMap { $0.pointee.xDelete?($0, name, sync) } ?? ResultCode.deleteError
-        }
         vfs.xAccess = { _, name, flags, result in
             DelegatingVFS.standard.flatMap { $0.pointee.xAccess?($0, name, flags, result) } ?? SQLITE_IOERR
         }
@@ -43,9 +37,6 @@ enum DelegatingVFS {
         }
         vfs.xSleep = { _, microseconds in
             DelegatingVFS.standard.flatMap { $0.pointee.xSleep?($0, microseconds) } ?? 0
-        }
-        vfs.xCurrentTime = { _, time in
-            DelegatingVFS.standard.flatMap { $0.pointee.xCurrentTime?($0, time) } ?? SQLITE_ERROR
         }
         vfs.xGetLastError = { _, count, message in
             DelegatingVFS.standard.flatMap { $0.pointee.xGetLastError?($0, count, message) } ?? 0

@@ -54,12 +54,9 @@ enum ForeignFile {
             0, [0x00, 0x05, 0x16, 0x07], "an AppleDouble file: attributes of the file whose name lacks the leading ._",
             "Name the file without ._"
         ),
+        // The last byte of the magic number has two forms, one for each byte order of checksums.
         (
-            0, [0x37, 0x7F, 0x06, 0x82], "the -wal of a database",
-            "Name the main file, and keep the -wal beside it under its name"
-        ),
-        (
-            0, [0x37, 0x7F, 0x06, 0x83], "the -wal of a database",
+            0, [0x37, 0x7F, 0x06], "the -wal of a database",
             "Name the main file, and keep the -wal beside it under its name"
         ),
         (

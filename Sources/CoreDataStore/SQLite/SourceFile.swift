@@ -19,7 +19,7 @@ struct SourceFile {
     static func initialize(_ file: UnsafeMutablePointer<sqlite3_file>, descriptor: Int32) {
         UnsafeMutableRawPointer(file).bindMemory(to: SourceFile.self, capacity: 1).initialize(
             to: SourceFile(
-                base: sqlite3_file(pMethods: methods.pointer), descriptor: descriptor, isLocked: false))
+                base: sqlite3_file(pMethods: methods), descriptor: descriptor, isLocked: false))
     }
 
     private static func of(_ file: UnsafeMutablePointer<sqlite3_file>?) -> UnsafeMutablePointer<SourceFile>? {
@@ -28,7 +28,7 @@ struct SourceFile {
 
     /// Returns the descriptor of a file that SQLite opened through this structure, -1 for a missing file; nil for other files.
     static func descriptor(of file: UnsafeMutablePointer<sqlite3_file>) -> Int32? {
-        guard file.pointee.pMethods == methods.pointer else { return nil }
+        guard file.pointee.pMethods == methods else { return nil }
         return of(file)?.pointee.descriptor
     }
 
@@ -78,7 +78,8 @@ struct SourceFile {
         return SourceFile.change(descriptor, F_UNLCK, SourceFile.pendingByte, 2 + SourceFile.sharedCount)
     }
 
-    private static let methods: IOMethods = {
+    /// The table of functions, at a fixed address. It is never changed and never freed.
+    nonisolated(unsafe) private static let methods: UnsafePointer<sqlite3_io_methods> = {
         var io = sqlite3_io_methods()
         io.iVersion = 1
         io.xClose = { file in
@@ -92,7 +93,10 @@ struct SourceFile {
             guard let this = SourceFile.of(file), let buffer else { return ResultCode.readError }
             let descriptor = this.pointee.descriptor
             let got = descriptor < 0 ? 0 : PosixFile.read(descriptor, into: buffer, count: Int(count), at: offset)
-            return IOMethods.read(got, of: count, into: buffer)
+            if got < 0 { return FailedCall.note(ResultCode.readError) }
+            if got == Int(count) { return SQLITE_OK }
+            memset(buffer + got, 0, Int(count) - got)
+            return ResultCode.shortRead
         }
         // The promise: the source is never changed, not by a byte.
         io.xWrite = { _, _, _, _ in ResultCode.writeError }
@@ -100,8 +104,10 @@ struct SourceFile {
         io.xSync = { _, _ in SQLITE_OK }
         io.xFileSize = { file, size in
             guard let this = SourceFile.of(file), let size else { return ResultCode.statError }
-            return IOMethods.size(
-                this.pointee.descriptor < 0 ? 0 : PosixFile.size(this.pointee.descriptor), into: size)
+            let bytes = this.pointee.descriptor < 0 ? 0 : PosixFile.size(this.pointee.descriptor)
+            guard bytes >= 0 else { return ResultCode.statError }
+            size.pointee = bytes
+            return SQLITE_OK
         }
         io.xLock = { file, level in
             guard let this = SourceFile.of(file) else { return ResultCode.lockError }
@@ -131,6 +137,8 @@ struct SourceFile {
         io.xFileControl = { _, _, _ in SQLITE_NOTFOUND }
         io.xSectorSize = { _ in 4096 }
         io.xDeviceCharacteristics = { _ in 0 }
-        return IOMethods(io)
+        let table = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
+        table.initialize(to: io)
+        return UnsafePointer(table)
     }()
 }

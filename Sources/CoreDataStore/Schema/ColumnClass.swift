@@ -1,7 +1,7 @@
 import ManagedModel
 
 /// The classes by which Core Data orders the columns of a table, after Z_PK, Z_ENT and Z_OPT.
-enum ColumnClass: Int, CaseIterable, Comparable {
+enum ColumnClass: CaseIterable {
     case integer
     /// The Z_FOK_ columns.
     case order
@@ -13,8 +13,6 @@ enum ColumnClass: Int, CaseIterable, Comparable {
     case uuid
     case transformable
     case binary
-
-    static func < (first: ColumnClass, second: ColumnClass) -> Bool { first.rawValue < second.rawValue }
 
     /// Returns the class and the declared SQL type of an attribute; nil if the type has no column.
     static func of(_ type: AttributeType) -> (ColumnClass, String)? {

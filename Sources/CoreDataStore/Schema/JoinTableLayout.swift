@@ -7,18 +7,6 @@ struct JoinTableLayout {
     /// The table of a relationship, and the side with the owners' keys.
     private(set) var places: [PropertyReference: (table: Int, ownerSide: Int)] = [:]
 
-    /// Two relationships that share a join table.
-    private struct Pair: Hashable {
-        let first: PropertyReference
-        let second: PropertyReference
-
-        init(_ one: PropertyReference, _ other: PropertyReference) {
-            let ordered = (one.entity, one.name) <= (other.entity, other.name)
-            first = ordered ? one : other
-            second = ordered ? other : one
-        }
-    }
-
     private struct Created {
         var table: JoinTable
         var number: Int
@@ -31,7 +19,8 @@ struct JoinTableLayout {
     /// - Complexity: O(n log n) in relationships.
     init(model: ManagedObjectModel, numbering: EntityNumbering, tableNames: inout NamePool) {
         var columnNames = NamePool()
-        var seen: Set<Pair> = []
+        // Pairs of relationships that share a table.
+        var seen: Set<Set<PropertyReference>> = []
         var created: [Created] = []
         // Core Data walks the entities by name, and each entity's relationships, inherited ones included, by name descending.
         // The first side found names the table (Photos: `Z_26ASSETS`, although the assets' entity declares its side with a
@@ -40,7 +29,7 @@ struct JoinTableLayout {
         for entity in model.entities.sortedByName(\.definition.name) {
             for relationship in entity.relationships.sortedByName(\.name).reversed() {
                 guard case .join(let inverse) = RelationshipKind(relationship),
-                    seen.insert(Pair(relationship.reference, inverse.reference)).inserted
+                    seen.insert([relationship.reference, inverse.reference]).inserted
                 else { continue }
                 created.append(
                     Self.create(
@@ -55,6 +44,9 @@ struct JoinTableLayout {
         }
     }
 
+    /// Makes the table of a pair. The members' column of a relationship that is its own inverse is named as usual, the owners' is
+    /// REFLEXIVE, and each pair is stored in both directions. No real store shows one.
+    ///
     /// - Parameters:
     ///   - near: the side that names the table.
     ///   - far: its inverse.
@@ -62,16 +54,13 @@ struct JoinTableLayout {
         _ near: RelationshipDescription, _ far: RelationshipDescription, numbers: [Int],
         tableNames: inout NamePool, columnNames: inout NamePool
     ) -> Created {
-        let nearNumber = numbers[near.entity.index]
-        let farNumber = numbers[far.entity.index]
-        if near == far {
-            return reflexive(near, number: nearNumber, tableNames: &tableNames, columnNames: &columnNames)
-        }
+        let (nearNumber, farNumber) = (numbers[near.entity.index], numbers[far.entity.index])
+        let isReflexive = near == far
         let base = "Z_\(nearNumber)" + near.name.uppercased()
         let name = tableNames.take(base)
         let nearColumn = columnNames.take("Z_\(nearNumber)" + far.name.uppercased())
-        let farColumn = columnNames.take("Z_\(farNumber)" + near.name.uppercased())
-        let alternative = nearNumber >= farNumber ? "Z_\(farNumber)" + far.name.uppercased() : nil
+        let farColumn = isReflexive ? "REFLEXIVE" : columnNames.take("Z_\(farNumber)" + near.name.uppercased())
+        let hasAlternative = name == base && nearNumber >= farNumber && !isReflexive
         let table = JoinTable(
             name: name,
             sides: [
@@ -80,36 +69,14 @@ struct JoinTableLayout {
                     orderColumn: far.isOrdered ? "Z_FOK_" + nearColumn.dropFirst(2) : nil),
                 JoinSide(
                     column: farColumn, relationship: far.reference,
-                    orderColumn: near.isOrdered ? "Z_FOK_" + farColumn.dropFirst(2) : nil),
+                    orderColumn: near.isOrdered && !isReflexive ? "Z_FOK_" + farColumn.dropFirst(2) : nil),
             ],
-            alternativeName: name == base ? alternative : nil)
-        // A side whose own inverse is another relationship has its links in the table of that pair.
-        var owners = [(PropertyReference, Int)]()
-        for (side, owner) in [near, far].enumerated() {
-            let other = side == 0 ? far : near
-            if owner.inverseRelationship == other { owners.append((owner.reference, side)) }
-        }
+            alternativeName: hasAlternative ? "Z_\(farNumber)" + far.name.uppercased() : nil)
+        // A side whose own inverse is another relationship has its links in the table of that pair. Of the two places of a
+        // relationship that is its own inverse the last counts.
+        var owners: [(PropertyReference, Int)] = []
+        if near.inverseRelationship == far { owners.append((near.reference, 0)) }
+        if far.inverseRelationship == near { owners.append((far.reference, 1)) }
         return Created(table: table, number: nearNumber, name: NameKey(near.name), owners: owners)
-    }
-
-    /// Makes the table of a relationship that is its own inverse. Its members' column is named as usual, the owners' is
-    /// REFLEXIVE, and each pair is stored in both directions. No real store shows one.
-    private static func reflexive(
-        _ relationship: RelationshipDescription, number: Int, tableNames: inout NamePool,
-        columnNames: inout NamePool
-    ) -> Created {
-        let base = "Z_\(number)" + relationship.name.uppercased()
-        let column = columnNames.take(base)
-        let table = JoinTable(
-            name: tableNames.take(base),
-            sides: [
-                JoinSide(
-                    column: column, relationship: relationship.reference,
-                    orderColumn: relationship.isOrdered ? "Z_FOK_" + column.dropFirst(2) : nil),
-                JoinSide(column: "REFLEXIVE", relationship: relationship.reference, orderColumn: nil),
-            ],
-            alternativeName: nil)
-        return Created(
-            table: table, number: number, name: NameKey(relationship.name), owners: [(relationship.reference, 1)])
     }
 }

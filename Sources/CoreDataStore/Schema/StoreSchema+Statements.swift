@@ -37,29 +37,6 @@ extension StoreSchema {
     /// Returns the CREATE TABLE statements of Z_PRIMARYKEY, Z_METADATA and Z_MODELCACHE.
     package func fixedTableStatements() -> [String] { FixedTables.statements }
 
-    /// Returns the CREATE INDEX statement of a join table, with the key columns in reverse order.
-    ///
-    /// - Parameter table: the index in ``joinTables``.
-    package func indexStatements(forJoinTable table: Int) -> [String] { joinIndexes(table).map(\.statement) }
-
-    /// Returns the indexes of a join table: names, CREATE statements, columns.
-    func joinIndexes(_ table: Int) -> [(name: String, statement: String, columns: [Int])] {
-        let (name, statement) = Self.index(of: joinTables[table])
-        // A batch has the sides' key columns first.
-        return [(name, statement, [1, 0])]
-    }
-
-    /// Returns the name and the CREATE statement of a join table's index.
-    static func index(of join: JoinTable) -> (name: String, statement: String) {
-        let (first, second) = (join.sides[0].column, join.sides[1].column)
-        let name = "\(join.name)_\(second)_INDEX"
-        return (
-            name,
-            "CREATE INDEX \(SQLName.quoted(name)) ON \(SQLName.quoted(join.name)) "
-                + "(\(SQLName.quoted(second)), \(SQLName.quoted(first)))"
-        )
-    }
-
     private static func statement(_ table: EntityTable) -> String {
         var text = "CREATE TABLE \(SQLName.quoted(table.name)) ( Z_PK INTEGER PRIMARY KEY"
         for column in table.columns { text += ", \(SQLName.quoted(column.name)) \(column.type)" }
@@ -78,4 +55,11 @@ extension StoreSchema {
 extension JoinTable {
     /// All columns in the order of the CREATE statement: the two keys, then the order columns.
     package var columnNames: [String] { sides.map(\.column) + sides.compactMap(\.orderColumn) }
+
+    /// The name and the CREATE statement of the index, with the key columns in reverse order.
+    package var index: (name: String, statement: String) {
+        let (first, second) = (SQLName.quoted(sides[0].column), SQLName.quoted(sides[1].column))
+        let name = "\(name)_\(sides[1].column)_INDEX"
+        return (name, "CREATE INDEX \(SQLName.quoted(name)) ON \(SQLName.quoted(self.name)) (\(second), \(first))")
+    }
 }

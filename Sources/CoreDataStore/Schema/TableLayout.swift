@@ -17,10 +17,8 @@ struct TableLayout {
         var entityColumn: Int?
     }
 
-    private struct Pending {
-        var columnClass: ColumnClass
-        var column: StoreColumn
-    }
+    /// A column without its place, and its class.
+    private typealias Pending = (columnClass: ColumnClass, column: StoreColumn)
 
     private let model: ManagedObjectModel
     private let numbering: EntityNumbering
@@ -86,8 +84,7 @@ struct TableLayout {
         var pending: [Pending] = []
         var toOneNames: [PropertyReference: String] = [:]
         func add(_ columnClass: ColumnClass, _ name: String, _ type: String, _ role: ColumnRole) {
-            pending.append(
-                Pending(columnClass: columnClass, column: StoreColumn(name: name, type: type, role: role)))
+            pending.append((columnClass, StoreColumn(name: name, type: type, role: role)))
         }
         // Names are assigned entity by entity, attributes before relationships. The names of the hidden and order columns are
         // derived from these.

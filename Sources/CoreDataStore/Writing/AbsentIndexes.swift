@@ -49,27 +49,35 @@ package struct AbsentIndexes: Equatable, Sendable, StateCodable {
         leavingOut duplicates: (() -> Void)? = nil
     ) throws(MigrationError) {
         for index in indexes {
-            if let duplicates, let table, index.isUnique,
-                try Self.hasDuplicates(in: table.name, columns: index.columns, connection)
-            {
-                duplicates()
-                continue
-            }
-            do throws(MigrationError) {
-                try connection.execute(index.statement)
-            } catch {
-                guard error.code == "store.constraint", index.isUnique, let table,
-                    let violation = UniquenessViolation(columns: index.columns, table, model)
-                else { throw error }
-                throw try violation.error(connection, cause: error)
-            }
+            try Self.build(
+                index.statement, unique: index.isUnique ? index.columns : nil, of: table, connection,
+                leavingOut: duplicates
+            ) { table.flatMap { UniquenessViolation(columns: index.columns, $0, model) } }
+        }
+    }
+
+    /// Builds an index, or calls `duplicates` instead if that is not nil and rows break the index's uniqueness.
+    ///
+    /// - Parameters:
+    ///   - columns: the columns of a unique index; nil for other indexes.
+    ///   - violation: makes the violation of the constraint of a unique index.
+    static func build(
+        _ statement: String, unique columns: [String]?, of table: EntityTable?, _ connection: Connection,
+        leavingOut duplicates: (() -> Void)?, violation: () -> UniquenessViolation?
+    ) throws(MigrationError) {
+        if let duplicates, let columns, let table, try hasDuplicates(in: table.name, columns: columns, connection) {
+            return duplicates()
+        }
+        do throws(MigrationError) { try connection.execute(statement) } catch {
+            guard error.code == "store.constraint", columns != nil, let violation = violation() else { throw error }
+            throw try violation.error(connection, cause: error)
         }
     }
 
     mutating func join(_ others: AbsentIndexes) { indexes += others.indexes }
 
     /// Tells whether rows share all values of some columns. A row with a NULL among them never does.
-    static func hasDuplicates(
+    private static func hasDuplicates(
         in table: String, columns: [String], _ connection: Connection
     ) throws(MigrationError) -> Bool {
         let names = columns.map(SQLName.quoted)

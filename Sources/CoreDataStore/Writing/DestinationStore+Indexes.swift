@@ -51,21 +51,10 @@ extension DestinationStore {
             return try absent.rebuild(connection, table: description, model: schema.model, leavingOut: duplicates)
         }
         for index in try missingIndexes(of: table) {
-            if let duplicates, index.isUnique,
-                try AbsentIndexes.hasDuplicates(
-                    in: description.name, columns: index.terms.map(description.name(of:)), connection)
-            {
-                duplicates()
-                continue
-            }
-            do throws(MigrationError) {
-                try connection.execute(index.statement(on: description))
-            } catch {
-                guard error.code == "store.constraint",
-                    let violation = UniquenessViolation(index, description, schema.model)
-                else { throw error }
-                throw try violation.error(connection, cause: error)
-            }
+            let columns = index.isUnique ? index.terms.map(description.name(of:)) : nil
+            try AbsentIndexes.build(
+                index.statement(on: description), unique: columns, of: description, connection, leavingOut: duplicates
+            ) { UniquenessViolation(index, description, schema.model) }
         }
     }
 
@@ -78,7 +67,7 @@ extension DestinationStore {
         }
         guard !knowledge.indexedJoins.contains(joinTable), try !waits(name) else { return }
         knowledge.indexedJoins.insert(joinTable)
-        for index in try unmade(schema.joinIndexes(joinTable), of: name, { $0.name }) {
+        for index in try unmade([schema.joinTables[joinTable].index], of: name, { $0.name }) {
             try connection.execute(index.statement)
         }
     }

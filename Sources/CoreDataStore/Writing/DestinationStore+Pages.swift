@@ -38,7 +38,8 @@ extension DestinationStore {
         let terms: [IndexTerm]
     }
 
-    func endTransaction() throws(MigrationError) {
+    /// Ends the transaction. The next write begins another.
+    package func endTransaction() throws(MigrationError) {
         if sqlite3_get_autocommit(connection.handle) == 0 { try connection.execute("COMMIT") }
     }
 
@@ -171,17 +172,16 @@ extension DestinationStore {
     /// Returns the index of a join table's second column.
     func sortableIndexes(ofJoinTable table: Int) -> [SortableIndex] {
         guard filling.indexSorts != nil else { return [] }
-        let most = schema.joinTables[table].sides.map { side -> Int64? in
+        let join = schema.joinTables[table]
+        let most = join.sides.map { side -> Int64? in
             let entity = schema.model.entity(at: side.relationship.entity)
             return filling.expectedKeys.map { $0[schema.tableIndex(of: entity)] }
         }
-        return schema.joinIndexes(table).map { index in
-            SortableIndex(
-                name: index.name, statement: index.statement, isUnique: false,
-                terms: index.columns.map {
-                    IndexTerm(slot: $0, affinity: .integer, isAscending: true, mostExpected: most[$0])
-                })
+        // A batch has the sides' key columns first.
+        let terms = [1, 0].map {
+            IndexTerm(slot: $0, affinity: .integer, isAscending: true, mostExpected: most[$0])
         }
+        return [SortableIndex(name: join.index.name, statement: join.index.statement, isUnique: false, terms: terms)]
     }
 
     /// Returns the description of a table that a page writer needs.
@@ -208,7 +208,9 @@ extension DestinationStore {
             "SELECT l.name, i.cid FROM pragma_index_list(\(literal)) AS l, pragma_index_info(l.name) AS i "
                 + "WHERE l.origin = 'pk' ORDER BY i.seqno"
         ) { row in (name: row.text(0) ?? "", slot: Int(row.integer(1))) }
-        if let name = primary.first?.name { target.primary = (try root(of: "index", name), primary.map(\.slot)) }
+        if primary.count == 2 {
+            target.primary = (try root(of: "index", primary[0].name), (primary[0].slot, primary[1].slot))
+        }
         return target
     }
 

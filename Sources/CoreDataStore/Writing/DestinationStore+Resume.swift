@@ -75,9 +75,6 @@ extension DestinationStore {
         self.stamp = stamp
     }
 
-    /// Ends the transaction. The next write begins another.
-    package func commitStep() throws(MigrationError) { try endTransaction() }
-
     /// Closes a store that is already complete.
     package func closeComplete() throws(MigrationError) {
         if !isAppending { try noteMissing() }

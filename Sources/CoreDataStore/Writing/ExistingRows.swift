@@ -24,15 +24,12 @@ package final class ExistingRows {
     ///
     /// - Returns: false if there is none.
     package func fetch(_ key: Int64, into batch: inout RowBatch) throws(MigrationError) -> Bool {
-        let statement: Statement
-        if let select {
-            statement = select
-        } else {
+        if select == nil {
             let names = table.columns.map { SQLName.quoted($0.name) }.joined(separator: ", ")
-            statement = try store.connection.prepare(
+            select = try store.connection.prepare(
                 "SELECT \(names) FROM \(SQLName.quoted(table.name)) WHERE Z_PK = ?1")
-            select = statement
         }
+        guard let statement = select else { return false }
         defer { statement.reset() }
         statement.bind(key, at: 1)
         guard try statement.step() else { return false }
@@ -57,15 +54,12 @@ package final class ExistingRows {
         if changed.contains(where: { if case .attribute = table.columns[$0].role { true } else { false } }) {
             try store.prepareUpdates(table: tableIndex)
         }
-        let statement: Statement
-        if let known = updates[changed] {
-            statement = known
-        } else {
+        if updates[changed] == nil {
             let sets = changed.enumerated().map { "\(SQLName.quoted(table.columns[$1].name)) = ?\($0 + 2)" }
-            statement = try store.connection.prepare(
+            updates[changed] = try store.connection.prepare(
                 "UPDATE \(SQLName.quoted(table.name)) SET \(sets.joined(separator: ", ")) WHERE Z_PK = ?1")
-            updates[changed] = statement
         }
+        guard let statement = updates[changed] else { return }
         statement.bind(key, at: 1)
         for (position, slot) in changed.enumerated() {
             statement.bind(batch[row, slot], of: batch, at: Int32(position + 2))

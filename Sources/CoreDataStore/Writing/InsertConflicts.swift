@@ -54,21 +54,15 @@ struct InsertConflicts {
     private func twin(of row: Int, in rows: Range<Int>, _ slots: [Int], _ batch: borrowing RowBatch) -> Int64? {
         for other in rows.lowerBound..<row {
             var isSame = true
-            for slot in slots where isSame { isSame = Self.areEqual(batch, row, other, slot) }
+            for slot in slots where isSame {
+                let (one, two) = (batch[row, slot], batch[other, slot])
+                isSame =
+                    one.kind == .real && two.kind == .real
+                    ? one.realValue == two.realValue : !one.isNull && batch.isEqual(one, to: two, of: batch)
+            }
             if isSame { return batch.key(other) }
         }
         return nil
-    }
-
-    private static func areEqual(_ batch: borrowing RowBatch, _ row: Int, _ other: Int, _ slot: Int) -> Bool {
-        let (one, two) = (batch[row, slot], batch[other, slot])
-        guard one.kind == two.kind else { return false }
-        switch one.kind {
-        case .null, .absent, .huge, .rawRecord: return false
-        case .integer, .reference: return one.integerValue == two.integerValue
-        case .real: return one.realValue == two.realValue
-        case .text, .blob: return batch.bytes(one).elementsEqual(batch.bytes(two))
-        }
     }
 
     private func describe(

@@ -40,7 +40,7 @@ extension PageTableWriter {
         var head = Head(
             isComplete: isComplete, rows: rows, pages: open.file.existingPages, all: indexes.map(\.name),
             done: indexes.filter { $0.sorter == nil }.map(\.name), built: built.sorted(),
-            last: open.last.flatMap { $0.isFirst ? nil : Array($0.values) })
+            last: last.map { [$0.0, $0.1] })
         var coder = StateCoder()
         try coder.code(&head)
         let (tables, trees) = isComplete ? ([], []) : ([open.table], open.primary.map { [$0] } ?? [])
@@ -61,6 +61,10 @@ extension PageTableWriter {
         (isComplete, rows, built) = (head.isComplete, head.rows, Set(head.built))
         var target = try begin(Set(head.all))
         guard target.indexes.count == head.all.count else { throw StateReader.damaged("other indexes") }
+        if let values = head.last {
+            guard target.primary != nil, values.count == 2 else { throw StateReader.damaged("another primary key") }
+            last = (values[0], values[1])
+        }
         for place in target.indexes.indices where head.done.contains(target.indexes[place].name) {
             target.indexes[place].sorter = nil
         }
@@ -92,13 +96,6 @@ extension PageTableWriter {
     private func restored(_ target: Target, _ head: Head, _ coder: StateCoder) throws(MigrationError) -> Open {
         var coder = coder
         let made = Open(target, file: try DatabaseFileWriter(path: path, pages: head.pages))
-        if let values = head.last {
-            guard let last = made.last, values.count == last.values.count else {
-                throw StateReader.damaged("another primary key")
-            }
-            last.isFirst = false
-            for (place, value) in values.enumerated() { last.values[place] = value }
-        }
         let open = target.indexes.filter { $0.sorter != nil }.map(\.root)
         if isComplete {
             try made.file.restore(tables: [], indexes: [], emptied: ([], open), from: &coder)

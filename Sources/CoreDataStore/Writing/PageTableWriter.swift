@@ -18,8 +18,8 @@ package final class PageTableWriter: TableWriter {
         var affinities: [ColumnAffinity]
         /// True if the first column is Z_PK, taken from the batch's keys.
         var isKeyed: Bool
-        /// The automatic index of a join table's primary key: its root page and the slots of its columns.
-        var primary: (root: UInt32, slots: [Int])?
+        /// The automatic index of a join table's primary key: its root page and the slots of its two columns.
+        var primary: (root: UInt32, slots: (Int, Int))?
         /// The indexes whose entries are sorted while rows are written.
         var indexes: [SortedIndex]
     }
@@ -35,8 +35,6 @@ package final class PageTableWriter: TableWriter {
 
     struct Open {
         var target: Target
-        /// The last entry of the primary key's index.
-        let last: LastLink?
         let file: DatabaseFileWriter
         let table: TableLoader
         let primary: IndexLoader?
@@ -51,6 +49,8 @@ package final class PageTableWriter: TableWriter {
     /// The open file; nil before the first row, so that a table without rows costs nothing.
     var open: Open?
     var rows: Int64 = 0
+    /// The last entry of the primary key's index; nil before the first one.
+    @exclusivity(unchecked) var last: (Int64, Int64)?
     /// True if all rows are in the table's tree.
     package var isComplete = false
     /// The size of the store's file so far; 0 before the first row.
@@ -86,8 +86,10 @@ package final class PageTableWriter: TableWriter {
         } catch {
             throw error.inside(.init(entity: entity))
         }
-        if let index = open.primary, let last = open.last {
-            for row in 0..<batch.count { try enter(batch, row, last, rows + Int64(row) + 1, index) }
+        if let index = open.primary, let slots = open.target.primary?.slots {
+            for row in 0..<batch.count {
+                try enter((batch[row, slots.0].integerValue, batch[row, slots.1].integerValue), of: row, index)
+            }
         }
         for index in open.target.indexes { try index.sorter?.append(batch, firstID: firstID) }
         rows += Int64(batch.count)
@@ -101,26 +103,24 @@ package final class PageTableWriter: TableWriter {
         return made
     }
 
-    private func enter(
-        _ batch: borrowing RowBatch, _ row: Int, _ last: LastLink, _ rowID: Int64, _ index: IndexLoader
-    ) throws(MigrationError) {
-        switch last.advance(to: batch, row) {
-        case .ascending: break
-        case .descending:
-            throw MigrationError(
-                "store.keyOrder", .internal, "The links are not in ascending order",
-                context: .init(path: path, entity: entity))
-        case .equal:
-            throw MigrationError(
-                "store.constraint", .io,
-                "Writing failed: the link (\(last.values.map(String.init).joined(separator: ", "))) comes twice",
-                context: .init(path: path, entity: entity))
-        }
+    /// Adds the entry of a row of the batch to the primary key's index.
+    @inline(__always)
+    private func enter(_ link: (Int64, Int64), of row: Int, _ index: IndexLoader) throws(MigrationError) {
+        if let last, link <= last { throw refusal(of: link, isRepeated: link == last) }
+        last = link
         do throws(MigrationError) {
-            try index.append(integers: UnsafeBufferPointer(last.values), rowID)
+            try index.append(link.0, link.1, columns: 2, rows + Int64(row) + 1)
         } catch {
             throw error.inside(.init(entity: entity))
         }
+    }
+
+    private func refusal(of link: (Int64, Int64), isRepeated: Bool) -> MigrationError {
+        MigrationError(
+            isRepeated ? "store.constraint" : "store.keyOrder", isRepeated ? .io : .internal,
+            isRepeated
+                ? "Writing failed: the link (\(link.0), \(link.1)) comes twice"
+                : "The links are not in ascending order", context: .init(path: path, entity: entity))
     }
 
     package func finish() throws(MigrationError) {
@@ -152,48 +152,8 @@ package final class PageTableWriter: TableWriter {
 extension PageTableWriter.Open {
     init(_ target: PageTableWriter.Target, file: DatabaseFileWriter) {
         self.init(
-            target: target, last: target.primary.map { LastLink(slots: $0.slots) }, file: file,
+            target: target, file: file,
             table: file.table(root: target.root, affinities: target.affinities, isKeyed: target.isKeyed),
             primary: target.primary.map { file.index(root: $0.root) })
-    }
-}
-
-/// The primary key columns of the last row.
-final class LastLink {
-    enum Order { case ascending, equal, descending }
-
-    let values: UnsafeMutableBufferPointer<Int64>
-    private let slots: UnsafeMutableBufferPointer<Int>
-    var isFirst = true
-
-    init(slots: [Int]) {
-        self.slots = .allocate(capacity: slots.count)
-        _ = self.slots.initialize(from: slots)
-        values = .allocate(capacity: slots.count)
-        values.initialize(repeating: 0)
-    }
-
-    deinit {
-        slots.deallocate()
-        values.deallocate()
-    }
-
-    /// Stores a row's columns and returns their order relative to the previous ones.
-    @inline(__always)
-    func advance(to batch: borrowing RowBatch, _ row: Int) -> Order {
-        var order = Order.equal
-        if isFirst {
-            order = .ascending
-            isFirst = false
-        }
-        for place in 0..<slots.count {
-            let value = batch[row, slots[place]].integerValue
-            if order == .equal {
-                if value < values[place] { return .descending }
-                if value > values[place] { order = .ascending }
-            }
-            values[place] = value
-        }
-        return order
     }
 }

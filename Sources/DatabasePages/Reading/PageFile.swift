@@ -12,7 +12,7 @@ package final class PageFile {
     /// The size of a page in bytes.
     package let pageSize: Int
     /// The bytes of a page that trees may use: all but those reserved at its end.
-    let usableSize: Int
+    @exclusivity(unchecked) private(set) var usableSize: Int
     /// The number of pages of the database.
     package let pageCount: UInt32
     private let descriptor: Int32
@@ -39,32 +39,28 @@ package final class PageFile {
         let space = UnsafeMutableRawBufferPointer.allocate(byteCount: pageSize, alignment: 8)
         defer { space.deallocate() }
         guard let start = space.baseAddress else { return nil }
+        let file = PageFile(
+            path: path, descriptor: descriptor, pageSize: pageSize, pageCount: pages, frames: frames)
         // Without the direct descriptor, because the space is not aligned for it.
-        let probe = PageFile(
-            path: path, descriptor: descriptor, pageSize: pageSize, usableSize: pageSize, pageCount: pages,
-            frames: frames)
-        try probe.read(1, count: 1, into: start)
+        try file.read(1, count: 1, into: start)
         let stored = Int(UInt16(bigEndian: start.loadUnaligned(fromByteOffset: 16, as: UInt16.self)))
-        let usableSize = pageSize - Int(space[20])
+        file.usableSize = pageSize - Int(space[20])
         let encoding = UInt32(bigEndian: start.loadUnaligned(fromByteOffset: 56, as: UInt32.self))
         // The fractions of a page that a payload may take are constants of the format.
-        guard stored == pageSize & 0xFFFF || (stored == 1 && pageSize == 65536), usableSize >= 480, encoding == 1,
+        guard stored == pageSize & 0xFFFF || (stored == 1 && pageSize == 65536), file.usableSize >= 480, encoding == 1,
             space[21] == 64, space[22] == 32, space[23] == 32
         else { return nil }
-        let file = PageFile(
-            path: path, descriptor: descriptor, pageSize: pageSize, usableSize: usableSize, pageCount: pages,
-            frames: frames)
         if pageSize % DirectFile.alignment == 0 { file.direct = direct }
         return file
     }
 
     private init(
-        path: String, descriptor: Int32, pageSize: Int, usableSize: Int, pageCount: UInt32, frames: CommittedFrames?
+        path: String, descriptor: Int32, pageSize: Int, pageCount: UInt32, frames: CommittedFrames?
     ) {
         self.path = path
         self.descriptor = descriptor
         self.pageSize = pageSize
-        self.usableSize = usableSize
+        usableSize = pageSize
         self.pageCount = pageCount
         self.frames = frames
     }

@@ -9,9 +9,6 @@ import Rows
 /// Memory: 64 KiB of leaves and a page for each level.
 /// Complexity: O(pages of the index that hold the requested pairs).
 package final class PairScan {
-    /// The number of entries skipped because a key is NULL, of those that were read.
-    package private(set) var skipped = 0
-
     /// An entry; NULL is less than every number.
     private struct Entry {
         var first: Int64?
@@ -117,16 +114,13 @@ package final class PairScan {
         let entry = try entry(bytes, start, page)
         if let last, !entry.follows(last) { throw file.damaged(page, "the index of \(table) is not in order") }
         last = entry
-        guard let first = entry.first, let second = entry.second, !readsAll else {
-            guard readsAll else {
-                skipped += 1
-                return
-            }
+        if readsAll {
             let cells = batch.cells(ofRow: batch.appendRow(key: entry.row))
             cells[slots.first] = entry.first.map { .integer($0) } ?? .null
             if columns == 2 { cells[slots.second] = entry.second.map { .integer($0) } ?? .null }
             return
         }
+        guard let first = entry.first, let second = entry.second else { return }
         if let after {
             if (first, second) <= after { return }
             self.after = nil

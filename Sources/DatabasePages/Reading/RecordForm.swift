@@ -63,13 +63,7 @@ enum RecordForm {
     @inline(__always)
     static func size(ofSerial serial: UInt64) -> Int? {
         if serial >= 12 { return serial < 1 << 33 ? Int((serial - 12) >> 1) : nil }
-        switch serial {
-        case 0, 8, 9: return 0
-        case 1...4: return Int(serial)
-        case 5: return 6
-        case 6, 7: return 8
-        default: return nil
-        }
+        return serial < 10 ? size(ofNumber: serial) : nil
     }
 
     /// The size of a value by its serial type below 12; larger than any record for the two types that no file has.

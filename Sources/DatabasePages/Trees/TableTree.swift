@@ -19,22 +19,9 @@ final class TableTree: PageTree {
         key: Int64, payload: Int, fitting: (UnsafeMutableRawPointer) -> Void,
         spanning: (inout PayloadWriter) throws(MigrationError) -> Void
     ) throws(MigrationError) {
-        if let lastKey, key <= lastKey { throw disorder(key, after: lastKey) }
-        let prefix = Varint.length(UInt64(payload)) + Varint.length(UInt64(bitPattern: key))
         let local = PageGeometry.localBytes(payload: payload, maximum: PageGeometry.tableLeafMaximum)
-        let size = prefix + local + (local < payload ? 4 : 0)
-        if !leaf.hasRoom(for: max(4, size)) { try flushLeaf() }
-        lastKey = key
-        guard local < payload else {
-            var place = leaf.addCell(size)
-            place += Varint.write(UInt64(payload), to: place)
-            place += Varint.write(UInt64(bitPattern: key), to: place)
-            fitting(place)
-            return
-        }
-        var place = leaf.addCell(size, overflow: output.number(after: output.pageCount))
-        place += Varint.write(UInt64(payload), to: place)
-        place += Varint.write(UInt64(bitPattern: key), to: place)
+        guard local < payload else { return try append(key: key, local: payload, body: fitting) }
+        let place = try addCell(key: key, payload: payload, local: local)
         (place + local).storeBytes(of: output.number(after: output.pageCount).bigEndian, as: UInt32.self)
         var writer = PayloadWriter(output: output, map: map, place: place, local: local, total: payload)
         try spanning(&writer)
@@ -48,14 +35,21 @@ final class TableTree: PageTree {
     /// - Throws: `store.keyOrder` if the key is not greater than the last one.
     @inline(__always)
     func append(key: Int64, local payload: Int, body: (UnsafeMutableRawPointer) -> Void) throws(MigrationError) {
+        body(try addCell(key: key, payload: payload, local: payload))
+    }
+
+    /// Makes room for a row's cell, and writes its lengths and key. Returns the place behind them.
+    @inline(__always)
+    private func addCell(key: Int64, payload: Int, local: Int) throws(MigrationError) -> UnsafeMutableRawPointer {
         if let lastKey, key <= lastKey { throw disorder(key, after: lastKey) }
-        let size = Varint.length(UInt64(payload)) + Varint.length(UInt64(bitPattern: key)) + payload
+        let size =
+            Varint.length(UInt64(payload)) + Varint.length(UInt64(bitPattern: key)) + local + (local < payload ? 4 : 0)
         if !leaf.hasRoom(for: max(4, size)) { try flushLeaf() }
         lastKey = key
-        var place = leaf.addCell(size)
+        var place = leaf.addCell(size, overflow: local < payload ? output.number(after: output.pageCount) : nil)
         place += Varint.write(UInt64(payload), to: place)
         place += Varint.write(UInt64(bitPattern: key), to: place)
-        body(place)
+        return place
     }
 
     private func disorder(_ key: Int64, after last: Int64) -> MigrationError {

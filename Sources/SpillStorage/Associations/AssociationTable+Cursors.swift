@@ -9,12 +9,11 @@ extension AssociationTable {
     /// Memory of the cursor: a block for each run, or a quarter of the table's allowance.
     package func destinationsInOrderOfFirstAssociation() throws(MigrationError) -> PairWalk {
         guard forward != nil else { return orderedWalk() }
-        let layout = layout
-        let reverse = try reversed().scan()
-        let size = layout.referenceWords
+        let (layout, size) = (layout, layout.referenceWords)
+        var previous = ObjectReference.none
         guard !destinationsAscend else {
+            let reverse = try reversed().scan()
             let words = RecordBlock(words: layout.width)
-            var previous = ObjectReference.none
             return PairWalk { () throws(MigrationError) in
                 while try reverse.next(into: words.records) {
                     let destination = layout.decode(words.records)
@@ -26,14 +25,10 @@ extension AssociationTable {
             }
         }
         let sorter = newSorter("order")
-        let words = UnsafeMutablePointer<UInt64>.allocate(capacity: layout.width * 2)
-        defer { words.deallocate() }
-        let previous = words + layout.width
-        var isFirst = true
-        while try reverse.next(into: words) {
-            if !isFirst, RecordOrder.isEqual(words, previous, words: size) { continue }
-            previous.update(from: words, count: size)
-            isFirst = false
+        try reversed().forEachRecord { words throws(MigrationError) in
+            let destination = layout.decode(words)
+            if destination == previous { return }
+            previous = destination
             record[0] = words[size]
             (record + 1).update(from: words, count: size)
             (record + 1 + size).update(from: words + size + 1, count: size)
@@ -60,17 +55,15 @@ extension AssociationTable {
         }
         let size = layout.referenceWords
         let sorter = newSorter("sources")
-        let words = UnsafeMutablePointer<UInt64>.allocate(capacity: layout.width)
-        defer { words.deallocate() }
-        let cursor = try forward.scan()
-        while try cursor.next(into: words) {
+        try forward.forEachRecord { words throws(MigrationError) in
             record[0] = words[size]
             (record + 1).update(from: words, count: size)
             (record + 1 + size).update(repeating: 0, count: size)
             try sorter.append(record)
         }
         let sorted = try sorter.finish()
-        while try sorted.next(into: words) { try body(layout.decode(words + 1)) }
+        let words = RecordBlock(words: layout.width)
+        while try sorted.next(into: words.records) { try body(layout.decode(words.records + 1)) }
     }
 
     /// All pairs by source (entity, then key); those of a source in order of association.
@@ -100,31 +93,5 @@ package final class PairWalk {
     /// Returns the next pair; nil at the end.
     package func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? {
         try body()
-    }
-}
-
-/// Reads the keys of a ``KeyIndex`` one after the other, including keys that are appended meanwhile.
-///
-/// Memory: 512 keys.
-final class KeyStream {
-    private let index: KeyIndex
-    private let keys = UnsafeMutableBufferPointer<Int64>.allocate(capacity: 512)
-    private var rank = 0
-    private var position = 0
-    private var count = 0
-
-    init(_ index: KeyIndex) { self.index = index }
-
-    deinit { keys.deallocate() }
-
-    func next() throws(MigrationError) -> Int64? {
-        if position == count {
-            rank += count
-            position = 0
-            count = try index.keys(fromRank: rank, into: keys)
-            if count == 0 { return nil }
-        }
-        position += 1
-        return keys[position - 1]
     }
 }

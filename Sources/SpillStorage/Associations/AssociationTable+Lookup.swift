@@ -77,17 +77,10 @@ extension AssociationTable {
     private static func dropRepeats(_ references: inout [ObjectReference], from start: Int) {
         guard references.count - start > 1 else { return }
         var kept = start
-        if references.count - start <= 16 {
-            for index in start..<references.count where !references[start..<kept].contains(references[index]) {
-                references[kept] = references[index]
-                kept += 1
-            }
-        } else {
-            var seen = Set<ObjectReference>(minimumCapacity: references.count - start)
-            for index in start..<references.count where seen.insert(references[index]).inserted {
-                references[kept] = references[index]
-                kept += 1
-            }
+        var seen = Set<ObjectReference>(minimumCapacity: references.count - start)
+        for index in start..<references.count where seen.insert(references[index]).inserted {
+            references[kept] = references[index]
+            kept += 1
         }
         references.removeLast(references.count - kept)
     }

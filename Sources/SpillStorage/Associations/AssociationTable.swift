@@ -205,12 +205,18 @@ package final class AssociationTable {
     /// It holds 512 keys, and keeps the set, and so its file, alive.
     func orderedWalk() -> PairWalk {
         guard let form = monotonic else { return PairWalk { nil } }
-        let keys = KeyStream(form.keys)
         // Keys that are appended later are left out.
         let end = form.keys.count
+        var keys = [Int64](repeating: 0, count: 512)
         var rank = 0
         return PairWalk { () throws(MigrationError) in
-            guard rank < end, let key = try keys.next() else { return nil }
+            guard rank < end else { return nil }
+            if rank % keys.count == 0 {
+                _ = try keys.withUnsafeMutableBufferPointer { space throws(MigrationError) in
+                    try form.keys.keys(fromRank: rank, into: space)
+                }
+            }
+            let key = keys[rank % keys.count]
             defer { rank += 1 }
             return (
                 ObjectReference(entity: form.sourceEntity, key: key),
@@ -275,12 +281,8 @@ package final class AssociationTable {
         let old = forward
         layout = PairLayout(isWide: true)
         let new = newLog("pairs")
-        if let cursor = try old?.scan() {
-            let words = UnsafeMutablePointer<UInt64>.allocate(capacity: narrow.width)
-            defer { words.deallocate() }
-            while try cursor.next(into: words) {
-                try append(narrow.decode(words), words[1], narrow.decode(words + 2), to: new)
-            }
+        try old?.forEachRecord { words throws(MigrationError) in
+            try append(narrow.decode(words), words[1], narrow.decode(words + 2), to: new)
         }
         forward = new
         backward = nil
@@ -292,16 +294,12 @@ package final class AssociationTable {
     func reversed() throws(MigrationError) -> RecordLog {
         if let backward { return backward }
         let log = newLog("reverse")
-        if let cursor = try forward?.scan() {
-            let words = UnsafeMutablePointer<UInt64>.allocate(capacity: layout.width)
-            defer { words.deallocate() }
-            let size = layout.referenceWords
-            while try cursor.next(into: words) {
-                record.update(from: words + size + 1, count: size)
-                record[size] = words[size]
-                (record + size + 1).update(from: words, count: size)
-                try log.append(record)
-            }
+        let size = layout.referenceWords
+        try forward?.forEachRecord { words throws(MigrationError) in
+            record.update(from: words + size + 1, count: size)
+            record[size] = words[size]
+            (record + size + 1).update(from: words, count: size)
+            try log.append(record)
         }
         backward = log
         return log
@@ -312,10 +310,7 @@ package final class AssociationTable {
         guard mayHaveDuplicates, let old = forward else { return }
         let size = layout.referenceWords
         let sorter = newSorter("distinct")
-        let words = UnsafeMutablePointer<UInt64>.allocate(capacity: layout.width * 2)
-        defer { words.deallocate() }
-        let cursor = try old.scan()
-        while try cursor.next(into: words) {
+        try old.forEachRecord { words throws(MigrationError) in
             record.update(from: words, count: size)
             (record + size).update(from: words + size + 1, count: size)
             record[2 * size] = words[size]
@@ -323,6 +318,8 @@ package final class AssociationTable {
         }
         let sorted = try sorter.finish()
         let new = newLog("pairs")
+        let words = UnsafeMutablePointer<UInt64>.allocate(capacity: layout.width * 2)
+        defer { words.deallocate() }
         let previous = words + layout.width
         var isFirst = true
         while try sorted.next(into: words) {

@@ -130,16 +130,12 @@ final class BlockIndex {
 
     /// Moves the first entries in memory to a page of the file.
     private func writePage() throws(MigrationError) {
-        let file: BlockFile
-        if let known = self.file {
-            file = known
-        } else {
+        if file == nil {
             file = try BlockFile(
                 directory: place.directory, named: place.name + "-index", kind: .index, scratch: place.scratch)
+            pages = BlockIndex(words: words, beside: place)
         }
-        self.file = file
-        let pages = self.pages ?? BlockIndex(words: words, beside: place)
-        self.pages = pages
+        guard let file, let pages else { return }
         let taken = Self.pageEntries * width
         page.count = 0
         page.ensure(taken * 8)

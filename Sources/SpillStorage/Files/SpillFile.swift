@@ -94,14 +94,12 @@ package final class SpillFile {
         guard mayDiscard, end > discarded else { return }
         if isSaved {
             directory.release(.bytes(name, from: discarded, count: end - discarded))
-            directory.count(released: end - discarded)
-            discarded = end
-            return
-        }
-        let result = directory.calls.discard(descriptor, at: discarded, count: end - discarded)
-        guard result == 0 else {
-            mayDiscard = result == -Int(EINTR)
-            return
+        } else {
+            let result = directory.calls.discard(descriptor, at: discarded, count: end - discarded)
+            guard result == 0 else {
+                mayDiscard = result == -Int(EINTR)
+                return
+            }
         }
         directory.count(released: end - discarded)
         discarded = end

@@ -203,27 +203,16 @@ package final class RunJournal {
         return bytes
     }
 
-    /// The length of the body, taken from a record's prefix; nil if it is too long to be accepted.
-    private static func length(_ prefix: [UInt8]) -> Int? {
-        let length = Int(number(prefix, 0))
-        return length <= longestBody ? length : nil
-    }
-
     /// Reads the record at an offset of the file; nil if there is no sound one.
     private static func record(
         at place: Int, _ bytes: (Int, Int) throws(MigrationError) -> [UInt8]
     ) throws(MigrationError) -> Record? {
         let prefix = try bytes(prefixSize, place)
-        guard prefix.count == prefixSize, let length = length(prefix) else { return nil }
-        return record(prefix, try bytes(length, place + prefixSize), at: place)
-    }
-
-    /// Decodes a record from its prefix and body; nil if they are not sound.
-    private static func record(_ prefix: [UInt8], _ body: [UInt8], at place: Int) -> Record? {
-        let kind = number(prefix, 4)
+        guard prefix.count == prefixSize, number(prefix, 0) <= longestBody else { return nil }
+        let (length, kind) = (Int(number(prefix, 0)), number(prefix, 4))
         let stored = UInt64(number(prefix, 8)) | UInt64(number(prefix, 12)) << 32
-        guard body.count == Int(number(prefix, 0)),
-            body.withUnsafeBytes({ Checksum.of($0, seed: seed(place, kind)) }) == stored
+        let body = try bytes(length, place + prefixSize)
+        guard body.count == length, body.withUnsafeBytes({ Checksum.of($0, seed: seed(place, kind)) }) == stored
         else { return nil }
         return Record(kind: kind, body: body)
     }

@@ -29,17 +29,11 @@ extension KeyIndex {
 
     /// Writes the chunks that are only in memory.
     func spill() throws(MigrationError) {
-        let target: BlockFile
-        if let file {
-            target = file
-        } else {
-            target = try BlockFile(directory: directory, named: name, kind: .keys, scratch: scratch)
-            begin(target)
-        }
-        while writtenChunks < chunkCount {
+        if file == nil { begin(try BlockFile(directory: directory, named: name, kind: .keys, scratch: scratch)) }
+        while let file, writtenChunks < chunkCount {
             let index = writtenChunks
             if let payload = chunks[index].payload {
-                chunks[index].location = try target.append(encoded(index, payload))
+                chunks[index].location = try file.append(encoded(index, payload))
                 payload.deallocate()
                 chunks[index].payload = nil
                 residentBytes -= Int(chunks[index].bytes)
@@ -56,7 +50,6 @@ extension KeyIndex {
         }
         guard chunks[index].payload == nil, chunks[index].kind != .full, let file else { return }
         let payload = try read(index, from: file)
-        chunksRead += 1
         let slot = freeSlot(for: Int(chunks[index].bytes))
         slotChunks[slot] = index
         chunks[index].payload = payload

@@ -75,8 +75,6 @@ package final class KeyIndex {
     var slotChunks: [Int] = []
     let scratch = RawBuffer()
     let block = RawBuffer()
-    /// The number of chunks read back from the file.
-    package var chunksRead = 0
 
     /// Makes an empty set. It makes no file until the allowance is used up.
     ///
@@ -103,9 +101,6 @@ package final class KeyIndex {
 
     /// The size in bytes of the chunks in memory and of their directory.
     package var bytesInMemory: Int { residentBytes + chunkCount * MemoryLayout<Chunk>.stride }
-
-    /// True if the chunks are in a file.
-    package var isSpilled: Bool { file != nil }
 
     /// Appends a key.
     ///

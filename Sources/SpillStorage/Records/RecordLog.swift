@@ -29,13 +29,9 @@ package final class RecordLog {
     /// The ends of the sorted segments in memory; records after the last one are not sorted.
     private var segmentEnds: [Int] = []
     /// The runs, oldest first; levels never rise towards newer runs.
-    private var runs: [SortedRecordFile] = []
+    private(set) var runs: [SortedRecordFile] = []
     /// The number of records in the log.
     @exclusivity(unchecked) package private(set) var count = 0
-    /// The number of runs written, including those that merges wrote.
-    package private(set) var runsWritten = 0
-    /// The number of merges of runs.
-    package private(set) var merges = 0
 
     /// Makes an empty log. It makes no file until the memory is used up.
     ///
@@ -62,9 +58,6 @@ package final class RecordLog {
         memory.users.leave(self)
         free(records)
     }
-
-    /// The number of runs on disk.
-    package var runCount: Int { runs.count }
 
     /// Adds a record of ``width`` words.
     package func append(_ record: UnsafePointer<UInt64>) throws(MigrationError) {
@@ -168,6 +161,14 @@ package final class RecordLog {
         return RecordCursor(sources, width: width, prefix: prefix)
     }
 
+    /// Passes all records to a closure, in order. A record is valid only inside the closure.
+    func forEachRecord(
+        _ body: (UnsafeMutablePointer<UInt64>) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
+        let (cursor, words) = (try scan(), RecordBlock(words: width))
+        while try cursor.next(into: words.records) { try body(words.records) }
+    }
+
     /// Passes every record that begins with a prefix to a closure: one run after the other, each in order.
     ///
     /// This is the fast lookup: it allocates nothing. A record is valid only inside the closure, which must not use the log.
@@ -220,10 +221,7 @@ package final class RecordLog {
 
     /// Merges all records into one run. This pays before many lookups.
     package func compact() throws(MigrationError) {
-        guard !runs.isEmpty else {
-            joinSegments()
-            return
-        }
+        guard !runs.isEmpty else { return sortRecent(joiningAll: true) }
         if gathered > 0 { try spill() }
         if runs.count > 1 { try mergeNewest(runs.count) }
     }
@@ -257,29 +255,22 @@ package final class RecordLog {
     }
 
     /// Sorts the records that came last and joins them with earlier segments, so that each segment is more than twice as large
-    /// as the next.
-    private func sortRecent() {
+    /// as the next, or only one is left.
+    private func sortRecent(joiningAll: Bool = false) {
         let sorted = segmentEnds.last ?? 0
-        guard gathered > sorted else { return }
         let unsorted = gathered - sorted
-        RecordOrder.sort(
-            buffer + sorted * width, scratch: memory.space(words: unsorted * width), count: unsorted, width: width)
-        segmentEnds.append(gathered)
+        guard unsorted > 0 || joiningAll else { return }
+        if unsorted > 0 {
+            RecordOrder.sort(
+                buffer + sorted * width, scratch: memory.space(words: unsorted * width), count: unsorted, width: width)
+            segmentEnds.append(gathered)
+        }
         while segmentEnds.count > 1 {
             let begin = segmentEnds.count > 2 ? segmentEnds[segmentEnds.count - 3] : 0
             let middle = segmentEnds[segmentEnds.count - 2]
             let isInOrder = !RecordOrder.isLess(buffer + middle * width, buffer + (middle - 1) * width, words: width)
-            guard isInOrder || (gathered - middle) * 2 >= middle - begin else { return }
+            guard joiningAll || isInOrder || (gathered - middle) * 2 >= middle - begin else { return }
             if !isInOrder { join(begin, middle, gathered) }
-            segmentEnds.remove(at: segmentEnds.count - 2)
-        }
-    }
-
-    private func joinSegments() {
-        sortRecent()
-        while segmentEnds.count > 1 {
-            let begin = segmentEnds.count > 2 ? segmentEnds[segmentEnds.count - 3] : 0
-            join(begin, segmentEnds[segmentEnds.count - 2], gathered)
             segmentEnds.remove(at: segmentEnds.count - 2)
         }
     }
@@ -309,7 +300,7 @@ package final class RecordLog {
     // MARK: On disk
 
     private func spill() throws(MigrationError) {
-        if segmentEnds.isEmpty { sortRecent() } else { joinSegments() }
+        sortRecent(joiningAll: true)
         try runs.append(sorted: buffer, count: gathered) { () throws(MigrationError) in try newRun(level: 0) }
         gathered = 0
         segmentEnds.removeAll(keepingCapacity: true)
@@ -320,15 +311,12 @@ package final class RecordLog {
         // The blocks of the merge need this memory.
         memory.dropSpace()
         try runs.mergeNewest(number, isOnlyReading: false) { level throws(MigrationError) in try newRun(level: level) }
-        merges += 1
     }
 
     private func newRun(level: Int) throws(MigrationError) -> SortedRecordFile {
-        runsWritten += 1
-        return try SortedRecordFile(
+        try SortedRecordFile(
             place, width: width, indexWords: indexWords, recordsPerBlock: recordsPerBlock,
-            number: memory.users.nextRun(),
-            level: level, block: memory.block)
+            number: memory.users.nextRun(), level: level, block: memory.block)
     }
 
     private var place: RunPlace {

@@ -43,10 +43,6 @@ package final class RecordSorter {
     private let block = RawBuffer()
     /// The number of records appended.
     @exclusivity(unchecked) package private(set) var appended = 0
-    /// The number of runs written, including those that merges wrote.
-    package private(set) var runsWritten = 0
-    /// The number of merges that wrote a run.
-    package private(set) var mergePasses = 0
 
     /// Makes an empty sorter. It makes no file until the allowance is used up.
     ///
@@ -221,14 +217,12 @@ package final class RecordSorter {
 
     private func mergeNewest(_ number: Int) throws(MigrationError) {
         try runs.mergeNewest(number, isOnlyReading: true) { level throws(MigrationError) in try newRun(level: level) }
-        mergePasses += 1
     }
 
     private func newRun(level: Int) throws(MigrationError) -> SortedRecordFile {
-        runsWritten += 1
-        return try SortedRecordFile(
+        try SortedRecordFile(
             RunPlace(directory: directory, name: name, kind: .records, scratch: scratch), width: width, indexWords: 0,
-            recordsPerBlock: recordsPerBlock, number: runsWritten, level: level, block: block)
+            recordsPerBlock: recordsPerBlock, number: 0, level: level, block: block)
     }
 }
 

@@ -31,10 +31,6 @@ package final class RowSpill {
     @exclusivity(unchecked) package private(set) var lastKey: Int64?
     /// The number of rows appended, including deleted ones.
     @exclusivity(unchecked) package private(set) var appended = 0
-    /// The number of runs of patches written, including those that merges wrote.
-    package private(set) var patchRunsWritten = 0
-    /// The number of merges of runs of patches.
-    package private(set) var patchMerges = 0
 
     /// Makes an empty spill. It makes its file with the first row.
     package init(directory: WorkDirectory, name: String, slots: Int, memory: RowMemory) {
@@ -73,20 +69,14 @@ package final class RowSpill {
     package func append(rows indices: Range<Int>, of batch: borrowing RowBatch) throws(MigrationError) {
         precondition(batch.slots == slots)
         guard !indices.isEmpty else { return }
-        let run: SortedRowFile
-        if let rows {
-            run = rows
-        } else {
-            run = try newRun(.rows, level: 0, blockBytes: Self.blockBytes)
-            rows = run
-        }
+        if rows == nil { rows = try newRun(.rows, level: 0, blockBytes: Self.blockBytes) }
         var last = lastKey
         for row in indices {
             let key = batch.key(row)
             precondition(last.map { key > $0 } ?? true, "rows are appended in ascending order of their keys")
             last = key
         }
-        try run.append(rows: indices, of: batch, slots: slots)
+        try rows?.append(rows: indices, of: batch, slots: slots)
         lastKey = last
         appended += indices.count
     }
@@ -236,7 +226,6 @@ package final class RowSpill {
     }
 
     private func mergeNewest(_ number: Int) throws(MigrationError) {
-        patchMerges += 1
         try patchRuns.replaceNewest(number) { newest, level throws(MigrationError) in
             // The latest run first: the first one to fill a cell wins.
             var walks: [RowWalk] = []
@@ -265,7 +254,6 @@ package final class RowSpill {
         level: Int, keys: () -> Int64?, fill: (Int64, inout RowBatch, Int) throws(MigrationError) -> Bool
     ) throws(MigrationError) -> SortedRowFile {
         let run = try newRun(.patches, level: level, blockBytes: Self.patchBlockBytes)
-        patchRunsWritten += 1
         var batch = RowBatch(slots: slots, rowCapacity: 1, byteTarget: Self.blockBytes)
         while let key = keys() {
             batch.removeAll()

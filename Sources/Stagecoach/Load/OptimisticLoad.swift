@@ -131,7 +131,7 @@ final class OptimisticLoad: ModelStage {
         if let checkpoints {
             checkpoints.fill(store.destination)
             // From here on, as before the first load, unfinished work can be rolled back.
-            if checkpoints.isActive { try store.destination.commitStep() }
+            if checkpoints.isActive { try store.destination.endTransaction() }
         }
         guard modelRun.keysBefore.hasRows.contains(true) else { return }
         let touched = TouchedRows(store.destination)

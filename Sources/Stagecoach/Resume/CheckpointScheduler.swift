@@ -110,7 +110,7 @@ final class CheckpointScheduler {
             return clock.pass()
         }
         // The stages write nothing to the store, but its file has to be complete.
-        if !isActive { try draft.destination?.commitStep() }
+        if !isActive { try draft.destination?.endTransaction() }
         try write(state)
     }
 
@@ -203,7 +203,7 @@ final class CheckpointScheduler {
         state.stamp = destination.stamp + 1
         try destination.write(stamp: state.stamp)
         try journal().appendNow(JournalRecord.record(state), synchronizes: false, everything: true)
-        try destination.commitStep()
+        try destination.endTransaction()
     }
 
     /// Records that the copy of the store that is appended to exists and that nothing was added to it yet.
@@ -334,7 +334,7 @@ final class CheckpointScheduler {
     private func invalidate() throws {
         guard isActive, let destination = draft.destination, destination.writesPages else { return }
         try destination.write(stamp: unusedStamp)
-        try destination.commitStep()
+        try destination.endTransaction()
     }
 
     private func activate() {

@@ -166,7 +166,7 @@ private final class GroupRun {
         if let byKey {
             reader = byKey
         } else {
-            reader = try run.inputs.source.membersByKey(group.selection, in: run.inputs.layout)
+            reader = try run.inputs.source.members(group.selection, isByKey: true, in: run.inputs.layout)
             byKey = reader
         }
         var position = 0

@@ -190,7 +190,7 @@ final class LinkScreen {
         }
     }
 
-    private func read(_ claims: [JoinClaim], _ links: LinkReader) throws {
+    private func read(_ claims: [JoinClaim], _ links: any RowReader) throws {
         var batch = RowBatch(slots: 4, rowCapacity: 1024, byteTarget: 4096)
         while try links.next(into: &batch) {
             try scene.noteRead(batch.count)

@@ -29,7 +29,7 @@ struct RealStoreSchema {
         let tables = schema.tableStatements() + schema.fixedTableStatements()
         let others =
             schema.tables.indices.flatMap { schema.indexStatements(forTable: $0) }
-            + schema.joinTables.indices.flatMap { schema.indexStatements(forJoinTable: $0) }
+            + schema.joinTables.map(\.index.statement)
             + schema.triggerStatements
         func byName(_ statements: [String]) -> [String: String] {
             Dictionary(statements.map { (nameCreated(by: $0), $0) }, uniquingKeysWith: { first, _ in first })
