@@ -33,8 +33,7 @@ package struct ParsedArguments: Sendable {
 /// Parses command lines in GNU's style: `--name value`, `--name=value`, `-n value`, `-nvalue`, options anywhere among the
 /// operands, `--` before operands that begin with a dash.
 ///
-/// Errors carry data and no wording. A value may begin with a dash only after `=`. Otherwise an option without its value would
-/// swallow the next option.
+/// A value may begin with a dash only after `=`. Otherwise an option without its value would swallow the next option.
 package struct ArgumentParser: Sendable {
     package let commands: [CommandSpecification]
 

@@ -32,7 +32,7 @@ final class BatchRun: Sendable {
                 return request
             } catch {
                 throw MigrationError(
-                    "manifest.entry", .data, UsageWording.sentence(error), context: entry.place ?? .init())
+                    "manifest.entry", .data, error.sentence, context: entry.place ?? .init())
             }
         }
     }
