@@ -28,7 +28,6 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     private var rejected: RejectedKeys?
     /// The association tables of all mappings; set once, right after the runtime is made.
     var associations: [MappingAssociations] = []
-    /// Temporary indexes of fetches.
     let indexes: EqualityIndexes
     private(set) lazy var externalNames = schema.model.externalAttributeNames
     /// The counts and indexes that follow the changes of rows, by table.
@@ -90,10 +89,6 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     func end(_ place: ObjectPlace) -> LinkEnd {
         LinkEnd(key: place.key, entity: UInt32(schema.number(of: place.entity)))
     }
-
-    func entity(named name: String) throws -> EntityDescription { try ObjectFailure.entity(name, in: schema.model) }
-
-    var placeholder: ObjectPlace { place(entity: schema.model.entity(at: 0), key: .min) }
 
     // MARK: - Making and deleting
 
@@ -230,7 +225,6 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             || links.all.contains { $0.earlier != nil && $0.hasRecent }
     }
 
-    var fetchEngine: FetchEngine { FetchEngine(side: self, run: modelRun.run) }
     func insertedPlaces(table: Int, from key: Int64) throws -> [ObjectPlace] { try places(inTable: table, from: key) }
     var insertionLimits: [Int64] { rows.map(\.nextKey) }
 

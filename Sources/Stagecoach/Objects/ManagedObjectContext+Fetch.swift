@@ -37,14 +37,8 @@ extension ManagedObjectContext {
 
     /// Figures on the rows that fetches of this context have read.
     package var fetchStatistics: FetchStatistics {
-        var statistics = FetchStatistics()
-        if let sources = backing as? SourceObjects {
-            statistics = sources.statistics
-            statistics.indexEntries = sources.indexes.entriesRead
-        } else if let objects = backing as? DestinationObjects {
-            statistics = objects.statistics
-            statistics.indexEntries = objects.indexes.entriesRead
-        }
+        var statistics = backing?.statistics ?? FetchStatistics()
+        statistics.indexEntries = backing?.indexes.entriesRead ?? 0
         return statistics
     }
 

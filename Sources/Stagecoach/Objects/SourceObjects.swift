@@ -19,7 +19,6 @@ final class SourceObjects: ManagedObjectContext.Backing {
     let relations: WindowRelations
     private let rows: PointRows
 
-    /// Temporary indexes of fetches.
     let indexes: EqualityIndexes
     /// The reader of rows that fetches look up, and the rows that it was made for.
     var lastProbe: (rows: FetchRows, reader: PointReader)?
@@ -212,31 +211,18 @@ final class SourceObjects: ManagedObjectContext.Backing {
             "object.readOnly", .data, "Source objects cannot be deleted", context: object.errorContext())
     }
 
-    func entity(named name: String) throws -> EntityDescription { try ObjectFailure.entity(name, in: schema.model) }
-
-    var placeholder: ObjectPlace { ObjectPlace(entity: schema.model.entity(at: 0), key: .min, table: 0) }
-
     func exists(_ place: ObjectPlace) throws -> Bool { try self.place(table: place.table, key: place.key) != nil }
 
     func existingPlace(entity: EntityDescription, key: Int64) throws -> ObjectPlace? {
         try place(table: schema.tableIndex(of: entity), key: key)
     }
 
-    var fetchEngine: FetchEngine { FetchEngine(side: self, run: modelRun.run) }
     func insertedPlaces(table: Int, from key: Int64) throws -> [ObjectPlace] { [] }
     var insertionLimits: [Int64] { [] }
 }
 
 /// Errors that the objects of both sides share.
 enum ObjectFailure {
-    static func entity(_ name: String, in model: ManagedObjectModel) throws(MigrationError) -> EntityDescription {
-        guard let entity = model.entity(named: name) else {
-            throw MigrationError(
-                "object.unknownEntity", .data, "The model has no entity \(name)", context: .init(entity: name))
-        }
-        return entity
-    }
-
     static func gone(_ object: ManagedObject) -> MigrationError {
         MigrationError("object.unknown", .data, "There is no such object", context: object.errorContext())
     }

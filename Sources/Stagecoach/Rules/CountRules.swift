@@ -13,14 +13,6 @@ struct CountRules {
     /// True if rules that the source model has too give only warnings.
     let isExcused: Bool
 
-    /// The origin of a destination relationship's members.
-    private enum Origin {
-        /// All members of a relationship of the source entity.
-        case source(RelationshipDescription)
-        /// Anything else.
-        case other
-    }
-
     /// Checks every to-many relationship that has a bound, entity by entity, because the members of a subentity may
     /// have another origin than those of the entity that declares the relationship, which may be new.
     ///
@@ -37,21 +29,23 @@ struct CountRules {
         }
     }
 
-    private func origin(of relationship: RelationshipDescription, in entity: EntityDescription) -> Origin {
+    /// Returns the relationship of the source entity all of whose members a destination relationship has; nil if its members
+    /// are others.
+    private func origin(
+        of relationship: RelationshipDescription, in entity: EntityDescription
+    ) -> RelationshipDescription? {
         for mapping in mappings
         where mapping.destination == entity && mapping.source != nil && !mapping.belongsToPreviousModel {
             guard let planned = mapping.relationship(named: relationship.name) else { continue }
-            guard planned.keepsMembers, case .lookup(let argument, _)? = planned.value,
-                let old = argument.singleRelationship
-            else { return .other }
-            return .source(old)
+            guard planned.keepsMembers, case .lookup(let argument, _)? = planned.value else { return nil }
+            return argument.singleRelationship
         }
-        return .other
+        return nil
     }
 
     private func check(
         _ relationship: RelationshipDescription, of owner: EntityDescription, _ bounds: CountBounds,
-        _ origin: Origin, in destination: DestinationStore
+        _ origin: RelationshipDescription?, in destination: DestinationStore
     ) throws {
         let schema = run.inputs.destinationSchema
         let ownerTable = SQLName.quoted(schema.tables[schema.tableIndex(of: owner)].name)
@@ -95,15 +89,12 @@ struct CountRules {
 
     /// Tells whether a number of objects breaks a bound that the origin has too.
     private func isOfSource(
-        _ count: Int, _ bounds: CountBounds, _ new: RelationshipDescription, _ origin: Origin
+        _ count: Int, _ bounds: CountBounds, _ new: RelationshipDescription, _ origin: RelationshipDescription?
     ) -> Bool {
-        switch origin {
-        case .other: return false
-        case .source(let old):
-            if count == 0 { return CountBounds(old).least > 0 }
-            if count <= bounds.most { return old.minCount >= new.minCount }
-            return old.maxCount > 0 && old.maxCount <= new.maxCount
-        }
+        guard let origin else { return false }
+        if count == 0 { return CountBounds(origin).least > 0 }
+        if count <= bounds.most { return origin.minCount >= new.minCount }
+        return origin.maxCount > 0 && origin.maxCount <= new.maxCount
     }
 
     /// Returns an SQL condition for the rows that the mapping model at work made or changed.

@@ -3,7 +3,7 @@ import Diagnostics
 import ManagedModel
 import Rows
 
-extension DestinationObjects: FetchSide {
+extension DestinationObjects {
     var isSource: Bool { false }
 
     func scan(_ wanted: FetchRows, _ body: FetchedRow) throws {
@@ -122,12 +122,6 @@ extension DestinationObjects: FetchSide {
         let follower = TableFollower(rows: rows[table], objects: self, modelRun: modelRun)
         followers[table] = follower
         return follower
-    }
-
-    func contains(_ id: ManagedObjectID) -> Bool { id.isDestination && id.storeUUID == context?.storeUUID }
-
-    func object(entity: EntityDescription, table: Int, key: Int64) -> ManagedObject? {
-        context?.object(at: place(entity: entity, key: key))
     }
 
     /// Releases the indexes and counts of fetches, once no more fetches will come.
