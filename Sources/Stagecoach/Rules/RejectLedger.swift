@@ -279,4 +279,27 @@ final class RejectLedger {
             select.reset()
         }
     }
+
+    /// Calls a closure with every rejected object as a line of a reject file, by entity name, then key.
+    ///
+    /// - Parameter earlier: the map from this step's source objects to the objects of the chain's source; nil if no step ran
+    ///   before.
+    /// - Complexity: O(rejected objects), with a lookup of the origin for each.
+    func forEachObject(
+        _ run: MigrationRun, _ origins: ObjectOrigins, _ earlier: PreviousStepIDMap?,
+        _ body: (RejectedObject, Entry, ObjectOrigin?) throws -> Void
+    ) throws {
+        let schema = run.inputs.destinationSchema
+        try forEachEntry(in: schema) { entry in
+            try run.services.checkCancelled()
+            let name = schema.model.entity(at: entry.entity).definition.name
+            let origin = try origins.origin(key: entry.key, entity: entry.entity)
+            let sources = try origin?.chainSources(earlier) ?? []
+            let object = RejectedObject(
+                entity: name, id: "\(name)/p\(entry.key)", sourceID: sources.first,
+                otherSourceIDs: sources.count > 1 ? Array(sources.dropFirst()) : nil, property: entry.property,
+                rule: entry.rule, value: entry.value, mapping: origin?.mappingName)
+            try body(object, entry, origin)
+        }
+    }
 }

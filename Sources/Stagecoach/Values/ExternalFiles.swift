@@ -16,12 +16,7 @@ final class ExternalFiles {
     /// The maximum number of missing files that are named.
     private static let namedMissing = 5
 
-    /// A column of a table that may refer to files.
-    private struct Column {
-        let column: Int
-        let name: String
-        let attribute: String
-    }
+    private typealias Column = StoreSchema.ExternalColumn
 
     /// A missing file to which a row refers.
     struct Missing: Equatable {
@@ -49,10 +44,8 @@ final class ExternalFiles {
     private let destinationExists: Bool
     private var turn = 0
     private var turnExists = false
-    /// The first missing files, by mapping model.
-    private var missingByTurn: [Int: [Missing]] = [:]
-    /// The first missing files by mapping model, to be saved in a state.
-    var allMissing: [Int: [Missing]] { missingByTurn }
+    /// The first missing files, by mapping model. A state saves and restores them.
+    var missingByTurn: [Int: [Missing]] = [:]
     /// True in a resumed run: the files that the interrupted run made are kept.
     private var keepsFiles = false
     private let checkCancelled: () throws -> Void
@@ -88,9 +81,7 @@ final class ExternalFiles {
         valueLimit = source.valueLimit
         limitNeeded = source.limitNeeded
         seed = storeUUID + "\n" + source.metadata.uuid + "\n"
-        columns = schema.externalColumns.map { columns in
-            columns.map { Column(column: $0.column, name: $0.name, attribute: $0.attribute) }
-        }
+        columns = schema.externalColumns
         sourceExists = try self.source.exists()
         destinationExists = columns.contains { !$0.isEmpty } ? try destination.exists() : false
     }
@@ -126,10 +117,6 @@ final class ExternalFiles {
         }
         guard found >= count else { throw StateReader.damaged("\(count - found) files of external data are missing") }
     }
-
-    /// Restores the missing files of the state from which the run resumes. From here on, files that already exist are made
-    /// again.
-    func restore(missing: [Int: [Missing]]) { missingByTurn = missing }
 
     private func folder(ofTurn turn: Int) -> String { Self.folder(ofTurn: turn, in: staging) }
 
