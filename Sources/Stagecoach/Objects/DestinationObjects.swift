@@ -225,7 +225,6 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             || links.all.contains { $0.earlier != nil && $0.hasRecent }
     }
 
-    func insertedPlaces(table: Int, from key: Int64) throws -> [ObjectPlace] { try places(inTable: table, from: key) }
     var insertionLimits: [Int64] { rows.map(\.nextKey) }
 
     /// Tells whether a link's end has a row and is not rejected.

@@ -72,12 +72,8 @@ struct VerifiedAttribute {
             old.attributeType == attribute.attributeType && expression.node.withoutBytesCast == expression.node
                 || old.attributeType.isBytes && attribute.attributeType.isBytes
         {
-            let isExternal =
-                old.definition.allowsExternalBinaryDataStorage || attribute.definition.allowsExternalBinaryDataStorage
-            if !isExternal
-                || old.definition.allowsExternalBinaryDataStorage
-                    == attribute.definition.allowsExternalBinaryDataStorage
-            {
+            let isExternal = old.definition.allowsExternalBinaryDataStorage
+            if isExternal == attribute.definition.allowsExternalBinaryDataStorage {
                 return .copied(column: column, isExternal: isExternal)
             }
         }

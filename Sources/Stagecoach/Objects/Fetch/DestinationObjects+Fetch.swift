@@ -132,7 +132,7 @@ extension DestinationObjects {
     }
 
     /// Returns a page of places of new rows in a table, ascending by key from a given key on; empty at the end.
-    func places(inTable table: Int, from key: Int64) throws -> [ObjectPlace] {
+    func insertedPlaces(table: Int, from key: Int64) throws -> [ObjectPlace] {
         let scan = try DestinationScan(
             rows[table], from: key, storedColumns: nil, capacity: 128, inputs: modelRun.inputs)
         guard try scan.next() else { return [] }

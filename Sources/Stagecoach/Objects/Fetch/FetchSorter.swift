@@ -180,13 +180,9 @@ final class FetchSorter {
     private func forEachMerged(_ body: (RowHead) throws -> Bool) throws {
         var heads: [RowHead] = []
         for run in runs {
-            let reader = run.makeReader()
+            let most = inputs.fetchCapacity(slots: run.slots)
             heads.append(
-                try RowHead(
-                    RowBatch(
-                        slots: run.slots, rowCapacity: max(1, inputs.fetchCapacity(slots: run.slots) / runs.count),
-                        byteTarget: max(4096, inputs.budget.batch / runs.count))
-                ) { batch throws(MigrationError) in try reader.next(into: &batch) })
+                try RowHead(slots: run.slots, rows: most, inputs: inputs, heads: runs.count, run.makeReader().next))
         }
         try heads.merge(by: { isBefore($0.batch, $0.row, $1.batch, $1.row) }, body)
     }
