@@ -7,14 +7,10 @@ struct DestinationPath {
 
     /// The folder that contains the destination; `.` for a bare name.
     var folder: String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
+        path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     }
 
-    var name: String {
-        guard let slash = path.lastIndex(of: "/") else { return path }
-        return String(path[path.index(after: slash)...])
-    }
+    var name: String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path }
 
     /// The path of the work directory beside the destination.
     var workDirectory: String { "\(folder)/.\(name).stagecoach" }
@@ -45,6 +41,13 @@ struct DestinationPath {
             throw .writing(
                 "Looking for the destination", path: path, otherwise: "destination.io", number: error.number)
         }
+    }
+
+    /// Returns the size of a file in bytes. Throws `store.io` (74).
+    static func size(of path: String) throws(MigrationError) -> Int {
+        var status = stat()
+        if stat(path, &status) == 0 { return Int(status.st_size) }
+        throw DestinationPath(path: path).systemError("store.io", "Reading the file's size")
     }
 
     /// The path with symbolic links followed, so that a link to an appended store still points to it afterwards.
