@@ -23,8 +23,7 @@ struct CountRules {
             for relationship in entity.relationships where relationship.isToMany && !relationship.isTransient {
                 let bounds = CountBounds(relationship)
                 guard !bounds.isEmpty else { continue }
-                let origin = origin(of: relationship, in: entity)
-                try check(relationship, of: entity, bounds, origin, in: destination)
+                try check(relationship, of: entity, bounds, origin(of: relationship, in: entity), in: destination)
             }
         }
     }

@@ -265,8 +265,7 @@ final class RejectLedger {
     func forEachEntry(in schema: StoreSchema, _ body: (Entry) throws -> Void) throws {
         let select = try connection.prepare(
             "SELECT k, round, property, rule, value FROM rejected WHERE t = ? AND entity = ? ORDER BY k")
-        let entities = schema.model.entities.sorted { $0.definition.name < $1.definition.name }
-        for entity in entities {
+        for entity in schema.model.entities.sorted(by: { $0.definition.name < $1.definition.name }) {
             let table = schema.tableIndex(of: entity)
             select.bind(Int64(table), Int64(entity.index))
             while try select.step() {

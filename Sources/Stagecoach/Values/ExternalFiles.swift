@@ -329,8 +329,7 @@ final class ExternalFiles {
     ) throws(MigrationError) {
         let file = try sourceFile(value)
         if file.count <= valueLimit {
-            let bytes = try file.contents()
-            bytes.withUnsafeBytes { batch.setBytes($0, kind: .blob, row: row, slot: slot) }
+            try file.contents().withUnsafeBytes { batch.setBytes($0, kind: .blob, row: row, slot: slot) }
         } else if streams, file.count < 999_000_000 {
             batch[row, slot] = batch.store(
                 HugeValue(source: file, key: batch.key(row), count: file.count, isText: false))

@@ -68,8 +68,7 @@ final class ExternalPublication {
     func place(forStoreAt path: String) throws(MigrationError) {
         guard files.isUsed else { return }
         do throws(MigrationError) {
-            let count = try writeJournal(path)
-            guard count > 0 else { return }
+            guard try writeJournal(path) > 0 else { return }
             try makeFolders()
             let folder = files.destination.path
             try journal.forEach(.placed) { reference throws(MigrationError) in

@@ -111,8 +111,7 @@ final class StructureVerification {
         if let content = try scene.destination.cachedModelContent() {
             do throws(MigrationError) {
                 let cached = try ManagedObjectModel(try ModelCache.decode(content))
-                let lines = ModelDifference.describe(storeModel: cached, model: model)
-                for line in lines {
+                for line in ModelDifference.describe(storeModel: cached, model: model) {
                     findings.add(
                         .modelCache, property: "Z_MODELCACHE", expected: "the destination's model", found: line)
                 }

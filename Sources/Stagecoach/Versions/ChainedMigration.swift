@@ -122,8 +122,7 @@ public final class ChainedMigration {
         progress.beginRun()
         defer { progress.endRun() }
         let options = try optionsByRun(runs)
-        let isUnderWay = try ChainJournal.isUnderWay(to: destinationPath, self.options)
-        if !isUnderWay { try checkDestination() }
+        if try !ChainJournal.isUnderWay(to: destinationPath, self.options) { try checkDestination() }
         let source = try SourceStore(
             path: sourcePath, cacheBytes: 256 << 10, valueLimit: 1 << 20, temporaryDirectory: nil)
         let stores = try ChainStores(beside: DestinationPath(path: destinationPath), folder: self.options.workDirectory)

@@ -164,8 +164,7 @@ package struct ArgumentParser: Sendable {
         switch option.value {
         case .flag, .text: break
         case .count(let least):
-            let isDigits = value.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
-            guard isDigits, let number = Int(value), number >= least else {
+            guard value.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let number = Int(value), number >= least else {
                 throw .notACount(option: name, value: value, least: least)
             }
             parsed.numbers[option.name] = number
