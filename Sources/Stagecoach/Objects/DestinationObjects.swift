@@ -257,10 +257,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
                         batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
                 } ?? nil
             guard let reference = value as? ExternalFileReference else { return value }
-            let external = modelRun.external
-            return try external.data(
-                of: { () throws(MigrationError) in try external.destinationFile(reference) },
-                object.errorContext(property: name))
+            return try modelRun.external.data(reference, isSource: false, object.errorContext(property: name))
         }
         guard let (store, side) = property.links else { return try transients.value(name, of: place) }
         let partners = try store.partners(of: place.key, side: side)

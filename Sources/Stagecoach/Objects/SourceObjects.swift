@@ -102,16 +102,13 @@ final class SourceObjects: ManagedObjectContext.Backing {
     func forEachMember(
         of key: Int64, _ relationship: RelationshipDescription, _ body: (Int64, Int64?, Int?) throws -> Void
     ) throws {
-        if let members = try groupedMembers(of: key, relationship) {
-            for member in members {
-                try body(member.key, member.order, modelRun.inputs.layout.entity(forFileNumber: member.fileNumber))
-            }
-            return
+        let inputs = modelRun.inputs
+        func show(_ member: Member) throws {
+            try body(member.key, member.order, inputs.layout.entity(forFileNumber: member.fileNumber))
         }
-        let cursor = try modelRun.inputs.source.members(of: relationship, owners: key...key, in: modelRun.inputs.layout)
-        while let member = try cursor?.next() {
-            try body(member.key, member.order, modelRun.inputs.layout.entity(forFileNumber: member.fileNumber))
-        }
+        if let members = try groupedMembers(of: key, relationship) { return try members.forEach(show) }
+        let cursor = try inputs.source.members(of: relationship, owners: key...key, in: inputs.layout)
+        while let member = try cursor?.next() { try show(member) }
     }
 
     /// Returns the members of an object, read together with those of other objects; nil if they have to be read alone.
@@ -162,10 +159,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
                         batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
                 } ?? nil
             guard let reference = value as? ExternalFileReference else { return value }
-            let external = modelRun.external
-            return try external.data(
-                of: { () throws(MigrationError) in try external.sourceFile(reference) },
-                object.errorContext(property: name))
+            return try modelRun.external.data(reference, isSource: true, object.errorContext(property: name))
         }
         if let column = property.column {
             let reference = try read(table: place.table, key: place.key) { batch, row throws(MigrationError) in

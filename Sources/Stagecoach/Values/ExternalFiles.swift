@@ -310,9 +310,11 @@ final class ExternalFiles {
     /// - Parameter context: the object and the property, for errors.
     /// - Throws: `external.missing`, `external.name` (65), `store.valueTooLarge` (78).
     func data(
-        of open: () throws(MigrationError) -> ExternalFile, _ context: @autoclosure () -> MigrationError.Context
+        _ value: ExternalFileReference, isSource: Bool, _ context: @autoclosure () -> MigrationError.Context
     ) throws(MigrationError) -> Data {
-        do throws(MigrationError) { return Data(try bytes(of: try open())) } catch { throw error.inside(context()) }
+        do throws(MigrationError) {
+            return Data(try bytes(of: isSource ? sourceFile(value) : destinationFile(value)))
+        } catch { throw error.inside(context()) }
     }
 
     /// Returns a file's bytes, if they may be held in memory at once.
