@@ -57,6 +57,12 @@ struct DestinationPath {
         return DestinationPath(path: String(cString: real))
     }
 
+    /// Refuses the source. Throws `destination.isSource` (64), and the errors of ``status(_:followsLinks:)``.
+    func checkOther(than source: String) throws(MigrationError) {
+        guard try Self.isSameFile(source, path) else { return }
+        throw error("destination.isSource", .usage, "Source and destination are the same file")
+    }
+
     /// Refuses a store that cannot be appended to, before anything is written.
     ///
     /// - Throws: `destination.noFile` (73), `destination.permission` (77).

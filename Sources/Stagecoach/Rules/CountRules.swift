@@ -48,19 +48,8 @@ struct CountRules {
     ) throws {
         let schema = run.inputs.destinationSchema
         let ownerTable = SQLName.quoted(schema.tables[schema.tableIndex(of: owner)].name)
-        let counted: String
-        switch schema.storage(of: relationship) {
-        case .toManyByInverse(let table, let column, _, _), .toManyHidden(let table, let column, _):
-            let members = schema.tables[table]
-            counted =
-                "SELECT count(*) FROM \(SQLName.quoted(members.name)) AS m WHERE m.\(SQLName.quoted(members.columns[column].name)) = o.Z_PK"
-        case .join(let table, let ownerSide):
-            let join = schema.joinTables[table]
-            counted =
-                "SELECT count(*) FROM \(SQLName.quoted(join.name)) AS m "
-                + "WHERE m.\(SQLName.quoted(join.sides[ownerSide].column)) = o.Z_PK"
-        case .toOne, .none: return
-        }
+        guard let members = MemberTable(relationship, in: schema) else { return }
+        let counted = "SELECT count(*) FROM \(members.links) AS m WHERE m.\(members.owner) = o.Z_PK"
         let statement = try destination.connection.prepare(
             """
             SELECT o.Z_PK, (\(counted)) AS n FROM \(ownerTable) AS o

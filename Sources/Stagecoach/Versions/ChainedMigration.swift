@@ -328,12 +328,8 @@ public final class ChainedMigration {
 
     /// Refuses, before the first run, destinations that would stop the last one.
     private func checkDestination() throws(MigrationError) {
-        guard try !DestinationPath.isSameFile(sourcePath, destinationPath) else {
-            throw MigrationError(
-                "destination.isSource", .usage, "Source and destination are the same file",
-                context: .init(path: destinationPath))
-        }
         let place = DestinationPath(path: destinationPath)
+        try place.checkOther(than: sourcePath)
         if options.appendsToExisting, try place.exists() {
             try place.resolved.checkReplaceable()
             _ = try StoreMatch.existing(place.resolved.path, model: steps[steps.count - 1].destination.model)

@@ -89,7 +89,7 @@ struct FetchEngine {
                 if let object = object(entity, query, batch.key(row)) { objects.append(object) }
                 return true
             }
-            for object in FetchOrder.sorted(objects, by: order.comparing) where try !pass(object) { return }
+            for object in objects.sorted(using: order.comparing) where try !pass(object) { return }
             return
         }
         let sorter = FetchSorter(order.keys, needed: query.needed, inputs: run.inputs)

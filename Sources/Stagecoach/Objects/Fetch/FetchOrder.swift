@@ -32,18 +32,4 @@ struct FetchOrder {
         default: return nil
         }
     }
-
-    /// Sorts objects by descriptors of any kind; equal objects keep their order.
-    static func sorted(_ objects: [ManagedObject], by descriptors: [KeySortDescriptor]) -> [ManagedObject] {
-        objects.enumerated().sorted { left, right in
-            for descriptor in descriptors {
-                switch descriptor.compare(left.element, to: right.element) {
-                case .orderedAscending: return true
-                case .orderedDescending: return false
-                case .orderedSame: continue
-                }
-            }
-            return left.offset < right.offset
-        }.map(\.element)
-    }
 }
