@@ -51,7 +51,9 @@ public struct RejectedObject: Sendable, Codable, Equatable {
 
     /// The object as one line of JSON, without a line end.
     var json: String {
-        var parts = ["\"entity\":\(Self.text(entity))", "\"id\":\(Self.text(id))", "\"sourceID\":\(Self.text(sourceID))"]
+        var parts = [
+            "\"entity\":\(Self.text(entity))", "\"id\":\(Self.text(id))", "\"sourceID\":\(Self.text(sourceID))",
+        ]
         if let others = otherSourceIDs {
             parts.append("\"otherSourceIDs\":[\(others.map { Self.text($0) }.joined(separator: ","))]")
         }
