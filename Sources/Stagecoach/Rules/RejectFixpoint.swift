@@ -273,15 +273,11 @@ struct UniquenessConstraint {
 
     /// Returns all constraints of a schema, by entity, then in the order of declaration.
     static func all(of schema: StoreSchema) -> [UniquenessConstraint] {
-        var found: [UniquenessConstraint] = []
-        for (table, indexes) in schema.indexes.enumerated() {
-            for index in indexes {
-                guard case .unique(let entity, let attributes) = index.purpose else { continue }
-                found.append(
-                    UniquenessConstraint(
-                        table: table, tableName: SQLName.quoted(schema.tables[table].name), entity: entity,
-                        attributes: attributes,
-                        columns: index.terms.map { SQLName.quoted(schema.tables[table].columns[$0.column].name) }))
+        let found = schema.tables.enumerated().flatMap { index, table in
+            schema.uniqueTerms(ofTable: index).map { unique in
+                UniquenessConstraint(
+                    table: index, tableName: SQLName.quoted(table.name), entity: unique.entity,
+                    attributes: unique.attributes, columns: unique.columns.map { SQLName.quoted(table.columns[$0].name) })
             }
         }
         func declared(_ constraint: UniquenessConstraint) -> Int {

@@ -167,12 +167,11 @@ final class ExternalFiles {
         guard let file = sourceExists ? try source.file(reference) : nil else {
             counts.missingExternalFiles += 1
             counts.externalValues += 1
-            var known = missingByTurn[turn] ?? []
-            if known.count < Self.namedMissing {
-                let entity = entity(batch, row)
-                known.append(
-                    Missing(entity: entity, key: batch.key(row), attribute: column.attribute, file: reference.name))
-                missingByTurn[turn] = known
+            if missingByTurn[turn, default: []].count < Self.namedMissing {
+                missingByTurn[turn, default: []].append(
+                    Missing(
+                        entity: entity(batch, row), key: batch.key(row), attribute: column.attribute,
+                        file: reference.name))
             }
             // The row keeps the old name, which leads to the file if it is restored later. If the destination has another file
             // of that name, the row gets a new name.

@@ -83,7 +83,8 @@ final class LinkTables {
             """)
         while try misplaced.step() {
             let expected = misplaced.optionalInteger(2).map { "in the order of \($0)" } ?? "no place"
-            try body(misplaced.integer(0), misplaced.integer(1), expected, misplaced.optionalInteger(3).map(String.init))
+            try body(
+                misplaced.integer(0), misplaced.integer(1), expected, misplaced.optionalInteger(3).map(String.init))
         }
     }
 }
