@@ -58,8 +58,7 @@ final class RejectLedger {
             if keeps { try FileSums.begin(path) }
         }
         connection = try FileSums.rollingBack(path) { () throws(MigrationError) in
-            let connection = try Connection(
-                path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
+            let connection = try Connection(path: path, vfs: vfs)
             // A defensive connection refuses journal_mode OFF. This file contains only our own data, so turn it off.
             if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
             try connection.execute(

@@ -1,4 +1,3 @@
-import CSQLite
 import CoreDataStore
 import Diagnostics
 
@@ -22,9 +21,7 @@ final class LinkTables {
     /// - Parameter folder: an existing folder, removed after the verification.
     init(in folder: String, cacheBytes: Int) throws(MigrationError) {
         let vfs = WorkVFS(temporaryDirectory: folder)
-        connection = try Connection(
-            path: folder + "/links", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-            vfs: vfs.name, keeping: vfs)
+        connection = try Connection(path: folder + "/links", vfs: vfs.name, keeping: vfs)
         try connection.execute(
             """
             PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=FILE;
