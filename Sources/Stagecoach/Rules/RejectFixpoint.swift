@@ -277,7 +277,8 @@ struct UniquenessConstraint {
             schema.uniqueTerms(ofTable: index).map { unique in
                 UniquenessConstraint(
                     table: index, tableName: SQLName.quoted(table.name), entity: unique.entity,
-                    attributes: unique.attributes, columns: unique.columns.map { SQLName.quoted(table.columns[$0].name) })
+                    attributes: unique.attributes,
+                    columns: unique.columns.map { SQLName.quoted(table.columns[$0].name) })
             }
         }
         func declared(_ constraint: UniquenessConstraint) -> Int {
