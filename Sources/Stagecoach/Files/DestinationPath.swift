@@ -43,6 +43,14 @@ struct DestinationPath {
         }
     }
 
+    /// Returns numbers that identify a file, the first two, and its last write.
+    static func identity(_ status: stat) -> [Int64] {
+        [
+            Int64(bitPattern: UInt64(status.st_dev)), Int64(bitPattern: UInt64(status.st_ino)), Int64(status.st_size),
+            Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec),
+        ]
+    }
+
     /// Returns the size of a file in bytes. Throws `store.io` (74).
     static func size(of path: String) throws(MigrationError) -> Int {
         var status = stat()
