@@ -106,8 +106,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     ///   - table: the entity's table.
     ///   - fill: called with the batch, the row and the key. Every cell is null except Z_ENT and Z_OPT.
     func insertBare(
-        _ entity: EntityDescription, table: Int,
-        _ fill: (inout RowBatch, Int, Int64) throws(MigrationError) -> Void
+        _ entity: EntityDescription, table: Int, _ fill: (inout RowBatch, Int, Int64) throws(MigrationError) -> Void
     ) throws(MigrationError) -> Int64 {
         guard !isAbstract[entity.index] else {
             throw MigrationError(

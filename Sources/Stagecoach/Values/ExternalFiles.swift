@@ -160,8 +160,7 @@ final class ExternalFiles {
     }
 
     private func finalizeReference(
-        _ cell: Cell, _ batch: inout RowBatch, _ row: Int, _ column: Column, table: Int,
-        _ counts: inout MigrationCounts
+        _ cell: Cell, _ batch: inout RowBatch, _ row: Int, _ column: Column, table: Int, _ counts: inout MigrationCounts
     ) throws {
         guard let reference = ExternalReference(stored: batch.bytes(cell)) else { throw Self.malformed }
         guard let file = sourceExists ? try source.file(reference) : nil else {
@@ -192,8 +191,7 @@ final class ExternalFiles {
     }
 
     private func finalizeHuge(
-        _ cell: Cell, _ batch: inout RowBatch, _ row: Int, _ column: Column, table: Int,
-        _ counts: inout MigrationCounts
+        _ cell: Cell, _ batch: inout RowBatch, _ row: Int, _ column: Column, table: Int, _ counts: inout MigrationCounts
     ) throws {
         let value = batch.huge(cell)
         guard carries, value.count - 1 > threshold, !value.isText else { return }
@@ -365,9 +363,7 @@ final class ExternalFiles {
         return schema.entityByNumber[number].map { schema.model.entity(at: $0).definition.name } ?? "?"
     }
 
-    private func context(
-        _ batch: borrowing RowBatch, _ row: Int, _ column: Column
-    ) -> MigrationError.Context {
+    private func context(_ batch: borrowing RowBatch, _ row: Int, _ column: Column) -> MigrationError.Context {
         let entity = entity(batch, row)
         return .init(entity: entity, objectID: "\(entity)/p\(batch.key(row))", property: column.attribute)
     }

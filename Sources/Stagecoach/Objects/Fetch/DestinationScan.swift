@@ -25,8 +25,7 @@ final class DestinationScan {
     ///   - storedColumns: the columns to read of existing rows; nil: existing rows are left out.
     ///   - capacity: the largest number of rows in a batch; nil: as many as its memory holds.
     init(
-        _ rows: DestinationRows, from key: Int64 = .min, storedColumns: [Int]?, capacity: Int? = nil,
-        inputs: RunInputs
+        _ rows: DestinationRows, from key: Int64 = .min, storedColumns: [Int]?, capacity: Int? = nil, inputs: RunInputs
     ) throws(MigrationError) {
         stored = try storedColumns.flatMap { columns throws(MigrationError) in
             try rows.storedScan(from: key, columns: columns)

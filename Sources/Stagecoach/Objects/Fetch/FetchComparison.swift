@@ -19,9 +19,7 @@ struct FetchComparison {
     }
 
     /// Recognises such a comparison; nil for any other.
-    init?(
-        _ modifier: ComparisonModifier, _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode
-    ) {
+    init?(_ modifier: ComparisonModifier, _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode) {
         guard modifier != .none else { return nil }
         switch sign {
         case .equal, .notEqual:

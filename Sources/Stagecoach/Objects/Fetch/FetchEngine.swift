@@ -160,8 +160,7 @@ struct FetchEngine {
     ///
     /// Leading entries whose rows have changed are skipped from then on.
     private func probe(
-        _ query: FetchQuery, _ index: EqualityIndex, slot: Int, hash: UInt64,
-        _ body: FetchedRow
+        _ query: FetchQuery, _ index: EqualityIndex, slot: Int, hash: UInt64, _ body: FetchedRow
     ) throws {
         // Rows of other entities are not read here, so with such rows it is unknown which leading entries are outdated.
         var isLeading = query.rows.entities.count == side.schema.tables[query.rows.table].entities.count

@@ -38,9 +38,7 @@ final class FetchSorter {
     /// Adds a row.
     ///
     /// - Parameter value: reads a sort key's value from the object, given its key path.
-    func add(
-        _ source: borrowing RowBatch, row: Int, entity: Int, value: (String) throws -> Any?
-    ) throws {
+    func add(_ source: borrowing RowBatch, row: Int, entity: Int, value: (String) throws -> Any?) throws {
         if batch.isFull { try makeRoom() }
         sequence += 1
         let target = batch.appendRow(key: sequence)
