@@ -38,8 +38,7 @@ struct DestinationPath {
         do throws(FileBytes.Failure) {
             return try FileBytes.status(path, followsLinks: followsLinks)
         } catch {
-            throw .writing(
-                "Looking for the destination", path: path, otherwise: "destination.io", number: error.number)
+            throw .writing("Looking for the destination", path: path, otherwise: "destination.io", number: error.number)
         }
     }
 

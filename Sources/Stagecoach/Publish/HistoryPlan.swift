@@ -32,8 +32,7 @@ struct HistoryPlan {
             let (old, new) = (
                 layout.fileNumber(ofEntity: from.index), schema.number(of: destination)
             )
-            targets[old] = .init(
-                number: new, keepsColumns: Self.properties(from) == Self.properties(destination))
+            targets[old] = .init(number: new, keepsColumns: Self.properties(from) == Self.properties(destination))
             if old != new { moved.insert(destination.definition.name) }
         }
         let refusal = Self.refusal(

@@ -67,8 +67,7 @@ struct SourcePairs {
             while try sorted.next(into: record) {
                 if owner != record[0] { rank = 0 }
                 owner = record[0]
-                try body(
-                    SortKey.decode(record[0]), SortKey.decode(record[width - 1]), isOrdered ? .rank(rank) : .none)
+                try body(SortKey.decode(record[0]), SortKey.decode(record[width - 1]), isOrdered ? .rank(rank) : .none)
                 rank += 1
             }
         }

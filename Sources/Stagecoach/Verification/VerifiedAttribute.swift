@@ -47,8 +47,7 @@ struct VerifiedAttribute {
         self.column = column
         let property = mapping.mapping.attributeMapping(named: attribute.name)
         let initial = ColumnValue(initial: attribute, property)
-        let replacesNil =
-            property?.carriedValue != nil || property?.isAutomatic == true && !attribute.isOptional
+        let replacesNil = property?.carriedValue != nil || property?.isAutomatic == true && !attribute.isOptional
         standard = replacesNil ? initial : nil
         if let obstacle = mapping.obstacle {
             way = .skipped(obstacle)

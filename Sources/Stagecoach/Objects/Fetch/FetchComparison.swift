@@ -17,7 +17,9 @@ struct FetchComparison {
         if constants.count == 1, case .null = constants[0] { return true }
         return false
     }
+}
 
+extension FetchComparison {
     /// Recognises such a comparison; nil for any other.
     init?(_ modifier: ComparisonModifier, _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode) {
         guard modifier != .none else { return nil }

@@ -123,8 +123,7 @@ struct FetchCompiler {
                 return nil
             }
             guard side.contains(id) else {
-                throw MigrationError(
-                    "value.type", .data, "\(id) is an object of another context", context: context)
+                throw MigrationError("value.type", .data, "\(id) is an object of another context", context: context)
             }
             if id.place.table == table { keys.append(id.place.key) }
         }

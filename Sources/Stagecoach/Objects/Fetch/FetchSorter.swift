@@ -31,8 +31,7 @@ final class FetchSorter {
     }
 
     private static func batch(slots: Int, _ inputs: RunInputs) -> RowBatch {
-        RowBatch(
-            slots: slots, rowCapacity: inputs.fetchCapacity(slots: slots), byteTarget: inputs.budget.batch)
+        RowBatch(slots: slots, rowCapacity: inputs.fetchCapacity(slots: slots), byteTarget: inputs.budget.batch)
     }
 
     /// Adds a row.
@@ -196,8 +195,7 @@ final class FetchSorter {
             return
         }
         try forEachMerged { head in
-            try body(
-                head.batch[head.row, keySlot].integerValue, Int(head.batch[head.row, entitySlot].integerValue))
+            try body(head.batch[head.row, keySlot].integerValue, Int(head.batch[head.row, entitySlot].integerValue))
         }
     }
 }
