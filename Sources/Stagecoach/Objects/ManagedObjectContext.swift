@@ -222,13 +222,8 @@ public final class ManagedObjectContext {
     /// An unknown or abstract entity ends the run when the policy's method returns; until then the policy holds an
     /// object without a row.
     func insertNewObject(named name: String) -> ManagedObject {
-        guard let backing else { preconditionFailure("the migration that the context belongs to is over") }
-        do {
-            return try insert(backing.entity(named: name))
-        } catch {
-            failures.record(error)
-            return object(at: noPlace)
-        }
+        precondition(isOpen, "the migration that the context belongs to is over")
+        return recording { try insert($0.entity(named: name)) } ?? object(at: noPlace)
     }
 
     /// Inserts an object that was made without a context: it gets a row with the values that were set on it.
