@@ -38,12 +38,12 @@ final class AssociationMemory {
     static func forCall(
         after last: AssociationMemory?, from source: String, to destination: String, workDirectory: String?
     ) throws(MigrationError) -> AssociationMemory {
-        guard let identity = try identity(of: source) else {
+        guard let identity = try Self.identity(of: source) else {
             throw MigrationError(
                 "store.notFound", .noInput, "There is no store at the source", context: .init(path: source))
         }
         if let last, last.source.prefix(2) == identity.prefix(2), last.destinationPath == destination,
-            !last.archive.mappings.isEmpty, let now = try identity(of: destination)
+            !last.archive.mappings.isEmpty, let now = try Self.identity(of: destination)
         {
             guard now == last.destination else {
                 throw MigrationError(
