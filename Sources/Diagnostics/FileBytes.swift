@@ -31,6 +31,15 @@ package enum FileBytes {
         return bytes
     }
 
+    /// Returns the next line of a stream with its end; nil at the end and after a failure.
+    package static func line(of stream: UnsafeMutablePointer<FILE>) -> [UInt8]? {
+        var buffer: UnsafeMutablePointer<CChar>?
+        var room = 0
+        defer { free(buffer) }
+        let count = getline(&buffer, &room, stream)
+        return count > 0 ? [UInt8](UnsafeRawBufferPointer(start: buffer, count: count)) : nil
+    }
+
     /// The names in a folder, in no particular order.
     ///
     /// - Throws: the failure to open or read it.

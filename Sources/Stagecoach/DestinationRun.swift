@@ -176,7 +176,7 @@ final class DestinationRun {
         tally.counts.links = tally.linksWritten.reduce(0, +)
         tally.counts.oneSidedLinks = oneSided.isEmpty ? nil : oneSided
         try PublicationCheck(run: run, isAppended: appends).run(area.storePath)
-        return try FileSize.bytes(of: area.storePath)
+        return try DestinationPath.size(of: area.storePath)
     }
 
     private func report(_ loaded: LoadedStore, _ left: LeftBehind?, bytes: Int) throws -> MigrationReport {

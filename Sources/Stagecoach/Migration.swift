@@ -161,13 +161,10 @@ public final class Migration {
 
     private func migrate(_ seen: InterruptedRun?, _ passed: PassedOver) throws -> Attempt {
         let clock = RunClock()
-        guard try !DestinationPath.isSameFile(sourcePath, destinationPath) else {
-            throw MigrationError(
-                "destination.isSource", .usage, "Source and destination are the same file",
-                context: .init(path: destinationPath))
-        }
-        let appends = try options.appendsToExisting && DestinationPath(path: destinationPath).exists()
-        let place = appends ? DestinationPath(path: destinationPath).resolved : DestinationPath(path: destinationPath)
+        let given = DestinationPath(path: destinationPath)
+        try given.checkOther(than: sourcePath)
+        let appends = try options.appendsToExisting && given.exists()
+        let place = appends ? given.resolved : given
         progress.begin(.opening)
         let prepared = try prepare(place, appends: appends, earlier: seen)
         progress.trace?.note(prepared.plan)

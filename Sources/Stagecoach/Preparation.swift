@@ -290,7 +290,7 @@ struct Preparation {
     private func disk(
         _ models: [MigrationPlan.Model], _ bytes: [(expected: Double, least: Double)], existing: DestinationPath?
     ) -> MigrationPlan.Disk {
-        var expected = existing.flatMap { try? FileSize.bytes(of: $0.resolved.path) }.map(Double.init) ?? 0
+        var expected = existing.flatMap { try? DestinationPath.size(of: $0.resolved.path) }.map(Double.init) ?? 0
         var least = 0.0
         var work = 0.0
         for (model, bytes) in zip(models, bytes) {

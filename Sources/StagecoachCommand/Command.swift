@@ -21,7 +21,7 @@ package enum Command {
                 return try run(command.name, parsed, commandLine: arguments, console)
             }
         } catch {
-            console.messages.write(UsageWording.text(error, command: name))
+            console.messages.write(error.text(command: name))
             return MigrationError.Category.usage.rawValue
         }
     }

@@ -8,7 +8,8 @@ import Testing
 struct PortTests {
     private func port(_ source: String) -> PortedSource {
         let reader = DeclarationReader(tokens: SwiftLexer.tokens(of: source), file: "a.swift")
-        let declarations = SourceDeclarations([reader], objectClasses: ["Book"])
+        let book = DeclarationReader(tokens: SwiftLexer.tokens(of: "class Book: NSManagedObject {}"), file: "b.swift")
+        let declarations = SourceDeclarations([reader, book])
         return PortRules.apply(file: "a.swift", source: source, reader: reader, declarations: declarations)
     }
 

@@ -10,13 +10,13 @@ struct WordingTests {
     @Test("a usage error is one line, and a second one that names the help")
     func usage() {
         #expect(
-            UsageWording.text(.unknownOption("--too", nearest: "--to"), command: "migrate")
+            UsageError.unknownOption("--too", nearest: "--to").text(command: "migrate")
                 == "stagecoach: unknown option '--too'; did you mean '--to'?\nTry 'stagecoach migrate --help'.\n")
         #expect(
-            UsageWording.text(.missingCommand, command: nil)
+            UsageError.missingCommand.text(command: nil)
                 == "stagecoach: a command is missing\nTry 'stagecoach --help'.\n")
         #expect(
-            UsageWording.sentence(.notACount(option: "--passes", value: "no\u{1b}[2J", least: 1)).printable
+            UsageError.notACount(option: "--passes", value: "no\u{1b}[2J", least: 1).sentence.printable
                 == "option '--passes' needs a whole number of at least 1, not 'no [2J'")
     }
 

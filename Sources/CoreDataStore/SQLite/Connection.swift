@@ -19,7 +19,8 @@ package final class Connection {
     ///   - keeping: an object that must live as long as the connection or a statement of it, such as a VFS of Stagecoach.
     /// - Throws: the error of ``SQLiteFailure/error(_:code:doing:path:)`` for SQLite's code.
     package init(
-        path: String, flags: Int32, vfs: String? = nil, keeping kept: AnyObject? = nil
+        path: String, flags: Int32 = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+        vfs: String? = nil, keeping kept: AnyObject? = nil
     ) throws(MigrationError) {
         self.path = path
         self.kept = kept

@@ -72,7 +72,7 @@ struct DerivedValue {
         if case .toOne(_, let column, _, _) = schema.storage(of: relationship) {
             return path(rest, from: relationship.destination, key: cell(column), in: schema)
         }
-        guard let members = Members(relationship, in: schema) else { return nil }
+        guard let members = MemberTable(relationship, in: schema) else { return nil }
         if rest.elementsEqual(["@count"]) {
             return ("(SELECT count(*) FROM \(members.links) AS m WHERE m.\(members.owner) = \(key))", false)
         }
@@ -116,31 +116,6 @@ struct DerivedValue {
         return "Z_ENT IN (\(among)) AND \(column) IS NOT \(value)" + close
     }
 
-    /// The place of the members of a to-many relationship.
-    private struct Members {
-        /// The table whose rows are the links.
-        let links: String
-        /// The column with the owners' keys.
-        let owner: String
-        /// The column with the members' keys; nil if the table is the members' own.
-        let member: String?
-
-        init?(_ relationship: RelationshipDescription, in schema: StoreSchema) {
-            switch schema.storage(of: relationship) {
-            case .toManyByInverse(let table, let column, _, _), .toManyHidden(let table, let column, _):
-                links = SQLName.quoted(schema.tables[table].name)
-                owner = SQLName.quoted(schema.tables[table].columns[column].name)
-                member = nil
-            case .join(let table, let side):
-                let join = schema.joinTables[table]
-                links = SQLName.quoted(join.name)
-                owner = SQLName.quoted(join.sides[side].column)
-                member = SQLName.quoted(join.sides[1 - side].column)
-            case .toOne, .none: return nil
-            }
-        }
-    }
-
     private static func column(
         _ name: String, of entity: EntityDescription, in schema: StoreSchema
     ) -> (table: String, column: String, type: AttributeType)? {
@@ -149,6 +124,31 @@ struct DerivedValue {
         }
         let table = schema.tables[schema.tableIndex(of: entity)]
         return (SQLName.quoted(table.name), SQLName.quoted(table.columns[column].name), attribute.attributeType)
+    }
+}
+
+/// The place of the members of a to-many relationship.
+package struct MemberTable {
+    /// The table whose rows are the links.
+    package let links: String
+    /// The column with the owners' keys.
+    package let owner: String
+    /// The column with the members' keys; nil if the table is the members' own.
+    package let member: String?
+
+    package init?(_ relationship: RelationshipDescription, in schema: StoreSchema) {
+        switch schema.storage(of: relationship) {
+        case .toManyByInverse(let table, let column, _, _), .toManyHidden(let table, let column, _):
+            links = SQLName.quoted(schema.tables[table].name)
+            owner = SQLName.quoted(schema.tables[table].columns[column].name)
+            member = nil
+        case .join(let table, let side):
+            let join = schema.joinTables[table]
+            links = SQLName.quoted(join.name)
+            owner = SQLName.quoted(join.sides[side].column)
+            member = SQLName.quoted(join.sides[1 - side].column)
+        case .toOne, .none: return nil
+        }
     }
 }
 

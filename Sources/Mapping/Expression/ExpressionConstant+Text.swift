@@ -70,7 +70,7 @@ extension ExpressionConstant {
     }
 
     /// Returns a string in quotes, escaped where needed.
-    static func quoted(_ value: String, _ quote: Character = "'", escapesDelete: Bool = true) -> String {
+    package static func quoted(_ value: String, _ quote: Character = "'", escapesDelete: Bool = true) -> String {
         func isPlain(_ byte: UInt8) -> Bool {
             byte >= 0x20 && (byte != 0x7F || !escapesDelete) && byte != quote.asciiValue && byte != UInt8(ascii: "\\")
         }

@@ -111,10 +111,8 @@ public struct LeftBehind: Sendable, Codable, Equatable {
             }
         }
         guard !lines.isEmpty else { return nil }
-        var whole = LeftBehind(lines: [])
+        var whole = LeftBehind(lines: lines)
         whole.lines = lines
-        let sums = LeftBehind(lines: lines)
-        (whole.objects, whole.values, whole.links) = (sums.objects, sums.values, sums.links)
         whole.isAllowed = runs.contains { $0.left?.isAllowed ?? false }
         return whole
     }

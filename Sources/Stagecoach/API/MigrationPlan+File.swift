@@ -3,9 +3,7 @@ import Foundation
 
 extension MigrationPlan {
     /// Returns the plan as JSON with sorted keys and a line end.
-    public func json() throws -> String {
-        String(decoding: try JSONEncoder.readable.encode(self), as: UTF8.self) + "\n"
-    }
+    public func json() throws -> String { try JSONEncoder.text(self) }
 
     /// Reads a saved plan.
     ///
@@ -119,9 +117,16 @@ extension [String] {
 
 extension JSONEncoder {
     /// An encoder of texts for people: keys are sorted, and each value has a line.
-    static var readable: JSONEncoder {
+    static var readable: JSONEncoder { sorted(.prettyPrinted) }
+
+    private static func sorted(_ layout: OutputFormatting) -> JSONEncoder {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        encoder.outputFormatting = layout.union([.sortedKeys, .withoutEscapingSlashes])
         return encoder
+    }
+
+    /// Returns a value as JSON for people and programs: sorted keys, indented unless told otherwise, with a line end.
+    package static func text(_ value: some Encodable, _ layout: OutputFormatting = .prettyPrinted) throws -> String {
+        String(decoding: try sorted(layout).encode(value), as: UTF8.self) + "\n"
     }
 }

@@ -1,3 +1,5 @@
+import Mapping
+
 /// The objects that a run left out because they break the destination model's rules.
 public struct RejectReport: Sendable, Codable {
     /// The number of rejected destination objects.
@@ -50,39 +52,22 @@ public struct RejectedObject: Sendable, Codable, Equatable {
     /// The object as one line of JSON, without a line end.
     var json: String {
         var parts = [
-            "\"entity\":\(JSONLine.text(entity))", "\"id\":\(JSONLine.text(id))",
-            "\"sourceID\":\(JSONLine.text(sourceID))",
+            "\"entity\":\(Self.text(entity))", "\"id\":\(Self.text(id))", "\"sourceID\":\(Self.text(sourceID))",
         ]
         if let others = otherSourceIDs {
-            parts.append("\"otherSourceIDs\":[\(others.map { JSONLine.text($0) }.joined(separator: ","))]")
+            parts.append("\"otherSourceIDs\":[\(others.map { Self.text($0) }.joined(separator: ","))]")
         }
         parts += [
-            "\"property\":\(JSONLine.text(property))", "\"rule\":\(JSONLine.text(rule.rawValue))",
-            "\"value\":\(JSONLine.text(value))", "\"mapping\":\(JSONLine.text(mapping))",
+            "\"property\":\(Self.text(property))", "\"rule\":\(Self.text(rule.rawValue))",
+            "\"value\":\(Self.text(value))", "\"mapping\":\(Self.text(mapping))",
         ]
         return "{\(parts.joined(separator: ","))}"
     }
-}
 
-/// Encodes texts as JSON.
-private enum JSONLine {
-    static func text(_ value: String?) -> String {
+    /// Returns a text as JSON. Line separators are legal in it, but some programs that read line by line end a line there.
+    private static func text(_ value: String?) -> String {
         guard let value else { return "null" }
-        var text = "\""
-        for scalar in value.unicodeScalars {
-            switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\n": text += "\\n"
-            case "\r": text += "\\r"
-            case "\t": text += "\\t"
-            // Line separators are legal in JSON, but some programs that read line by line end a line there.
-            case "\u{0}"..."\u{1F}", "\u{7F}", "\u{85}", "\u{2028}", "\u{2029}":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        return text + "\""
+        return ExpressionConstant.quoted(value, "\"").replacing("\u{85}", with: "\\u0085")
+            .replacing("\u{2028}", with: "\\u2028").replacing("\u{2029}", with: "\\u2029")
     }
 }

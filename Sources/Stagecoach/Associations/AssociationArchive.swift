@@ -22,8 +22,7 @@ final class AssociationArchive {
 
     /// The keys of the mappings that made rows without user code, by mapping index.
     var keys: [Int: DestinationKeys] {
-        Dictionary(
-            uniqueKeysWithValues: tables.compactMap { table in table.keys.map { (table.mapping.index, $0) } })
+        Dictionary(uniqueKeysWithValues: tables.compactMap { table in table.keys.map { (table.mapping.index, $0) } })
     }
 
     /// Appends the mappings of a finished mapping model.

@@ -7,31 +7,17 @@ import SpillStorage
 final class AssociationMemory {
     let archive: AssociationArchive
     private let directory: WorkDirectory
-    private let source: FileIdentity
+    private let source: [Int64]
     private let destinationPath: String
     /// The identity of the destination after the last call; nil before.
-    private var destination: FileIdentity?
+    private var destination: [Int64]?
 
-    /// The attributes that tell whether a file is unchanged.
-    private struct FileIdentity: Equatable {
-        let device: UInt
-        let inode: UInt
-        let size: Int
-        let changed: [Int]
-
-        /// - Throws: `destination.io` (74), `destination.permission` (77).
-        init?(_ path: String) throws(MigrationError) {
-            guard let status = try DestinationPath.status(path, followsLinks: true) else { return nil }
-            device = UInt(status.st_dev)
-            inode = UInt(status.st_ino)
-            size = Int(status.st_size)
-            changed = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
-        }
-
-        func isSameFile(as other: FileIdentity) -> Bool { device == other.device && inode == other.inode }
+    /// Returns a file's identity; nil if there is none. Throws `destination.io` (74), `destination.permission` (77).
+    private static func identity(of path: String) throws(MigrationError) -> [Int64]? {
+        try DestinationPath.status(path, followsLinks: true).map(DestinationPath.identity)
     }
 
-    private init(source: FileIdentity, destinationPath: String, folder: String) throws(MigrationError) {
+    private init(source: [Int64], destinationPath: String, folder: String) throws(MigrationError) {
         self.source = source
         self.destinationPath = destinationPath
         directory = try WorkDirectory(path: "\(folder)/.stagecoach-\(UUID().uuidString)")
@@ -52,12 +38,12 @@ final class AssociationMemory {
     static func forCall(
         after last: AssociationMemory?, from source: String, to destination: String, workDirectory: String?
     ) throws(MigrationError) -> AssociationMemory {
-        guard let identity = try FileIdentity(source) else {
+        guard let identity = try Self.identity(of: source) else {
             throw MigrationError(
                 "store.notFound", .noInput, "There is no store at the source", context: .init(path: source))
         }
-        if let last, last.source.isSameFile(as: identity), last.destinationPath == destination,
-            !last.archive.mappings.isEmpty, let now = try FileIdentity(destination)
+        if let last, last.source.prefix(2) == identity.prefix(2), last.destinationPath == destination,
+            !last.archive.mappings.isEmpty, let now = try Self.identity(of: destination)
         {
             guard now == last.destination else {
                 throw MigrationError(
@@ -74,7 +60,7 @@ final class AssociationMemory {
 
     /// Ends a successful call and moves its associations to disk.
     func endCall() throws(MigrationError) {
-        destination = try FileIdentity(destinationPath)
+        destination = try Self.identity(of: destinationPath)
         try archive.park()
     }
 }

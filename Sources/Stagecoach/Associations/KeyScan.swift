@@ -195,8 +195,7 @@ struct KeyScan {
         let mapping = keys.mapping
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
         let own = mapping.filterNeedsObjects ? run.inputs.layout.schema.tables[table].columns.count : 0
-        var slots = SourceColumns(
-            entity: entity, schema: run.inputs.layout.schema, columns: (0..<own).map { .own($0) })
+        var slots = SourceColumns(entity: entity, schema: run.inputs.layout.schema, columns: (0..<own).map { .own($0) })
         let passing = try SourceFilter(filter, of: mapping, slots: &slots)
         if passing.needsObjects {
             try collectByObjects(keys, passing, slots)

@@ -22,9 +22,7 @@ final class MappingAssociations {
         }
     }
 
-    init(
-        mapping: PlannedMapping, keys: DestinationKeys?, directory: WorkDirectory, memory: Int, logs: RecordMemory
-    ) {
+    init(mapping: PlannedMapping, keys: DestinationKeys?, directory: WorkDirectory, memory: Int, logs: RecordMemory) {
         self.mapping = mapping
         self.keys = keys
         table = AssociationTable(directory: directory, name: "pairs-\(mapping.index)", memory: memory, logs: logs)

@@ -52,17 +52,21 @@ final class ObjectIDMap {
         let reader = IDPairReader(
             run: run,
             rows: archive.hasDeletions ? try StoredKeys(path: storePath, run.inputs.destinationSchema) : nil)
-        let tables = archive.tables.dropFirst(firstMapping)
+        func forEachPair(_ body: (IDPair) throws -> Void) throws {
+            for table in archive.tables.dropFirst(firstMapping) {
+                try reader.forEach(table) { pair in
+                    // In a chain the source's object is the one of the chain's source.
+                    if let earlier { try earlier.forEach(before: pair, body) } else { try body(pair) }
+                }
+            }
+        }
         switch form {
         case .csv:
             try file.append(line: "entityMapping,sourceEntity,sourceKey,destinationEntity,destinationKey")
-            for table in tables {
-                try forEach(table, reader) { pair in
-                    try file.append(
-                        line:
-                            "\(pair.mapping.asCommaSeparated),\(pair.sourceEntity.asCommaSeparated),\(pair.sourceKey),"
-                            + "\(pair.destinationEntity.asCommaSeparated),\(pair.destinationKey)")
-                }
+            try forEachPair { pair in
+                try file.append(
+                    line: "\(pair.mapping.asCommaSeparated),\(pair.sourceEntity.asCommaSeparated),\(pair.sourceKey),"
+                        + "\(pair.destinationEntity.asCommaSeparated),\(pair.destinationKey)")
             }
         case .sqlite:
             let connection = try Connection(path: file.part, flags: SQLITE_OPEN_READWRITE)
@@ -74,15 +78,13 @@ final class ObjectIDMap {
                 """)
             do {
                 let insert = try connection.prepare("INSERT INTO id_map VALUES (?1, ?2, ?3, ?4, ?5)")
-                for table in tables {
-                    try forEach(table, reader) { pair in
-                        insert.bind(pair.mapping, at: 1)
-                        insert.bind(pair.sourceEntity, at: 2)
-                        insert.bind(pair.sourceKey, at: 3)
-                        insert.bind(pair.destinationEntity, at: 4)
-                        insert.bind(pair.destinationKey, at: 5)
-                        try insert.run()
-                    }
+                try forEachPair { pair in
+                    insert.bind(pair.mapping, at: 1)
+                    insert.bind(pair.sourceEntity, at: 2)
+                    insert.bind(pair.sourceKey, at: 3)
+                    insert.bind(pair.destinationEntity, at: 4)
+                    insert.bind(pair.destinationKey, at: 5)
+                    try insert.run()
                 }
             }
             try connection.execute("CREATE INDEX id_map_source ON id_map (source_entity, source_key)")
@@ -91,12 +93,6 @@ final class ObjectIDMap {
             try connection.close()
         }
         try file.finish()
-    }
-
-    /// Shows a mapping's associations, composed with those of the previous steps.
-    private func forEach(_ table: MappingAssociations, _ reader: IDPairReader, _ body: (IDPair) throws -> Void) throws {
-        guard let earlier else { return try reader.forEach(table, body) }
-        try reader.forEach(table) { pair in try earlier.forEach(before: pair, body) }
     }
 
     /// Renames the file to its final path.
@@ -177,8 +173,7 @@ private struct IDPairReader {
         if let keys = table.keys, table.isCreated, let from = mapping.source, let made = mapping.destination,
             let destinationTable = mapping.destinationTable
         {
-            let sourceName = from.definition.name
-            let madeName = made.definition.name
+            let (sourceName, madeName) = (from.definition.name, made.definition.name)
             try keys.forEachPair { source, destination in
                 if let rows, try !rows.contains(destination, table: destinationTable) { return }
                 try body(
@@ -208,21 +203,11 @@ private struct IDPairReader {
 
     /// Returns the entity of a source object. Associations of policies have only its table.
     private func sourceEntity(_ object: ObjectReference) throws -> String {
-        let table = Int(object.entity)
-        let schema = run.inputs.layout.schema
-        var index = schema.tables[table].root
-        if schema.tables[table].entities.count > 1 {
-            var batch = run.inputs.sourceBatch(slots: 1)
-            if try run.inputs.source.row(
-                table: table, key: object.key, columns: [.own(EntityTable.entityColumn)], in: run.inputs.layout,
-                into: &batch),
-                let found = run.inputs.layout.entity(
-                    inTable: table, forFileNumber: Int(truncatingIfNeeded: batch[0, 0].integerValue))
-            {
-                index = found
-            }
-        }
-        return schema.model.entity(at: index).definition.name
+        let (layout, index) = (run.inputs.layout, Int(object.entity))
+        let table = layout.schema.tables[index]
+        let isSingle = table.entities.count == 1
+        let found = try isSingle ? nil : run.inputs.source.entity(ofKey: object.key, table: index, in: layout)
+        return layout.schema.model.entity(at: found ?? table.root).definition.name
     }
 }
 
@@ -243,9 +228,8 @@ private final class StoredKeys {
         if let known = statements[table] {
             statement = known
         } else {
-            let name = schema.tables[table].name.split(separator: "\"", omittingEmptySubsequences: false)
-            statement = try connection.prepare(
-                "SELECT 1 FROM \"\(name.joined(separator: "\"\""))\" WHERE \"Z_PK\" = ?1")
+            let name = SQLName.quoted(schema.tables[table].name)
+            statement = try connection.prepare("SELECT 1 FROM \(name) WHERE \"Z_PK\" = ?1")
             statements[table] = statement
         }
         defer { statement.reset() }

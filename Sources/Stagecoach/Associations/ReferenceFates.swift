@@ -36,9 +36,7 @@ final class ReferenceFates {
         var entities: [EntityDescription] = []
     }
 
-    init(
-        run: MigrationRun, mappings: [PlannedMapping], makers: Makers, hasDeletions: @escaping () -> Bool
-    ) {
+    init(run: MigrationRun, mappings: [PlannedMapping], makers: Makers, hasDeletions: @escaping () -> Bool) {
         tally = run.tally
         source = run.inputs.source
         layout = run.inputs.layout

@@ -48,8 +48,7 @@ final class CheckFolder {
     ///
     /// Errors are ignored; a folder that cannot be removed only wastes disk space.
     static func removeAbandoned(in place: String) {
-        let names = ((try? FileBytes.names(in: place)) ?? []).filter { $0.hasPrefix(prefix) }
-        for name in names {
+        for name in ((try? FileBytes.names(in: place)) ?? []) where name.hasPrefix(prefix) {
             guard let descriptor = lock("\(place)/\(name)") else { continue }
             try? FileManager.default.removeItem(atPath: "\(place)/\(name)")
             close(descriptor)

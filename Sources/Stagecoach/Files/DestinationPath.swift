@@ -7,14 +7,10 @@ struct DestinationPath {
 
     /// The folder that contains the destination; `.` for a bare name.
     var folder: String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
+        path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     }
 
-    var name: String {
-        guard let slash = path.lastIndex(of: "/") else { return path }
-        return String(path[path.index(after: slash)...])
-    }
+    var name: String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path }
 
     /// The path of the work directory beside the destination.
     var workDirectory: String { "\(folder)/.\(name).stagecoach" }
@@ -42,9 +38,23 @@ struct DestinationPath {
         do throws(FileBytes.Failure) {
             return try FileBytes.status(path, followsLinks: followsLinks)
         } catch {
-            throw .writing(
-                "Looking for the destination", path: path, otherwise: "destination.io", number: error.number)
+            throw .writing("Looking for the destination", path: path, otherwise: "destination.io", number: error.number)
         }
+    }
+
+    /// Returns numbers that identify a file, the first two, and its last write.
+    static func identity(_ status: stat) -> [Int64] {
+        [
+            Int64(bitPattern: UInt64(status.st_dev)), Int64(bitPattern: UInt64(status.st_ino)), Int64(status.st_size),
+            Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec),
+        ]
+    }
+
+    /// Returns the size of a file in bytes. Throws `store.io` (74).
+    static func size(of path: String) throws(MigrationError) -> Int {
+        var status = stat()
+        if stat(path, &status) == 0 { return Int(status.st_size) }
+        throw DestinationPath(path: path).systemError("store.io", "Reading the file's size")
     }
 
     /// The path with symbolic links followed, so that a link to an appended store still points to it afterwards.
@@ -52,6 +62,12 @@ struct DestinationPath {
         guard let real = realpath(path, nil) else { return self }
         defer { free(real) }
         return DestinationPath(path: String(cString: real))
+    }
+
+    /// Refuses the source. Throws `destination.isSource` (64), and the errors of ``status(_:followsLinks:)``.
+    func checkOther(than source: String) throws(MigrationError) {
+        guard try Self.isSameFile(source, path) else { return }
+        throw error("destination.isSource", .usage, "Source and destination are the same file")
     }
 
     /// Refuses a store that cannot be appended to, before anything is written.

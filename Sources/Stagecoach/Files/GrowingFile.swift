@@ -14,7 +14,7 @@ struct GrowingFile {
     /// The file's size in bytes. Once the file has been renamed, the size at the last look.
     var current: Int {
         mutating get {
-            if !isComplete, !path.isEmpty, let bytes = try? FileSize.bytes(of: path) { last = max(last, bytes) }
+            if !isComplete, !path.isEmpty, let bytes = try? DestinationPath.size(of: path) { last = max(last, bytes) }
             return last
         }
     }

@@ -179,8 +179,7 @@ final class OptimisticLoad: ModelStage {
         var context = MigrationError.Context()
         if let first {
             let name = modelRun.inputs.destinationSchema.model.entity(at: first.entity).definition.name
-            let origin = try modelRun.validation.origins?.origin(
-                table: first.table, key: first.key, entity: first.entity)
+            let origin = try modelRun.validation.origins?.origin(key: first.key, entity: first.entity)
             context = .init(
                 entity: name, objectID: "\(name)/p\(first.key)", property: first.property,
                 entityMapping: origin?.mappingName)
@@ -188,9 +187,9 @@ final class OptimisticLoad: ModelStage {
         }
         var listed = "look at them with stagecoach check or name a --reject-file"
         if let file, let origins = modelRun.validation.origins {
-            let lines = RejectLines(
-                run: modelRun.run, previousStepIDs: modelRun.previousStepIDs, ledger: ledger, origins: origins)
-            try lines.show { object, _, _ in try file.append(line: object.json) }
+            try ledger.forEachObject(modelRun.run, origins, modelRun.previousStepIDs) { object, _, _ in
+                try file.append(line: object.json)
+            }
             try file.finish()
             try file.place()
             listed = "see them in \(file.path)"

@@ -28,7 +28,6 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     private var rejected: RejectedKeys?
     /// The association tables of all mappings; set once, right after the runtime is made.
     var associations: [MappingAssociations] = []
-    /// Temporary indexes of fetches.
     let indexes: EqualityIndexes
     private(set) lazy var externalNames = schema.model.externalAttributeNames
     /// The counts and indexes that follow the changes of rows, by table.
@@ -91,10 +90,6 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         LinkEnd(key: place.key, entity: UInt32(schema.number(of: place.entity)))
     }
 
-    func entity(named name: String) throws -> EntityDescription { try ObjectFailure.entity(name, in: schema.model) }
-
-    var placeholder: ObjectPlace { place(entity: schema.model.entity(at: 0), key: .min) }
-
     // MARK: - Making and deleting
 
     func insert(_ entity: EntityDescription) throws -> ObjectPlace {
@@ -111,8 +106,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     ///   - table: the entity's table.
     ///   - fill: called with the batch, the row and the key. Every cell is null except Z_ENT and Z_OPT.
     func insertBare(
-        _ entity: EntityDescription, table: Int,
-        _ fill: (inout RowBatch, Int, Int64) throws(MigrationError) -> Void
+        _ entity: EntityDescription, table: Int, _ fill: (inout RowBatch, Int, Int64) throws(MigrationError) -> Void
     ) throws(MigrationError) -> Int64 {
         guard !isAbstract[entity.index] else {
             throw MigrationError(
@@ -230,8 +224,6 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             || links.all.contains { $0.earlier != nil && $0.hasRecent }
     }
 
-    var fetchEngine: FetchEngine { FetchEngine(side: self, run: modelRun.run) }
-    func insertedPlaces(table: Int, from key: Int64) throws -> [ObjectPlace] { try places(inTable: table, from: key) }
     var insertionLimits: [Int64] { rows.map(\.nextKey) }
 
     /// Tells whether a link's end has a row and is not rejected.
@@ -264,10 +256,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
                         batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
                 } ?? nil
             guard let reference = value as? ExternalFileReference else { return value }
-            let external = modelRun.external
-            return try external.data(
-                of: { () throws(MigrationError) in try external.destinationFile(reference) },
-                object.errorContext(property: name))
+            return try modelRun.external.data(reference, isSource: false, object.errorContext(property: name))
         }
         guard let (store, side) = property.links else { return try transients.value(name, of: place) }
         let partners = try store.partners(of: place.key, side: side)

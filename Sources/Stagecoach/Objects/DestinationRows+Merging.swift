@@ -47,11 +47,8 @@ extension DestinationRows {
         if runs.count > 1 { for run in runs { try run.spill.joinPatches() } }
         var heads = try runs.map { run in
             let reader = RunReader(run, from: key, isLast: isLast)
-            return try RowHead(
-                RowBatch(
-                    slots: columns, rowCapacity: max(1, modelRun.inputs.rowCapacity(slots: columns) / runs.count),
-                    byteTarget: max(4096, modelRun.inputs.budget.batch / runs.count))
-            ) { batch throws(MigrationError) in try reader.next(into: &batch) }
+            let most = modelRun.inputs.rowCapacity(slots: columns)
+            return try RowHead(slots: columns, rows: most, inputs: modelRun.inputs, heads: runs.count, reader.next)
         }
         try heads.mergeByKey { head in
             try body(head)
@@ -131,13 +128,18 @@ final class RowHead {
     private(set) var batch: RowBatch
     private(set) var row = 0
 
-    /// - Parameter read: adds the next rows to an empty batch.
+    /// - Parameters:
+    ///   - rows: the most rows that a batch of one head alone holds.
+    ///   - heads: the number of heads that share the memory of a batch.
+    ///   - read: adds the next rows to an empty batch.
     init(
-        _ batch: consuming RowBatch, read: @escaping (inout RowBatch) throws(MigrationError) -> Bool
+        slots: Int, rows: Int, inputs: RunInputs, heads: Int,
+        _ read: @escaping (inout RowBatch) throws(MigrationError) -> Bool
     ) throws(MigrationError) {
         self.read = read
-        self.batch = batch
-        _ = try read(&self.batch)
+        batch = RowBatch(
+            slots: slots, rowCapacity: max(1, rows / heads), byteTarget: max(4096, inputs.budget.batch / heads))
+        _ = try read(&batch)
     }
 
     var isAtEnd: Bool { batch.isEmpty }

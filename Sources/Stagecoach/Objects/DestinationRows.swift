@@ -90,10 +90,7 @@ final class DestinationRows {
     }
 
     /// Returns the store of existing rows if the row existed before the mapping model. Returns nil otherwise.
-    private func earlier(_ key: Int64) -> ExistingRows? {
-        guard let stored, modelRun.keysBefore.isExisting(key, table: table) else { return nil }
-        return stored
-    }
+    private func earlier(_ key: Int64) -> ExistingRows? { isStored(key) ? stored : nil }
 
     /// Tells whether a row existed before the mapping model.
     func isStored(_ key: Int64) -> Bool { stored != nil && modelRun.keysBefore.isExisting(key, table: table) }

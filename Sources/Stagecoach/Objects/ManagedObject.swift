@@ -85,9 +85,6 @@ open class ManagedObject: NSObject {
     /// The key: Z_PK.
     final var key: Int64 { place.key }
 
-    /// Makes the object stand for another row. The object must not be registered in its context.
-    final func move(to place: ObjectPlace) { self.place = place }
-
     /// Makes the object stand for another row of its entity. The object must not be registered in its context.
     final func move(toKey key: Int64) { place.key = key }
 

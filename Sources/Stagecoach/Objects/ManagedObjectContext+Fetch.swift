@@ -37,14 +37,8 @@ extension ManagedObjectContext {
 
     /// Figures on the rows that fetches of this context have read.
     package var fetchStatistics: FetchStatistics {
-        var statistics = FetchStatistics()
-        if let sources = backing as? SourceObjects {
-            statistics = sources.statistics
-            statistics.indexEntries = sources.indexes.entriesRead
-        } else if let objects = backing as? DestinationObjects {
-            statistics = objects.statistics
-            statistics.indexEntries = objects.indexes.entriesRead
-        }
+        var statistics = backing?.statistics ?? FetchStatistics()
+        statistics.indexEntries = backing?.indexes.entriesRead ?? 0
         return statistics
     }
 
@@ -83,19 +77,14 @@ extension ManagedObjectContext {
         var results: [Any] = []
         switch request.resultType {
         case .countResultType: return [NSNumber(value: try engine.count(query))]
-        case .managedObjectIDResultType:
-            try engine.forEach(query) { object in
-                results.append(object.objectID)
-                return true
-            }
         case .dictionaryResultType: return try dictionaries(request, engine, query)
-        default:
+        case let type:
             try engine.forEach(query) { object in
-                results.append(object)
+                results.append(type == .managedObjectIDResultType ? object.objectID : object)
                 return true
             }
+            return results
         }
-        return results
     }
 
     /// Returns dictionaries of values, without entries for nil. If distinct results are asked for, the limit counts

@@ -7,24 +7,24 @@ extension ManagedObjectContext {
     ///
     /// A lazy sequence: no objects are collected, rows are read in pages.
     public var registeredObjects: ContextObjects {
-        isDestination ? insertedObjects : ContextObjects(context: self, kind: .held(liveObjects))
+        isDestination ? insertedObjects : ContextObjects(context: self, held: liveObjects)
     }
 
     /// All objects made so far, by policies and by mappings; nothing is saved before the last policy's `end`.
     ///
     /// A lazy sequence in the order of entity tables and keys. It shows the objects that existed when the iteration
     /// began, without those deleted since.
-    public var insertedObjects: ContextObjects { ContextObjects(context: self, kind: .inserted) }
+    public var insertedObjects: ContextObjects { ContextObjects(context: self, held: nil) }
 
     /// The objects that were in the destination's store before, have been changed, and are still referenced.
     /// Empty for the source, which is read-only.
     public var updatedObjects: ContextObjects {
-        ContextObjects(context: self, kind: .held(isDestination ? liveObjects.filter(\.isUpdated) : []))
+        ContextObjects(context: self, held: isDestination ? liveObjects.filter(\.isUpdated) : [])
     }
 
     /// The deleted objects that are still referenced.
     public var deletedObjects: ContextObjects {
-        ContextObjects(context: self, kind: .held(liveObjects.filter(\.isDeleted)))
+        ContextObjects(context: self, held: liveObjects.filter(\.isDeleted))
     }
 
     /// True if anything will be saved.
@@ -62,25 +62,16 @@ extension ManagedObjectContext {
 ///
 /// Memory: a page of places during an iteration.
 public struct ContextObjects: Sequence {
-    enum Kind {
-        case inserted
-        case held([ManagedObject])
-    }
-
     let context: ManagedObjectContext
-    let kind: Kind
+    /// The objects; nil for all that were made so far.
+    let held: [ManagedObject]?
 
-    public func makeIterator() -> Iterator { Iterator(context: context, kind: kind) }
+    public func makeIterator() -> Iterator { Iterator(context: context, held: held) }
 
     /// The number of objects.
     ///
     /// - Complexity: O(objects) the first time, then O(new ones).
-    public var count: Int {
-        switch kind {
-        case .held(let objects): objects.count
-        case .inserted: context.recording { try $0.insertedCount() } ?? 0
-        }
-    }
+    public var count: Int { held?.count ?? context.recording { try $0.insertedCount() } ?? 0 }
 
     /// True if there is no object.
     public var isEmpty: Bool { first == nil }
@@ -95,10 +86,8 @@ public struct ContextObjects: Sequence {
     ///
     /// - Complexity: O(1) for inserted objects.
     public func contains(_ object: ManagedObject) -> Bool {
-        switch kind {
-        case .inserted: object.context === context && context.isDestination && context.isInserted(object)
-        case .held(let objects): objects.contains { $0 === object }
-        }
+        held?.contains { $0 === object }
+            ?? (object.context === context && context.isDestination && context.isInserted(object))
     }
 
     /// All objects at once, in an array.
@@ -114,16 +103,10 @@ public struct ContextObjects: Sequence {
         private var nextKey: Int64 = .min
         private var held: [ManagedObject].Iterator
 
-        init(context: ManagedObjectContext, kind: Kind) {
+        init(context: ManagedObjectContext, held: [ManagedObject]?) {
             self.context = context
-            switch kind {
-            case .inserted:
-                limits = context.backing?.insertionLimits ?? []
-                held = [].makeIterator()
-            case .held(let objects):
-                limits = []
-                held = objects.makeIterator()
-            }
+            limits = held == nil ? context.backing?.insertionLimits ?? [] : []
+            self.held = (held ?? []).makeIterator()
         }
 
         public mutating func next() -> ManagedObject? {

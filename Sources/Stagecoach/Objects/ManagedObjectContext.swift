@@ -9,7 +9,7 @@ import Mapping
 /// the last policy's `end`.
 public final class ManagedObjectContext {
     /// Reads and writes the objects of a side.
-    protocol Backing: AnyObject {
+    protocol Backing: FetchSide {
         func value(of object: ManagedObject, key: String) throws -> Any?
         func setValue(_ value: Any?, of object: ManagedObject, key: String) throws
         /// Adds members at the end of a to-many relationship and removes others.
@@ -23,12 +23,8 @@ public final class ManagedObjectContext {
         func insert(_ entity: EntityDescription) throws -> ObjectPlace
         func delete(_ object: ManagedObject) throws
         func exists(_ place: ObjectPlace) throws -> Bool
-        func entity(named name: String) throws -> EntityDescription
         /// Returns the place of the row with a key, with the row's own entity; nil if the entity has no such row.
         func existingPlace(entity: EntityDescription, key: Int64) throws -> ObjectPlace?
-        /// A place that no row has: the result of a failed insertion, which cannot throw.
-        var placeholder: ObjectPlace { get }
-        var fetchEngine: FetchEngine { get }
         /// Returns the number of the side's unsaved objects.
         func insertedCount() throws -> Int
         /// Tells whether an object of the destination was in the store before the mapping model at work.
@@ -201,9 +197,7 @@ public final class ManagedObjectContext {
 
     /// A place for an object that could not be made.
     var noPlace: ObjectPlace {
-        freePlaceholder(
-            backing?.placeholder.entity
-                ?? EntityDescription(managedObjectModel: persistentStoreCoordinator.managedObjectModel, index: 0))
+        freePlaceholder(EntityDescription(managedObjectModel: persistentStoreCoordinator.managedObjectModel, index: 0))
     }
 
     func forget(_ place: ObjectPlace) { live.remove(table: place.table, key: place.key) }
@@ -228,13 +222,8 @@ public final class ManagedObjectContext {
     /// An unknown or abstract entity ends the run when the policy's method returns; until then the policy holds an
     /// object without a row.
     func insertNewObject(named name: String) -> ManagedObject {
-        guard let backing else { preconditionFailure("the migration that the context belongs to is over") }
-        do {
-            return try insert(backing.entity(named: name))
-        } catch {
-            failures.record(error)
-            return object(at: freePlaceholder(backing.placeholder.entity))
-        }
+        precondition(isOpen, "the migration that the context belongs to is over")
+        return recording { try insert($0.entity(named: name)) } ?? object(at: noPlace)
     }
 
     /// Inserts an object that was made without a context: it gets a row with the values that were set on it.

@@ -64,13 +64,13 @@ struct ObjectValidation {
             func bound(_ number: Double) -> Any {
                 isDate ? Date(timeIntervalSinceReferenceDate: number) : NSNumber(value: number)
             }
-            if let least = rule.minimum?.numberForRule, number < least {
+            if let least = rule.minimum.flatMap(NumberBound.init)?.real, number < least {
                 throw failure(
                     "validation.tooSmall", "The value is below the least one the model allows", rule.name, value,
                     FormatPredicate(format: "SELF >= %@", bound(least)),
                     cocoa: isDate ? NSValidationDateTooSoonError : nil)
             }
-            if let most = rule.maximum?.numberForRule, number > most {
+            if let most = rule.maximum.flatMap(NumberBound.init)?.real, number > most {
                 throw failure(
                     "validation.tooLarge", "The value is above the greatest one the model allows", rule.name, value,
                     FormatPredicate(format: "SELF <= %@", bound(most)),
@@ -114,20 +114,6 @@ struct ObjectValidation {
             throw failure(
                 "validation.tooMany", "The relationship has more objects than the model allows", relationship.name,
                 value)
-        }
-    }
-}
-
-extension AttributeValue {
-    /// The number of a bound; nil for values without an order.
-    fileprivate var numberForRule: Double? {
-        switch self {
-        case .boolean(let flag): flag ? 1 : 0
-        case .integer(let number): Double(number)
-        case .double(let number): number
-        case .decimal(let number): number.nearestReal
-        case .date(let seconds): seconds
-        case .string, .data, .uuid, .uri: nil
         }
     }
 }

@@ -19,7 +19,6 @@ final class SourceObjects: ManagedObjectContext.Backing {
     let relations: WindowRelations
     private let rows: PointRows
 
-    /// Temporary indexes of fetches.
     let indexes: EqualityIndexes
     /// The reader of rows that fetches look up, and the rows that it was made for.
     var lastProbe: (rows: FetchRows, reader: PointReader)?
@@ -103,16 +102,13 @@ final class SourceObjects: ManagedObjectContext.Backing {
     func forEachMember(
         of key: Int64, _ relationship: RelationshipDescription, _ body: (Int64, Int64?, Int?) throws -> Void
     ) throws {
-        if let members = try groupedMembers(of: key, relationship) {
-            for member in members {
-                try body(member.key, member.order, modelRun.inputs.layout.entity(forFileNumber: member.fileNumber))
-            }
-            return
+        let inputs = modelRun.inputs
+        func show(_ member: Member) throws {
+            try body(member.key, member.order, inputs.layout.entity(forFileNumber: member.fileNumber))
         }
-        let cursor = try modelRun.inputs.source.members(of: relationship, owners: key...key, in: modelRun.inputs.layout)
-        while let member = try cursor?.next() {
-            try body(member.key, member.order, modelRun.inputs.layout.entity(forFileNumber: member.fileNumber))
-        }
+        if let members = try groupedMembers(of: key, relationship) { return try members.forEach(show) }
+        let cursor = try inputs.source.members(of: relationship, owners: key...key, in: inputs.layout)
+        while let member = try cursor?.next() { try show(member) }
     }
 
     /// Returns the members of an object, read together with those of other objects; nil if they have to be read alone.
@@ -163,10 +159,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
                         batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
                 } ?? nil
             guard let reference = value as? ExternalFileReference else { return value }
-            let external = modelRun.external
-            return try external.data(
-                of: { () throws(MigrationError) in try external.sourceFile(reference) },
-                object.errorContext(property: name))
+            return try modelRun.external.data(reference, isSource: true, object.errorContext(property: name))
         }
         if let column = property.column {
             let reference = try read(table: place.table, key: place.key) { batch, row throws(MigrationError) in
@@ -212,31 +205,18 @@ final class SourceObjects: ManagedObjectContext.Backing {
             "object.readOnly", .data, "Source objects cannot be deleted", context: object.errorContext())
     }
 
-    func entity(named name: String) throws -> EntityDescription { try ObjectFailure.entity(name, in: schema.model) }
-
-    var placeholder: ObjectPlace { ObjectPlace(entity: schema.model.entity(at: 0), key: .min, table: 0) }
-
     func exists(_ place: ObjectPlace) throws -> Bool { try self.place(table: place.table, key: place.key) != nil }
 
     func existingPlace(entity: EntityDescription, key: Int64) throws -> ObjectPlace? {
         try place(table: schema.tableIndex(of: entity), key: key)
     }
 
-    var fetchEngine: FetchEngine { FetchEngine(side: self, run: modelRun.run) }
     func insertedPlaces(table: Int, from key: Int64) throws -> [ObjectPlace] { [] }
     var insertionLimits: [Int64] { [] }
 }
 
 /// Errors that the objects of both sides share.
 enum ObjectFailure {
-    static func entity(_ name: String, in model: ManagedObjectModel) throws(MigrationError) -> EntityDescription {
-        guard let entity = model.entity(named: name) else {
-            throw MigrationError(
-                "object.unknownEntity", .data, "The model has no entity \(name)", context: .init(entity: name))
-        }
-        return entity
-    }
-
     static func gone(_ object: ManagedObject) -> MigrationError {
         MigrationError("object.unknown", .data, "There is no such object", context: object.errorContext())
     }

@@ -85,8 +85,7 @@ final class TransientValues {
     private func opened() throws(MigrationError) -> (connection: Connection, insert: Statement, find: Statement) {
         if let spill { return spill }
         let path = "\(folder)/transient"
-        let connection = try Connection(
-            path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX)
+        let connection = try Connection(path: path)
         if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
         try connection.execute(
             """

@@ -52,20 +52,16 @@ final class WindowRelations {
     /// Rows of a table that objects of the window refer to.
     final class Related {
         /// The keys that were asked for.
-        let keys: ClosedRange<Int64>
         let asked: Set<Int64>
         var batch: RowBatch
 
-        init(keys: ClosedRange<Int64>, asked: Set<Int64>, batch: consuming RowBatch) {
-            self.keys = keys
+        init(asked: Set<Int64>, batch: consuming RowBatch) {
             self.asked = asked
             self.batch = batch
         }
 
         /// Returns the position of a row; nil if it was not read.
-        func row(_ key: Int64) -> Int? {
-            asked.contains(key) ? batch.row(ofKey: key) : nil
-        }
+        func row(_ key: Int64) -> Int? { asked.contains(key) ? batch.row(ofKey: key) : nil }
     }
 
     let run: MigrationRun
@@ -180,10 +176,8 @@ final class WindowRelations {
 
     /// Returns the largest number of rows of a table to hold.
     private func rowLimit(_ table: Int) -> Int {
-        max(
-            8,
-            run.inputs.rowCapacity(slots: run.inputs.layout.schema.tables[table].columns.count)
-                / WindowRelations.most)
+        let slots = run.inputs.layout.schema.tables[table].columns.count
+        return max(8, run.inputs.rowCapacity(slots: slots) / WindowRelations.most)
     }
 
     /// Discards all rows if the largest number of tables has some.
@@ -196,17 +190,16 @@ final class WindowRelations {
     /// Reads rows; nil if not even one fits.
     private func read(_ wanted: Set<Int64>, table: Int) throws(MigrationError) -> Related? {
         let columns = run.inputs.layout.schema.tables[table].columns.count
-        let keys = wanted.sorted()
         var batch = RowBatch(
             slots: columns, rowCapacity: rowLimit(table),
             byteTarget: max(4096, run.inputs.budget.batch / WindowRelations.most))
         guard
             let last = try run.inputs.source.rows(
-                ofKeys: keys, table: table, columns: (0..<columns).map { .own($0) }, in: run.inputs.layout,
+                ofKeys: wanted.sorted(), table: table, columns: (0..<columns).map { .own($0) }, in: run.inputs.layout,
                 streamed: Set(0..<columns), into: &batch)
         else { return nil }
         groupedReads += 1
-        return Related(keys: keys[0]...last, asked: wanted.filter { $0 <= last }, batch: batch)
+        return Related(asked: wanted.filter { $0 <= last }, batch: batch)
     }
 
     /// Reads the rows that a window's rows refer to, if the relationship was asked for before.

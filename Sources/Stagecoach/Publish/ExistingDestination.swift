@@ -63,12 +63,7 @@ final class ExistingDestination {
     deinit { release() }
 
     /// Numbers that identify the file and its last write, to tell whether it is the file that was copied.
-    var identity: [Int64] {
-        [
-            Int64(bitPattern: UInt64(status.st_dev)), Int64(bitPattern: UInt64(status.st_ino)), Int64(status.st_size),
-            Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec),
-        ]
-    }
+    var identity: [Int64] { DestinationPath.identity(status) }
 
     private var isReleased = false
 

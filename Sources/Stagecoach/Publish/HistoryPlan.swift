@@ -29,18 +29,14 @@ struct HistoryPlan {
         var moved: Set<String> = []
         for mapping in mappings {
             guard let from = mapping.source, let destination = mapping.destination else { continue }
-            let (old, new) = (
-                layout.fileNumber(ofEntity: from.index), schema.number(of: destination)
-            )
-            targets[old] = .init(
-                number: new, keepsColumns: Self.properties(from) == Self.properties(destination))
+            let (old, new) = (layout.fileNumber(ofEntity: from.index), schema.number(of: destination))
+            targets[old] = .init(number: new, keepsColumns: Self.properties(from) == Self.properties(destination))
             if old != new { moved.insert(destination.definition.name) }
         }
         let refusal = Self.refusal(
             models: models, isMirrored: isMirrored,
             renumbered: keys.filter { $0.value != KeyMode.kept.rawValue }.keys.sorted(),
-            moved: moved.sorted(),
-            options: options, isAppended: isAppended)
+            moved: moved.sorted(), options: options, isAppended: isAppended)
         if let refusal {
             copy = isAppended ? nil : HistoryCopy(of: source, targets: nil)
             note =

@@ -56,9 +56,7 @@ enum RunNotes {
                     + "it takes the store for one of another version")
         }
         for (rule, count) in counts.warnings.sorted(by: { $0.key < $1.key }) {
-            notes.append(
-                "\(count) objects break a rule that they broke in the source already: \(rule)"
-            )
+            notes.append("\(count) objects break a rule that they broke in the source already: \(rule)")
         }
         return notes
     }

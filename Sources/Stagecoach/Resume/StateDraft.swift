@@ -41,7 +41,7 @@ final class StateDraft {
         run.tally.counts = state.progress.counts
         run.tally.rowsWritten = state.progress.rowsWritten
         run.tally.linksWritten = state.progress.linksWritten
-        external?.restore(missing: state.progress.missing)
+        external?.missingByTurn = state.progress.missing
         run.services.progress.go(to: state.progress.rows)
         if let rejects = state.rejects, let rejected = model?.validation.rejected {
             rejected.skippedRows = rejects.skippedRows
@@ -120,7 +120,7 @@ final class StateDraft {
         (state.stamp, state.knowledge) = (destination.stamp, destination.knowledge)
         state.progress = .init(
             counts: counts, rowsWritten: run.tally.rowsWritten, linksWritten: run.tally.linksWritten,
-            highest: next.progress.highest, missing: external?.allMissing ?? [:],
+            highest: next.progress.highest, missing: external?.missingByTurn ?? [:],
             rows: run.services.progress.snapshot.rows)
         state.hasDuplicates = model?.validation.ledger?.hasDuplicates ?? false
         state.stagedFiles = external?.noted ?? 0

@@ -13,14 +13,6 @@ struct CountRules {
     /// True if rules that the source model has too give only warnings.
     let isExcused: Bool
 
-    /// The origin of a destination relationship's members.
-    private enum Origin {
-        /// All members of a relationship of the source entity.
-        case source(RelationshipDescription)
-        /// Anything else.
-        case other
-    }
-
     /// Checks every to-many relationship that has a bound, entity by entity, because the members of a subentity may
     /// have another origin than those of the entity that declares the relationship, which may be new.
     ///
@@ -31,43 +23,33 @@ struct CountRules {
             for relationship in entity.relationships where relationship.isToMany && !relationship.isTransient {
                 let bounds = CountBounds(relationship)
                 guard !bounds.isEmpty else { continue }
-                let origin = origin(of: relationship, in: entity)
-                try check(relationship, of: entity, bounds, origin, in: destination)
+                try check(relationship, of: entity, bounds, origin(of: relationship, in: entity), in: destination)
             }
         }
     }
 
-    private func origin(of relationship: RelationshipDescription, in entity: EntityDescription) -> Origin {
+    /// Returns the relationship of the source entity all of whose members a destination relationship has; nil if its members
+    /// are others.
+    private func origin(
+        of relationship: RelationshipDescription, in entity: EntityDescription
+    ) -> RelationshipDescription? {
         for mapping in mappings
         where mapping.destination == entity && mapping.source != nil && !mapping.belongsToPreviousModel {
             guard let planned = mapping.relationship(named: relationship.name) else { continue }
-            guard planned.keepsMembers, case .lookup(let argument, _)? = planned.value,
-                let old = argument.singleRelationship
-            else { return .other }
-            return .source(old)
+            guard planned.keepsMembers, case .lookup(let argument, _)? = planned.value else { return nil }
+            return argument.singleRelationship
         }
-        return .other
+        return nil
     }
 
     private func check(
         _ relationship: RelationshipDescription, of owner: EntityDescription, _ bounds: CountBounds,
-        _ origin: Origin, in destination: DestinationStore
+        _ origin: RelationshipDescription?, in destination: DestinationStore
     ) throws {
         let schema = run.inputs.destinationSchema
         let ownerTable = SQLName.quoted(schema.tables[schema.tableIndex(of: owner)].name)
-        let counted: String
-        switch schema.storage(of: relationship) {
-        case .toManyByInverse(let table, let column, _, _), .toManyHidden(let table, let column, _):
-            let members = schema.tables[table]
-            counted =
-                "SELECT count(*) FROM \(SQLName.quoted(members.name)) AS m WHERE m.\(SQLName.quoted(members.columns[column].name)) = o.Z_PK"
-        case .join(let table, let ownerSide):
-            let join = schema.joinTables[table]
-            counted =
-                "SELECT count(*) FROM \(SQLName.quoted(join.name)) AS m "
-                + "WHERE m.\(SQLName.quoted(join.sides[ownerSide].column)) = o.Z_PK"
-        case .toOne, .none: return
-        }
+        guard let members = MemberTable(relationship, in: schema) else { return }
+        let counted = "SELECT count(*) FROM \(members.links) AS m WHERE m.\(members.owner) = o.Z_PK"
         let statement = try destination.connection.prepare(
             """
             SELECT o.Z_PK, (\(counted)) AS n FROM \(ownerTable) AS o
@@ -95,15 +77,12 @@ struct CountRules {
 
     /// Tells whether a number of objects breaks a bound that the origin has too.
     private func isOfSource(
-        _ count: Int, _ bounds: CountBounds, _ new: RelationshipDescription, _ origin: Origin
+        _ count: Int, _ bounds: CountBounds, _ new: RelationshipDescription, _ origin: RelationshipDescription?
     ) -> Bool {
-        switch origin {
-        case .other: return false
-        case .source(let old):
-            if count == 0 { return CountBounds(old).least > 0 }
-            if count <= bounds.most { return old.minCount >= new.minCount }
-            return old.maxCount > 0 && old.maxCount <= new.maxCount
-        }
+        guard let origin else { return false }
+        if count == 0 { return CountBounds(origin).least > 0 }
+        if count <= bounds.most { return origin.minCount >= new.minCount }
+        return origin.maxCount > 0 && origin.maxCount <= new.maxCount
     }
 
     /// Returns an SQL condition for the rows that the mapping model at work made or changed.

@@ -15,7 +15,7 @@ enum ObjectOrigins {
     /// associating it.
     ///
     /// - Complexity: one lookup for each mapping into the entity.
-    func origin(table: Int, key: Int64, entity: Int) throws -> ObjectOrigin? {
+    func origin(key: Int64, entity: Int) throws -> ObjectOrigin? {
         switch self {
         case .keys(let keys, let mappings):
             for mapping in mappings where mapping.destination?.index == entity && !mapping.belongsToPreviousModel {
@@ -46,7 +46,7 @@ enum ObjectOrigins {
     }
 
     func origin(_ broken: BrokenRule) throws -> ObjectOrigin? {
-        try origin(table: broken.table, key: broken.key, entity: broken.entity)
+        try origin(key: broken.key, entity: broken.entity)
     }
 }
 

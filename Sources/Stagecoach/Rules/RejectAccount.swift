@@ -28,8 +28,7 @@ struct RejectAccount {
             $1.cause == .rejected ? $0 + $1.count : $0
         }
         report.rounds += try ledger.rounds().rejected
-        let lines = RejectLines(run: run, previousStepIDs: previousStepIDs, ledger: ledger, origins: origins)
-        try lines.show { object, entry, origin in
+        try ledger.forEachObject(run, origins, previousStepIDs) { object, entry, origin in
             let name = object.entity
             report.objects += 1
             report.byRule[entry.rule.rawValue, default: 0] += 1

@@ -148,23 +148,11 @@ struct RejectFixpoint {
         _ relationship: RelationshipDescription, of entity: EntityDescription
     ) throws(MigrationError) -> Step? {
         let bounds = CountBounds(relationship)
-        guard bounds.least > 0 || bounds.leastWhenAny > 1 else { return nil }
-        let owners = schema.tableIndex(of: entity)
-        let target: Int
-        /// The table of the links, the owner's column and the member's column.
-        let (links, owner, member): (String, String, String)
-        switch schema.storage(of: relationship) {
-        case .toManyByInverse(let table, let column, _, _), .toManyHidden(let table, let column, _):
-            target = table
-            (links, owner, member) = (name(table), name(table, column), "Z_PK")
-        case .join(let table, let side):
-            target = schema.tableIndex(of: relationship.destination)
-            let join = schema.joinTables[table]
-            links = SQLName.quoted(join.name)
-            owner = SQLName.quoted(join.sides[side].column)
-            member = SQLName.quoted(join.sides[1 - side].column)
-        case .toOne, .none: return nil
+        guard bounds.least > 0 || bounds.leastWhenAny > 1, let members = MemberTable(relationship, in: schema) else {
+            return nil
         }
+        let (links, owner, member) = (members.links, members.owner, members.member ?? "Z_PK")
+        let (owners, target) = (schema.tableIndex(of: entity), schema.tableIndex(of: relationship.destination))
         let reason = """
             \(SQLName.literal(relationship.name)), CASE n WHEN 0 THEN '\(ValidationRule.reference.rawValue)'
                 ELSE '\(ValidationRule.minimumCount.rawValue)' END,
@@ -285,15 +273,12 @@ struct UniquenessConstraint {
 
     /// Returns all constraints of a schema, by entity, then in the order of declaration.
     static func all(of schema: StoreSchema) -> [UniquenessConstraint] {
-        var found: [UniquenessConstraint] = []
-        for (table, indexes) in schema.indexes.enumerated() {
-            for index in indexes {
-                guard case .unique(let entity, let attributes) = index.purpose else { continue }
-                found.append(
-                    UniquenessConstraint(
-                        table: table, tableName: SQLName.quoted(schema.tables[table].name), entity: entity,
-                        attributes: attributes,
-                        columns: index.terms.map { SQLName.quoted(schema.tables[table].columns[$0.column].name) }))
+        let found = schema.tables.enumerated().flatMap { index, table in
+            schema.uniqueTerms(ofTable: index).map { unique in
+                UniquenessConstraint(
+                    table: index, tableName: SQLName.quoted(table.name), entity: unique.entity,
+                    attributes: unique.attributes,
+                    columns: unique.columns.map { SQLName.quoted(table.columns[$0].name) })
             }
         }
         func declared(_ constraint: UniquenessConstraint) -> Int {

@@ -58,8 +58,7 @@ final class RejectLedger {
             if keeps { try FileSums.begin(path) }
         }
         connection = try FileSums.rollingBack(path) { () throws(MigrationError) in
-            let connection = try Connection(
-                path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
+            let connection = try Connection(path: path, vfs: vfs)
             // A defensive connection refuses journal_mode OFF. This file contains only our own data, so turn it off.
             if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
             try connection.execute(
@@ -265,8 +264,7 @@ final class RejectLedger {
     func forEachEntry(in schema: StoreSchema, _ body: (Entry) throws -> Void) throws {
         let select = try connection.prepare(
             "SELECT k, round, property, rule, value FROM rejected WHERE t = ? AND entity = ? ORDER BY k")
-        let entities = schema.model.entities.sorted { $0.definition.name < $1.definition.name }
-        for entity in entities {
+        for entity in schema.model.entities.sorted(by: { $0.definition.name < $1.definition.name }) {
             let table = schema.tableIndex(of: entity)
             select.bind(Int64(table), Int64(entity.index))
             while try select.step() {
@@ -277,6 +275,29 @@ final class RejectLedger {
                         property: select.text(2) ?? "", rule: rule, value: select.text(4)))
             }
             select.reset()
+        }
+    }
+
+    /// Calls a closure with every rejected object as a line of a reject file, by entity name, then key.
+    ///
+    /// - Parameter earlier: the map from this step's source objects to the objects of the chain's source; nil if no step ran
+    ///   before.
+    /// - Complexity: O(rejected objects), with a lookup of the origin for each.
+    func forEachObject(
+        _ run: MigrationRun, _ origins: ObjectOrigins, _ earlier: PreviousStepIDMap?,
+        _ body: (RejectedObject, Entry, ObjectOrigin?) throws -> Void
+    ) throws {
+        let schema = run.inputs.destinationSchema
+        try forEachEntry(in: schema) { entry in
+            try run.services.checkCancelled()
+            let name = schema.model.entity(at: entry.entity).definition.name
+            let origin = try origins.origin(key: entry.key, entity: entry.entity)
+            let sources = try origin?.chainSources(earlier) ?? []
+            let object = RejectedObject(
+                entity: name, id: "\(name)/p\(entry.key)", sourceID: sources.first,
+                otherSourceIDs: sources.count > 1 ? Array(sources.dropFirst()) : nil, property: entry.property,
+                rule: entry.rule, value: entry.value, mapping: origin?.mappingName)
+            try body(object, entry, origin)
         }
     }
 }

@@ -41,7 +41,7 @@ extension Validation {
     private func located(_ error: MigrationError, inTable table: Int, of schema: StoreSchema) throws -> MigrationError {
         guard let key = error.context.objectID?.split(separator: "/p").last.flatMap({ Int64($0) }) else { return error }
         for entity in schema.tables[table].entities {
-            guard let origin = try origins?.origin(table: table, key: key, entity: entity) else { continue }
+            guard let origin = try origins?.origin(key: key, entity: entity) else { continue }
             var error = error.inside(.init(entityMapping: origin.mappingName))
             if let source = origin.sources.first {
                 error.message += " (the latter made of source object \(source))"

@@ -60,12 +60,8 @@ final class Validation {
     ///
     /// - Throws: `validation.…` (65).
     func noteEarlier(_ broken: BrokenRule) throws {
-        if tally != nil {
-            count(broken, isWarning: false)
-            brokenExisting = brokenExisting ?? broken
-            return
-        }
-        guard ledger != nil else { throw broken.error(nil) }
+        guard tally != nil || ledger != nil else { throw broken.error(nil) }
+        count(broken, isWarning: false)
         brokenExisting = brokenExisting ?? broken
     }
 

@@ -6,7 +6,7 @@ import Rows
 
 /// A lower or upper bound for a number or date. Integers are compared as such: a Double would round large ones.
 struct NumberBound {
-    private let real: Double
+    let real: Double
     private let integer: Int64?
 
     /// Creates a bound.

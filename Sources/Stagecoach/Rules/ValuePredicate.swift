@@ -11,7 +11,7 @@ struct ValuePredicate {
 
     /// The predicates of an attribute that can be evaluated.
     static func all(of attribute: AttributeDefinition) -> [ValuePredicate] {
-        attribute.validationPredicates.compactMap { try? made($0, of: attribute).get() }
+        attribute.validationPredicates.compactMap { made($0, of: attribute).predicate }
     }
 
     /// The predicates of a model that cannot be evaluated: a sentence each, without a full stop.
@@ -23,38 +23,33 @@ struct ValuePredicate {
             for attribute in entity.ownAttributes.map(\.definition) + composites {
                 guard !attribute.isTransient, attribute.derivationExpression == nil else { continue }
                 for predicate in attribute.validationPredicates {
-                    guard case .failure(let reason) = made(predicate, of: attribute) else { continue }
+                    guard let obstacle = made(predicate, of: attribute).obstacle else { continue }
                     sentences.append(
                         "The validation predicate of \(entity.definition.name).\(attribute.name) cannot be evaluated and "
-                            + "is not checked, because \(reason.text): \(predicate)")
+                            + "is not checked, because \(obstacle): \(predicate)")
                 }
             }
         }
         return sentences
     }
 
-    /// The reason why a predicate cannot be evaluated.
-    private struct Reason: Error { let text: String }
-
+    /// Returns a predicate, or the reason why it cannot be evaluated.
     private static func made(
         _ predicate: ValidationPredicate, of attribute: AttributeDefinition
-    ) -> Result<ValuePredicate, Reason> {
-        guard let text = predicate.format else { return .failure(Reason(text: "it has no text form")) }
+    ) -> (predicate: ValuePredicate?, obstacle: String?) {
+        guard let text = predicate.format else { return (nil, "it has no text form") }
         let parsed: SourcePredicate
         do throws(MigrationError) { parsed = try SourcePredicate(format: text) } catch {
-            return .failure(Reason(text: "it is no predicate (\(error.message))"))
+            return (nil, "it is no predicate (\(error.message))")
         }
         guard let sample = sample(attribute) else {
-            return .failure(
-                Reason(
-                    text: attribute.type == .binaryData
-                        ? "values may be in files of their own" : "its values are objects of the app"))
+            let isData = attribute.type == .binaryData
+            return (nil, isData ? "values may be in files of their own" : "its values are objects of the app")
         }
-        let made = ValuePredicate(text: text, predicate: parsed)
         do { _ = try parsed.evaluate(with: sample) } catch {
-            return .failure(Reason(text: (error as? MigrationError)?.message ?? "\(error)"))
+            return (nil, (error as? MigrationError)?.message ?? "\(error)")
         }
-        return .success(made)
+        return (ValuePredicate(text: text, predicate: parsed), nil)
     }
 
     /// Returns a value of the attribute's type, to try a predicate on; nil if expressions cannot read such values.

@@ -57,8 +57,7 @@ struct SourceFilter {
         case .and(let parts), .or(let parts):
             var conditions: [Condition] = []
             for part in parts {
-                conditions.append(
-                    try compile(part, isNegated: isNegated, mayEvaluate, context, &slots, &needsObjects))
+                conditions.append(try compile(part, isNegated: isNegated, mayEvaluate, context, &slots, &needsObjects))
             }
             if case .and = node { return isNegated ? .any(conditions) : .all(conditions) }
             return isNegated ? .all(conditions) : .any(conditions)

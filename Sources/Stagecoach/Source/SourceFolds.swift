@@ -183,8 +183,7 @@ private final class GroupRun {
 
     /// Shows the members that a reader gives for the owners between two keys.
     private func read(
-        _ reader: MemberReader, from first: Int64, through last: Int64, _ batch: inout RowBatch,
-        _ body: ShownMember
+        _ reader: MemberReader, from first: Int64, through last: Int64, _ batch: inout RowBatch, _ body: ShownMember
     ) throws(MigrationError) {
         var place = 0
         while try reader.next(into: &members, from: first, through: last) {
@@ -207,8 +206,7 @@ private final class GroupRun {
 
     /// Shows members once for each row of their owner, with that row's values.
     private func readCorrelated(
-        _ place: inout Int, _ batch: inout RowBatch,
-        _ body: ShownMember
+        _ place: inout Int, _ batch: inout RowBatch, _ body: ShownMember
     ) throws(MigrationError) {
         var work = RowBatch(slots: members.slots, rowCapacity: members.rowCapacity, byteTarget: members.byteTarget)
         var targets: [Int] = []
@@ -230,10 +228,7 @@ private final class GroupRun {
         try show(&work, &targets, body)
     }
 
-    private func show(
-        _ work: inout RowBatch, _ targets: inout [Int],
-        _ body: ShownMember
-    ) throws(MigrationError) {
+    private func show(_ work: inout RowBatch, _ targets: inout [Int], _ body: ShownMember) throws(MigrationError) {
         try nested.fill(&work)
         for row in 0..<work.count { try body(targets[row], work, row) }
         work.removeAll()

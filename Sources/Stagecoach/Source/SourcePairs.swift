@@ -13,10 +13,7 @@ struct SourcePairs {
     let run: MigrationRun
 
     /// Shows all pairs. Owners that the mapping does not migrate are included.
-    func forEach(
-        _ mapping: PlannedMapping, _ own: KeyIndex, _ argument: SourceArgument,
-        _ body: Body
-    ) throws {
+    func forEach(_ mapping: PlannedMapping, _ own: KeyIndex, _ argument: SourceArgument, _ body: Body) throws {
         switch argument {
         case .object:
             try own.forEachKey { try body($0, $0, .none) }
@@ -70,8 +67,7 @@ struct SourcePairs {
             while try sorted.next(into: record) {
                 if owner != record[0] { rank = 0 }
                 owner = record[0]
-                try body(
-                    SortKey.decode(record[0]), SortKey.decode(record[width - 1]), isOrdered ? .rank(rank) : .none)
+                try body(SortKey.decode(record[0]), SortKey.decode(record[width - 1]), isOrdered ? .rank(rank) : .none)
                 rank += 1
             }
         }
@@ -81,8 +77,7 @@ struct SourcePairs {
     ///
     /// Memory: at most 4,096 source objects that share the last step's object; the rest is sorted on disk, by owner.
     private func forEachMember(
-        _ mapping: PlannedMapping, _ steps: [ToOneStep], _ relationship: RelationshipDescription,
-        _ body: Body
+        _ mapping: PlannedMapping, _ steps: [ToOneStep], _ relationship: RelationshipDescription, _ body: Body
     ) throws {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
         let starts = run.services.sorter(width: 2)

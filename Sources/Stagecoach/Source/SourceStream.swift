@@ -24,9 +24,7 @@ final class SourceStream {
     ///   - table: the source table of the mapping.
     ///   - entity: the source entity of the mapping.
     ///   - columns: the to-one columns to read. If a query cannot join that many, no query is answered.
-    init(
-        run: MigrationRun, table: Int, entity: EntityDescription, columns: [SelectedColumn]
-    ) throws(MigrationError) {
+    init(run: MigrationRun, table: Int, entity: EntityDescription, columns: [SelectedColumn]) throws(MigrationError) {
         self.run = run
         batch = RowBatch(slots: columns.count, rowCapacity: SourceStream.rows, byteTarget: 16 * 1024)
         guard !columns.isEmpty else {

@@ -317,8 +317,7 @@ final class AttributeProgram {
             return
         }
         guard cell.kind == .blob else {
-            destination.copy(cell, from: source, row: row, slot: slot)
-            return
+            return destination.copy(cell, from: source, row: row, slot: slot)
         }
         let bytes = source.bytes(cell)
         let space = destination.reserve(bytes.count + 1)
@@ -336,8 +335,7 @@ final class AttributeProgram {
             return
         }
         guard cell.kind == .blob, cell.length > 0 else {
-            destination.copy(cell, from: source, row: row, slot: slot)
-            return
+            return destination.copy(cell, from: source, row: row, slot: slot)
         }
         let bytes = source.bytes(cell)
         switch bytes[0] {

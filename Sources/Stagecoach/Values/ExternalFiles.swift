@@ -16,12 +16,7 @@ final class ExternalFiles {
     /// The maximum number of missing files that are named.
     private static let namedMissing = 5
 
-    /// A column of a table that may refer to files.
-    private struct Column {
-        let column: Int
-        let name: String
-        let attribute: String
-    }
+    private typealias Column = StoreSchema.ExternalColumn
 
     /// A missing file to which a row refers.
     struct Missing: Equatable {
@@ -49,10 +44,8 @@ final class ExternalFiles {
     private let destinationExists: Bool
     private var turn = 0
     private var turnExists = false
-    /// The first missing files, by mapping model.
-    private var missingByTurn: [Int: [Missing]] = [:]
-    /// The first missing files by mapping model, to be saved in a state.
-    var allMissing: [Int: [Missing]] { missingByTurn }
+    /// The first missing files, by mapping model. A state saves and restores them.
+    var missingByTurn: [Int: [Missing]] = [:]
     /// True in a resumed run: the files that the interrupted run made are kept.
     private var keepsFiles = false
     private let checkCancelled: () throws -> Void
@@ -88,9 +81,7 @@ final class ExternalFiles {
         valueLimit = source.valueLimit
         limitNeeded = source.limitNeeded
         seed = storeUUID + "\n" + source.metadata.uuid + "\n"
-        columns = schema.externalColumns.map { columns in
-            columns.map { Column(column: $0.column, name: $0.name, attribute: $0.attribute) }
-        }
+        columns = schema.externalColumns
         sourceExists = try self.source.exists()
         destinationExists = columns.contains { !$0.isEmpty } ? try destination.exists() : false
     }
@@ -126,10 +117,6 @@ final class ExternalFiles {
         }
         guard found >= count else { throw StateReader.damaged("\(count - found) files of external data are missing") }
     }
-
-    /// Restores the missing files of the state from which the run resumes. From here on, files that already exist are made
-    /// again.
-    func restore(missing: [Int: [Missing]]) { missingByTurn = missing }
 
     private func folder(ofTurn turn: Int) -> String { Self.folder(ofTurn: turn, in: staging) }
 
@@ -173,19 +160,17 @@ final class ExternalFiles {
     }
 
     private func finalizeReference(
-        _ cell: Cell, _ batch: inout RowBatch, _ row: Int, _ column: Column, table: Int,
-        _ counts: inout MigrationCounts
+        _ cell: Cell, _ batch: inout RowBatch, _ row: Int, _ column: Column, table: Int, _ counts: inout MigrationCounts
     ) throws {
         guard let reference = ExternalReference(stored: batch.bytes(cell)) else { throw Self.malformed }
         guard let file = sourceExists ? try source.file(reference) : nil else {
             counts.missingExternalFiles += 1
             counts.externalValues += 1
-            var known = missingByTurn[turn] ?? []
-            if known.count < Self.namedMissing {
-                let entity = entity(batch, row)
-                known.append(
-                    Missing(entity: entity, key: batch.key(row), attribute: column.attribute, file: reference.name))
-                missingByTurn[turn] = known
+            if missingByTurn[turn, default: []].count < Self.namedMissing {
+                missingByTurn[turn, default: []].append(
+                    Missing(
+                        entity: entity(batch, row), key: batch.key(row), attribute: column.attribute,
+                        file: reference.name))
             }
             // The row keeps the old name, which leads to the file if it is restored later. If the destination has another file
             // of that name, the row gets a new name.
@@ -206,8 +191,7 @@ final class ExternalFiles {
     }
 
     private func finalizeHuge(
-        _ cell: Cell, _ batch: inout RowBatch, _ row: Int, _ column: Column, table: Int,
-        _ counts: inout MigrationCounts
+        _ cell: Cell, _ batch: inout RowBatch, _ row: Int, _ column: Column, table: Int, _ counts: inout MigrationCounts
     ) throws {
         let value = batch.huge(cell)
         guard carries, value.count - 1 > threshold, !value.isText else { return }
@@ -323,9 +307,11 @@ final class ExternalFiles {
     /// - Parameter context: the object and the property, for errors.
     /// - Throws: `external.missing`, `external.name` (65), `store.valueTooLarge` (78).
     func data(
-        of open: () throws(MigrationError) -> ExternalFile, _ context: @autoclosure () -> MigrationError.Context
+        _ value: ExternalFileReference, isSource: Bool, _ context: @autoclosure () -> MigrationError.Context
     ) throws(MigrationError) -> Data {
-        do throws(MigrationError) { return Data(try bytes(of: try open())) } catch { throw error.inside(context()) }
+        do throws(MigrationError) {
+            return Data(try bytes(of: isSource ? sourceFile(value) : destinationFile(value)))
+        } catch { throw error.inside(context()) }
     }
 
     /// Returns a file's bytes, if they may be held in memory at once.
@@ -342,8 +328,7 @@ final class ExternalFiles {
     ) throws(MigrationError) {
         let file = try sourceFile(value)
         if file.count <= valueLimit {
-            let bytes = try file.contents()
-            bytes.withUnsafeBytes { batch.setBytes($0, kind: .blob, row: row, slot: slot) }
+            try file.contents().withUnsafeBytes { batch.setBytes($0, kind: .blob, row: row, slot: slot) }
         } else if streams, file.count < 999_000_000 {
             batch[row, slot] = batch.store(
                 HugeValue(source: file, key: batch.key(row), count: file.count, isText: false))
@@ -378,9 +363,7 @@ final class ExternalFiles {
         return schema.entityByNumber[number].map { schema.model.entity(at: $0).definition.name } ?? "?"
     }
 
-    private func context(
-        _ batch: borrowing RowBatch, _ row: Int, _ column: Column
-    ) -> MigrationError.Context {
+    private func context(_ batch: borrowing RowBatch, _ row: Int, _ column: Column) -> MigrationError.Context {
         let entity = entity(batch, row)
         return .init(entity: entity, objectID: "\(entity)/p\(batch.key(row))", property: column.attribute)
     }

@@ -42,9 +42,7 @@ final class ExternalJournal {
     /// Shows the lines of one kind. Damaged lines are skipped.
     ///
     /// - Throws: `external.io` (74) if the journal cannot be read to its end; the error of the body.
-    func forEach(
-        _ mark: Mark, _ body: (ExternalReference) throws(MigrationError) -> Void
-    ) throws(MigrationError) {
+    func forEach(_ mark: Mark, _ body: (ExternalReference) throws(MigrationError) -> Void) throws(MigrationError) {
         try lines.forEachLine { line throws(MigrationError) in
             guard line.first == mark.rawValue,
                 let reference = ExternalReference(name: String(line.dropFirst()))

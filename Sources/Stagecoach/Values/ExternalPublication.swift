@@ -40,9 +40,7 @@ final class ExternalPublication {
             try FileSystem.remove(area.previousFilesPath)
             try FileSums.begin(area.previousFilesPath)
         }
-        let list = try Connection(
-            path: area.previousFilesPath,
-            flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs: area.vfsName)
+        let list = try Connection(path: area.previousFilesPath, vfs: area.vfsName)
         try list.execute("PRAGMA temp_store=FILE; PRAGMA cache_size=-512; PRAGMA temp.cache_size=-512")
         if !resumes {
             // The states of the journal sync it with the other files of the work directory.
@@ -68,8 +66,7 @@ final class ExternalPublication {
     func place(forStoreAt path: String) throws(MigrationError) {
         guard files.isUsed else { return }
         do throws(MigrationError) {
-            let count = try writeJournal(path)
-            guard count > 0 else { return }
+            guard try writeJournal(path) > 0 else { return }
             try makeFolders()
             let folder = files.destination.path
             try journal.forEach(.placed) { reference throws(MigrationError) in

@@ -16,8 +16,7 @@ enum TransformableBridge {
     static func object(of bytes: Data, _ attribute: AttributeDescription) throws(MigrationError) -> Any? {
         if let transformer = registered(attribute) {
             let isUnarchiver = transformer is NSSecureUnarchiveFromDataTransformer
-            let object =
-                isUnarchiver ? transformer.transformedValue(bytes) : transformer.reverseTransformedValue(bytes)
+            let object = isUnarchiver ? transformer.transformedValue(bytes) : transformer.reverseTransformedValue(bytes)
             if let object { return object }
             throw failure(attribute, "cannot be read: the transformer gives nil for its \(bytes.count) bytes")
         }

@@ -155,12 +155,8 @@ enum ValueBridge {
     }
 
     private static func integer(_ value: Any, _ type: AttributeType) throws(MigrationError) -> ColumnValue? {
-        let number: Int64
-        switch int64(value) {
-        case .integer(let whole): number = whole
-        case .tooLarge: throw outOfRange("\(value)", type)
-        case .none: return nil
-        }
+        guard let whole = int64(value) else { return nil }
+        guard let number = whole else { throw outOfRange("\(value)", type) }
         let range: ClosedRange<Int64> =
             switch type {
             case .boolean: 0...1
@@ -172,44 +168,36 @@ enum ValueBridge {
         return .integer(number)
     }
 
-    private enum Whole {
-        case integer(Int64)
-        /// A number too large for an Int64.
-        case tooLarge
-        /// Not a number.
-        case none
-
-        init(_ number: Int64?) { self = number.map(Whole.integer) ?? .tooLarge }
-    }
-
-    /// Returns integers as they are, and other numbers rounded toward zero.
-    private static func int64(_ value: Any) -> Whole {
+    /// Returns integers as they are, and other numbers rounded toward zero; a nil number if it is too large for an Int64, nil
+    /// for anything else.
+    private static func int64(_ value: Any) -> Int64?? {
         // Compare exact types instead of casting: an NSNumber can be cast to every one of them.
-        if let number = value as? NSNumber, Swift.type(of: value) is AnyClass { return whole(number) }
+        if let number = value as? NSNumber, Swift.type(of: value) is AnyClass { return .some(whole(number)) }
         switch value {
-        case let number as Int: return .integer(Int64(number))
-        case let flag as Bool: return .integer(flag ? 1 : 0)
-        case let number as any BinaryInteger: return Whole(Int64(exactly: number))
-        case let number as Double: return Whole(Int64(exactly: number.rounded(.towardZero)))
-        case let number as Float: return Whole(Int64(exactly: number.rounded(.towardZero)))
-        case let number as Decimal: return whole(NSDecimalNumber(decimal: number))
-        default: return .none
+        case let number as Int: return Int64(number)
+        case let flag as Bool: return flag ? 1 : 0
+        case let number as any BinaryInteger: return .some(Int64(exactly: number))
+        case let number as Double: return .some(Int64(exactly: number.rounded(.towardZero)))
+        case let number as Float: return .some(Int64(exactly: number.rounded(.towardZero)))
+        case let number as Decimal: return .some(whole(NSDecimalNumber(decimal: number)))
+        default: return nil
         }
     }
 
-    private static func whole(_ number: NSNumber) -> Whole {
+    /// Returns a number rounded toward zero; nil if it is too large for an Int64.
+    private static func whole(_ number: NSNumber) -> Int64? {
         switch UInt8(bitPattern: number.objCType.pointee) {
         case UInt8(ascii: "f"), UInt8(ascii: "d"):
             if let decimal = number as? NSDecimalNumber {
                 var toZero = Decimal()
                 var exact = decimal.decimalValue
                 NSDecimalRound(&toZero, &exact, 0, exact.isSignMinus ? .up : .down)
-                guard !exact.isNaN, toZero >= Decimal(Int64.min), toZero <= Decimal(Int64.max) else { return .tooLarge }
-                return .integer(NSDecimalNumber(decimal: toZero).int64Value)
+                guard !exact.isNaN, toZero >= Decimal(Int64.min), toZero <= Decimal(Int64.max) else { return nil }
+                return NSDecimalNumber(decimal: toZero).int64Value
             }
-            return Whole(Int64(exactly: number.doubleValue.rounded(.towardZero)))
-        case UInt8(ascii: "Q"): return Whole(Int64(exactly: number.uint64Value))
-        default: return .integer(number.int64Value)
+            return Int64(exactly: number.doubleValue.rounded(.towardZero))
+        case UInt8(ascii: "Q"): return Int64(exactly: number.uint64Value)
+        default: return number.int64Value
         }
     }
 
@@ -236,9 +224,7 @@ enum ValueBridge {
         case let flag as Bool: return flag ? 1 : 0
         case let number as UInt64: return Decimal(number)
         case let number as UInt: return Decimal(number)
-        default:
-            guard case .integer(let number) = int64(value) else { return nil }
-            return Decimal(number)
+        default: return (int64(value) ?? nil).map { Decimal($0) }
         }
     }
 }

@@ -148,17 +148,11 @@ struct VerificationRejects {
                 context: .init(path: path))
         }
         defer { fclose(file) }
-        var line: UnsafeMutablePointer<CChar>?
-        var capacity = 0
-        defer { free(line) }
         var number = 0
-        while true {
-            let length = getline(&line, &capacity, file)
-            guard length > 0, let line else { break }
+        while let line = FileBytes.line(of: file) {
             number += 1
             guard number > skipping else { continue }
-            let data = Data(bytes: line, count: length)
-            guard let reject = try? JSONDecoder().decode(RejectedObject.self, from: data) else {
+            guard let reject = try? JSONDecoder().decode(RejectedObject.self, from: Data(line)) else {
                 throw MigrationError(
                     "rejects.line", .data, "The reject file has a line that is none of migrate's",
                     context: .init(path: path, line: number))

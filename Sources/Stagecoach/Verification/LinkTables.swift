@@ -1,4 +1,3 @@
-import CSQLite
 import CoreDataStore
 import Diagnostics
 
@@ -16,15 +15,13 @@ struct ExpectedLink {
 ///
 /// Memory: its page cache, and the same again for a sort. It has its file and its temporary files in the work directory.
 final class LinkTables {
-    private let vfs: WorkVFS
     let connection: Connection
+    private let insertion: Statement
 
     /// - Parameter folder: an existing folder, removed after the verification.
     init(in folder: String, cacheBytes: Int) throws(MigrationError) {
-        vfs = WorkVFS(temporaryDirectory: folder)
-        connection = try Connection(
-            path: folder + "/links", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-            vfs: vfs.name, keeping: vfs)
+        let vfs = WorkVFS(temporaryDirectory: folder)
+        connection = try Connection(path: folder + "/links", vfs: vfs.name, keeping: vfs)
         try connection.execute(
             """
             PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=FILE;
@@ -36,6 +33,7 @@ final class LinkTables {
             CREATE INDEX place_member ON place (side, owner, member);
             CREATE TABLE relative (side INT, owner INT, member INT, expected INT, found INT)
             """)
+        insertion = try connection.prepare("INSERT INTO relative VALUES (?1, ?2, ?3, ?4, ?5)")
     }
 
     /// Empties the tables for another pair.
@@ -55,6 +53,37 @@ final class LinkTables {
         let statement = try connection.prepare(sql)
         return { try statement.nextLink() }
     }
+
+    // MARK: - The order of members
+
+    // The ordering keys themselves may differ: rejected members had keys too, so keys that a run gave in order have gaps, and
+    // no record tells where. The members of an owner must be in the expected order, and have no key if none is expected.
+
+    /// Notes a member's ordering keys on one side of the pair.
+    func note(side: Int64, owner: Int64, member: Int64, expected: Int64?, found: Int64?) throws(MigrationError) {
+        try insertion.run(side, owner, member, expected, found)
+    }
+
+    /// Calls a closure with the members out of order, and descriptions of their places: those that have a key where none is
+    /// expected or none where one is, and those that do not follow the member before. Complexity: a sort of the members.
+    func forEachMisplaced(
+        side: Int64, _ body: (_ owner: Int64, _ member: Int64, _ expected: String, _ found: String?) throws -> Void
+    ) throws {
+        let misplaced = try connection.prepare(
+            """
+            SELECT owner, member, expected, found FROM (
+                SELECT *, lag(expected) OVER places AS before, lag(found) OVER places AS place FROM relative
+                WHERE side = \(side) WINDOW places AS (PARTITION BY owner ORDER BY expected, found, member))
+            WHERE (expected IS NULL) <> (found IS NULL)
+                OR expected IS NOT NULL AND (place > found OR place = found AND before <> expected)
+            ORDER BY owner, expected, found, member
+            """)
+        while try misplaced.step() {
+            let expected = misplaced.optionalInteger(2).map { "in the order of \($0)" } ?? "no place"
+            try body(
+                misplaced.integer(0), misplaced.integer(1), expected, misplaced.optionalInteger(3).map(String.init))
+        }
+    }
 }
 
 extension Statement {
@@ -71,54 +100,5 @@ extension Statement {
             if let value { bind(value, at: Int32(place + 1)) } else { bindNull(at: Int32(place + 1)) }
         }
         try run()
-    }
-}
-
-/// Compares the order of members if the ordering keys themselves may differ. Rejected members had keys too, so keys
-/// that a run gave in order have gaps, and no record tells where.
-///
-/// The members of an owner must be in the expected order, and must have no key if none is expected.
-struct RelativeOrder {
-    /// A member of an owner, with its expected and found ordering keys.
-    struct Member {
-        let owner: Int64
-        let member: Int64
-        let expected: Int64?
-        let found: Int64?
-    }
-
-    private let tables: LinkTables
-    private let side: Int
-    private let insert: Statement
-
-    /// Creates an empty comparison.
-    init(_ tables: LinkTables, side: Int) throws(MigrationError) {
-        (self.tables, self.side) = (tables, side)
-        insert = try tables.connection.prepare("INSERT INTO relative VALUES (\(side), ?1, ?2, ?3, ?4)")
-    }
-
-    /// Notes a member's ordering keys.
-    func note(owner: Int64, member: Int64, expected: Int64?, found: Int64?) throws(MigrationError) {
-        try insert.run(owner, member, expected, found)
-    }
-
-    /// Calls a closure with the members out of order: those that have a key where none is expected or none where one is, and
-    /// those that do not follow the member before. Complexity: a sort of the members.
-    func end(_ body: (Member) throws -> Void) throws {
-        let misplaced = try tables.connection.prepare(
-            """
-            SELECT owner, member, expected, found FROM (
-                SELECT *, lag(expected) OVER places AS before, lag(found) OVER places AS place FROM relative
-                WHERE side = \(side) WINDOW places AS (PARTITION BY owner ORDER BY expected, found, member))
-            WHERE (expected IS NULL) <> (found IS NULL)
-                OR expected IS NOT NULL AND (place > found OR place = found AND before <> expected)
-            ORDER BY owner, expected, found, member
-            """)
-        while try misplaced.step() {
-            try body(
-                Member(
-                    owner: misplaced.integer(0), member: misplaced.integer(1), expected: misplaced.optionalInteger(2),
-                    found: misplaced.optionalInteger(3)))
-        }
     }
 }

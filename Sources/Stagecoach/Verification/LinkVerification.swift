@@ -73,7 +73,7 @@ struct LinkVerification {
         let rows = try scene.rows(of: scene.destination, scene.plan.destination, table: table, columns: slots)
         let orderSlot = slots.count - 1
         let holds = scene.plan.mappings.map { $0.destination?.isKindOf(entity: holder) ?? false }
-        let relative = try comparesOrder && scene.hasRejects ? RelativeOrder(storage.linkTables(), side: 0) : nil
+        let relative = try comparesOrder && scene.hasRejects ? storage.linkTables() : nil
         var owners = try storage.rows(ofTable: table)
         var next = try links()
         while let owner = owners.current {
@@ -113,7 +113,8 @@ struct LinkVerification {
                     }
                 }
                 if let relative {
-                    try relative.note(owner: expected, member: key, expected: places.expected, found: places.found)
+                    try relative.note(
+                        side: 0, owner: expected, member: key, expected: places.expected, found: places.found)
                 } else if comparesOrder, places.expected != places.found {
                     difference(
                         .order, isHidden ? relationship.name : pair.far?.name ?? relationship.name,
@@ -123,16 +124,9 @@ struct LinkVerification {
             try owners.advance()
         }
         let property = isHidden ? relationship.name : pair.far?.name ?? relationship.name
-        try relative?.end { misplaced($0, id: try name(holder, $0.member), property, &tally) }
-    }
-
-    /// Adds a difference for a member in another place than expected.
-    private func misplaced(_ member: RelativeOrder.Member, id: String?, _ property: String, _ tally: inout Tally) {
-        tally.line.differing += 1
-        scene.findings.add(
-            .order, id.map { String($0.prefix { $0 != "/" }) }, id, property: property,
-            expected: member.expected.map { "in the order of \($0)" } ?? "no place",
-            found: member.found.map(String.init))
+        try relative?.forEachMisplaced(side: 0) { _, member, expected, found in
+            try differ(.order, member, expected, found, of: holder, property: property, &tally)
+        }
     }
 
     // MARK: - Join tables
@@ -167,9 +161,7 @@ struct LinkVerification {
             tally.line.foundLinks += 1
             try differ(.dangling, empty.integer(0), nil, "a link with an empty end", &tally)
         }
-        let relative =
-            try knowsOrder && scene.hasRejects && !isAgain
-            ? (RelativeOrder(storage.linkTables(), side: 0), RelativeOrder(storage.linkTables(), side: 1)) : nil
+        let relative = try knowsOrder && scene.hasRejects && !isAgain ? storage.linkTables() : nil
         let found = try Self.found(pair, scene.destination, scene.plan.destination)
         var (wanted, there) = (try links(), try found())
         var last: (Int64, Int64)?
@@ -196,21 +188,24 @@ struct LinkVerification {
             last = (link.key, link.value)
             there = try found()
         }
-        try relative?.0.end { misplaced($0, id: try name(pair.near.entity, $0.owner), pair.near.name, &tally) }
-        try relative?.1.end {
-            misplaced($0, id: try name(pair.near.destination, $0.owner), pair.far?.name ?? pair.near.name, &tally)
+        for (side, end) in [pair.near, pair.far ?? pair.near].enumerated() {
+            let entity = side == 0 ? end.entity : pair.near.destination
+            try relative?.forEachMisplaced(side: Int64(side)) { owner, _, expected, found in
+                try differ(.order, owner, expected, found, of: entity, property: end.name, &tally)
+            }
         }
     }
 
-    /// Adds a difference of a near object.
+    /// Adds a difference of an object, a near one unless another entity is given.
     private func differ(
-        _ kind: VerificationReport.Kind, _ owner: Int64, _ expected: String?, _ found: String?, _ tally: inout Tally
+        _ kind: VerificationReport.Kind, _ key: Int64, _ expected: String?, _ found: String?,
+        of entity: EntityDescription? = nil, property: String? = nil, _ tally: inout Tally
     ) throws {
         tally.line.differing += 1
-        let id = try name(pair.near.entity, owner)
+        let id = try name(entity ?? pair.near.entity, key)
         scene.findings.add(
-            kind, id.map { String($0.prefix { $0 != "/" }) }, id, property: pair.near.name, expected: expected,
-            found: found)
+            kind, id.map { String($0.prefix { $0 != "/" }) }, id, property: property ?? pair.near.name,
+            expected: expected, found: found)
     }
 
     /// Adds a link that is not expected, unless both its ends are older than an append.
@@ -226,15 +221,15 @@ struct LinkVerification {
 
     /// Compares the places of a link that is there.
     private func compare(
-        _ wanted: ExpectedLink, _ link: ExpectedLink, _ relative: (RelativeOrder, RelativeOrder)?, _ tally: inout Tally
+        _ wanted: ExpectedLink, _ link: ExpectedLink, _ relative: LinkTables?, _ tally: inout Tally
     ) throws {
         tally.line.expectedLinks += 1
         tally.line.foundLinks += 1
         var expected = knowsOrder ? (wanted.nearOrder, wanted.farOrder) : (nil, nil)
         var found = knowsOrder ? (link.nearOrder, link.farOrder) : (nil, nil)
         if let relative {
-            try relative.0.note(owner: link.key, member: link.value, expected: expected.0, found: found.0)
-            try relative.1.note(owner: link.value, member: link.key, expected: expected.1, found: found.1)
+            try relative.note(side: 0, owner: link.key, member: link.value, expected: expected.0, found: found.0)
+            try relative.note(side: 1, owner: link.value, member: link.key, expected: expected.1, found: found.1)
             (expected, found) = ((nil, nil), (nil, nil))
         }
         func hash(_ places: (Int64?, Int64?)) -> UInt64 {

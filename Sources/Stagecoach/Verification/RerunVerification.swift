@@ -91,8 +91,7 @@ final class RerunVerification {
     }
 
     private func compare(
-        _ columns: [Int], of table: Int, _ wanted: SequentialRows, _ found: SequentialRows,
-        _ scene: VerificationContext
+        _ columns: [Int], of table: Int, _ wanted: SequentialRows, _ found: SequentialRows, _ scene: VerificationContext
     ) throws {
         let schema = scene.plan.destination.schema
         for column in columns {

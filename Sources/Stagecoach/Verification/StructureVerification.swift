@@ -111,8 +111,7 @@ final class StructureVerification {
         if let content = try scene.destination.cachedModelContent() {
             do throws(MigrationError) {
                 let cached = try ManagedObjectModel(try ModelCache.decode(content))
-                let lines = ModelDifference.describe(storeModel: cached, model: model)
-                for line in lines {
+                for line in ModelDifference.describe(storeModel: cached, model: model) {
                     findings.add(
                         .modelCache, property: "Z_MODELCACHE", expected: "the destination's model", found: line)
                 }
@@ -203,15 +202,13 @@ final class StructureVerification {
         let isSingle = isAny || schema.tables[index].entities.count == 1
         let kinds = isSingle ? "1" : "o.Z_ENT IN (\(numbers(below: target)))"
         let matches = isSingle ? "1" : entity.map { "o.Z_ENT IS \($0)" } ?? "1"
-        let statement = try scene.destination.query(
-            """
+        let sql = """
             SELECT \(key), \(number), \(reference), o.Z_ENT, \(entity ?? "NULL") FROM \(rows)
             LEFT JOIN \(SQLName.quoted(layout.tables[index].name)) AS o ON o.Z_PK = \(reference)
             WHERE \(condition) AND \(isOwn(table, key)) AND (o.Z_PK IS NULL OR NOT (\(kinds)) OR NOT (\(matches)))
-            """)
+            """
         let name = target.definition.name
-        while try statement.step() {
-            let place = place(statement, table)
+        try forEach(sql, ofTable: table) { statement, place in
             let key = statement.text(2) ?? "0"
             let found: String
             if statement.isNull(3) {
@@ -235,14 +232,12 @@ final class StructureVerification {
         else { return }
         let (rows, target) = (layout.tables[table], layout.tables[other])
         let own = SQLName.quoted(rows.columns[column])
-        let statement = try scene.destination.query(
-            """
+        let sql = """
             SELECT r.Z_PK, r.Z_ENT, r.\(own), o.\(SQLName.quoted(target.columns[back])) FROM \(SQLName.quoted(rows.name)) AS r NOT INDEXED
             JOIN \(SQLName.quoted(target.name)) AS o ON o.Z_PK = r.\(own)
             WHERE o.\(SQLName.quoted(target.columns[back])) IS NOT r.Z_PK AND \(isOwn(table, "r.Z_PK"))
-            """)
-        while try statement.step() {
-            let place = place(statement, table)
+            """
+        try forEach(sql, ofTable: table) { statement, place in
             let name = relationship.destination.definition.name
             findings.add(
                 .relationship, place.entity, place.id, property: relationship.name,
@@ -251,9 +246,14 @@ final class StructureVerification {
         }
     }
 
-    /// Returns the object of a row, if the key and Z_ENT are the first columns of a statement.
-    private func place(_ statement: Statement, _ table: Int) -> (entity: String, id: String) {
-        scene.plan.objectID(table: table, number: statement.optionalInteger(1), key: statement.integer(0))
+    /// Shows the rows of a query with the objects that they belong to: their keys and Z_ENT are the first columns.
+    private func forEach(
+        _ sql: String, ofTable table: Int, _ body: (Statement, (entity: String, id: String)) throws -> Void
+    ) throws {
+        let rows = try scene.destination.query(sql)
+        while try rows.step() {
+            try body(rows, scene.plan.objectID(table: table, number: rows.optionalInteger(1), key: rows.integer(0)))
+        }
     }
 
     /// Finds rows whose Z_ENT belongs to no concrete entity of their table.
@@ -348,9 +348,7 @@ final class StructureVerification {
         }
         for (reference, sql) in queries {
             let index = schema.tableByEntity[reference.entity]
-            let statement = try scene.destination.query("\(sql) AND \(isOwn(index, "t.Z_PK"))")
-            while try statement.step() {
-                let place = scene.plan.objectID(table: index, number: statement.integer(1), key: statement.integer(0))
+            try forEach("\(sql) AND \(isOwn(index, "t.Z_PK"))", ofTable: index) { statement, place in
                 findings.add(
                     .value, place.entity, place.id, property: reference.name, expected: statement.text(3),
                     found: statement.text(2))
@@ -361,17 +359,15 @@ final class StructureVerification {
     /// Checks the files that rows refer to, in tables whose values are not computed again.
     func compareExternal() throws {
         for (index, columns) in schema.externalColumns.enumerated() where !columns.isEmpty {
-            let isCompared = scene.plan.obstacles[index] == nil && scene.plan.turns > 0
-            guard !isCompared else { continue }
+            guard scene.plan.obstacles[index] != nil || scene.plan.turns == 0 else { continue }
             let table = layout.tables[index]
             for column in columns {
                 let name = SQLName.quoted(table.columns[column.column])
-                let statement = try scene.destination.query(
+                let sql =
                     "SELECT Z_PK, Z_ENT, \(name) FROM \(SQLName.quoted(table.name)) NOT INDEXED "
-                        + "WHERE substr(\(name), 1, 1) = x'02' AND \(isOwn(index, "Z_PK"))")
-                while try statement.step() {
-                    guard let problem = try scene.external.problem(VerifiedCell(statement, 2)) else { continue }
-                    let place = place(statement, index)
+                    + "WHERE substr(\(name), 1, 1) = x'02' AND \(isOwn(index, "Z_PK"))"
+                try forEach(sql, ofTable: index) { statement, place in
+                    guard let problem = try scene.external.problem(VerifiedCell(statement, 2)) else { return }
                     findings.add(
                         .external, place.entity, place.id, property: column.attribute, expected: "a file",
                         found: problem)

@@ -328,8 +328,7 @@ final class VerificationContext {
     /// Checks the tables whose numbers a policy may have shifted: they are as expected if the highest key is.
     private func checkUncertain() throws {
         for table in plan.isUncertain.indices where plan.isUncertain[table] && plan.obstacles[table] == nil {
-            let root = plan.destination.schema.tables[table].root
-            let number = plan.destination.fileNumber(ofEntity: root)
+            let number = plan.destination.fileNumber(ofEntity: plan.destination.schema.tables[table].root)
             let found = destination.primaryKeys.first { $0.number == number }?.maximum ?? 0
             if found != plan.highest[table] {
                 plan.obstacles[table] = "a policy may have taken keys of the table"

@@ -216,8 +216,7 @@ final class VerificationPlan {
     func objectID(table: Int, number: Int64?, key: Int64) -> (entity: String, id: String) {
         let model = destination.schema.model
         let number = number.flatMap { Int(exactly: $0) } ?? 0
-        let entity =
-            destination.entity(inTable: table, forFileNumber: number) ?? destination.schema.tables[table].root
+        let entity = destination.entity(inTable: table, forFileNumber: number) ?? destination.schema.tables[table].root
         let name = model.entity(at: entity).definition.name
         return (name, "\(name)/p\(key)")
     }

@@ -47,8 +47,7 @@ struct VerifiedAttribute {
         self.column = column
         let property = mapping.mapping.attributeMapping(named: attribute.name)
         let initial = ColumnValue(initial: attribute, property)
-        let replacesNil =
-            property?.carriedValue != nil || property?.isAutomatic == true && !attribute.isOptional
+        let replacesNil = property?.carriedValue != nil || property?.isAutomatic == true && !attribute.isOptional
         standard = replacesNil ? initial : nil
         if let obstacle = mapping.obstacle {
             way = .skipped(obstacle)
@@ -72,12 +71,8 @@ struct VerifiedAttribute {
             old.attributeType == attribute.attributeType && expression.node.withoutBytesCast == expression.node
                 || old.attributeType.isBytes && attribute.attributeType.isBytes
         {
-            let isExternal =
-                old.definition.allowsExternalBinaryDataStorage || attribute.definition.allowsExternalBinaryDataStorage
-            if !isExternal
-                || old.definition.allowsExternalBinaryDataStorage
-                    == attribute.definition.allowsExternalBinaryDataStorage
-            {
+            let isExternal = old.definition.allowsExternalBinaryDataStorage
+            if isExternal == attribute.definition.allowsExternalBinaryDataStorage {
                 return .copied(column: column, isExternal: isExternal)
             }
         }

@@ -22,27 +22,17 @@ struct VerifiedExternal {
         let problem: Problem?
     }
 
-    private enum Content {
-        case null
-        case bytes(count: Int, hash: UInt64)
-        case missing(String)
-        case damaged(String)
+    /// A value, or what is wrong with it.
+    private struct Content {
+        let hash: UInt64
+        let shown: @Sendable () -> String?
 
-        var hash: UInt64 {
-            switch self {
-            case .null: 0x55
-            case .bytes(let count, let hash): VerificationChecksum.mix(hash ^ UInt64(truncatingIfNeeded: count))
-            case .missing: 0x66
-            case .damaged: 0x77
-            }
-        }
-
-        var shown: String? {
-            switch self {
-            case .null: nil
-            case .bytes(let count, let hash): "\(count) bytes, hash " + String(hash, radix: 16)
-            case .missing(let name): "no file \(name)"
-            case .damaged(let what): what
+        static let null = Content(hash: 0x55) { nil }
+        static func missing(_ name: String) -> Content { Content(hash: 0x66) { "no file \(name)" } }
+        static func damaged(_ what: String) -> Content { Content(hash: 0x77) { what } }
+        static func bytes(count: Int, hash: UInt64) -> Content {
+            Content(hash: VerificationChecksum.mix(hash ^ UInt64(truncatingIfNeeded: count))) {
+                "\(count) bytes, hash " + String(hash, radix: 16)
             }
         }
     }
@@ -59,7 +49,7 @@ struct VerifiedExternal {
         let isFile = if case .blob(let bytes) = found { ExternalReference.isReference(bytes) } else { false }
         return Outcome(
             expected: old.hash, found: new.hash,
-            problem: Problem(isFile: isFile, expected: old.shown, found: new.shown))
+            problem: Problem(isFile: isFile, expected: old.shown(), found: new.shown()))
     }
 
     /// Returns what is wrong with the destination's file of a value; nil if nothing is.

@@ -39,9 +39,7 @@ struct VerifiedRules {
             }
             switch cell {
             case .null:
-                let isInNilComposite =
-                    !rule.composite.isEmpty
-                    && rule.composite.allSatisfy { row.cell($0).isNull }
+                let isInNilComposite = !rule.composite.isEmpty && rule.composite.allSatisfy { row.cell($0).isNull }
                 if rule.isRequired, !isInNilComposite { note("a value") }
             case .integer, .real:
                 guard rule.type != nil else { break }

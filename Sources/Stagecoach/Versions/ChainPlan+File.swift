@@ -3,9 +3,7 @@ import Foundation
 
 extension ChainPlan {
     /// Returns the plan as JSON with sorted keys and a line end: one plan for each run.
-    public func json() throws -> String {
-        String(decoding: try JSONEncoder.readable.encode(self), as: UTF8.self) + "\n"
-    }
+    public func json() throws -> String { try JSONEncoder.text(self) }
 
     /// Reads a saved plan of a chain, or the output of `stagecoach plan --format json` for a chain.
     ///

@@ -122,8 +122,7 @@ public final class ChainedMigration {
         progress.beginRun()
         defer { progress.endRun() }
         let options = try optionsByRun(runs)
-        let isUnderWay = try ChainJournal.isUnderWay(to: destinationPath, self.options)
-        if !isUnderWay { try checkDestination() }
+        if try !ChainJournal.isUnderWay(to: destinationPath, self.options) { try checkDestination() }
         let source = try SourceStore(
             path: sourcePath, cacheBytes: 256 << 10, valueLimit: 1 << 20, temporaryDirectory: nil)
         let stores = try ChainStores(beside: DestinationPath(path: destinationPath), folder: self.options.workDirectory)
@@ -179,10 +178,7 @@ public final class ChainedMigration {
         // If a run does not keep keys, its objects are traced through an id map.
         let mapsKeys =
             self.options.idMap != nil || self.options.rejectFile != nil || self.options.keys == .sequential
-            || savedPlan.map {
-                $0.runs.contains { $0.plan.models.flatMap(\.tables).contains { $0.keys == .sequential } }
-            }
-                ?? false
+            || savedPlan?.runs.contains { $0.plan.models.flatMap(\.tables).contains { $0.keys == .sequential } } == true
             || !runs.dropLast().allSatisfy(\.keepsKeys)
         var rejects = 0
         var place = sourcePath
@@ -198,8 +194,7 @@ public final class ChainedMigration {
                 place = stores.path(ofRun: index + 1)
                 continue
             }
-            if !isLast { try stores.removeUnknown(run: index + 1) }
-            if isLast { try source.checkUnchanged() }
+            if isLast { try source.checkUnchanged() } else { try stores.removeUnknown(run: index + 1) }
             let next = isLast ? destinationPath : stores.path(ofRun: index + 1)
             var options = options[index]
             if anew { options.restarts = true }
@@ -252,11 +247,16 @@ public final class ChainedMigration {
         for (index, run) in runs.enumerated() {
             progress.enter(step: index + 1, of: runs.count)
             let origins = ChainOrigins(sourcePath: sourcePath, runs: Array(runs[..<index]), idMap: link.idMap)
-            var report = try naming(run, runs, at: index, nil, origins) {
-                let migration = migration(run, from: place, to: destinationPath, options: options[index])
-                migration.link = link
-                return try migration.check()
+            func attempt<Result>(
+                _ path: String, _ options: MigrationOptions, _ run: (Migration) throws -> Result
+            ) throws -> Result {
+                try naming(runs[index], runs, at: index, nil, origins) {
+                    let migration = migration(runs[index], from: place, to: path, options: options)
+                    migration.link = link
+                    return try run(migration)
+                }
             }
+            var report = try attempt(destinationPath, options[index]) { try $0.check() }
             report.source = sourcePath
             left.append((run.label, report.leftBehind))
             report.leftBehind = LeftBehind.joined(left)
@@ -265,11 +265,7 @@ public final class ChainedMigration {
             let next = "\(folder.path)/step-\(index + 1).sqlite"
             var own = options[index]
             own.idMap = "\(folder.path)/step-\(index + 1)-map.sqlite"
-            _ = try naming(run, runs, at: index, nil, origins) {
-                let migration = migration(run, from: place, to: next, options: own)
-                migration.link = link
-                return try migration.run()
-            }
+            _ = try attempt(next, own) { try $0.run() }
             link.idMap = own.idMap
             if index > 0 { try? FileManager.default.removeItem(atPath: place) }
             place = next
@@ -332,12 +328,8 @@ public final class ChainedMigration {
 
     /// Refuses, before the first run, destinations that would stop the last one.
     private func checkDestination() throws(MigrationError) {
-        guard try !DestinationPath.isSameFile(sourcePath, destinationPath) else {
-            throw MigrationError(
-                "destination.isSource", .usage, "Source and destination are the same file",
-                context: .init(path: destinationPath))
-        }
         let place = DestinationPath(path: destinationPath)
+        try place.checkOther(than: sourcePath)
         if options.appendsToExisting, try place.exists() {
             try place.resolved.checkReplaceable()
             _ = try StoreMatch.existing(place.resolved.path, model: steps[steps.count - 1].destination.model)
@@ -364,8 +356,7 @@ public final class ChainedMigration {
                 error.nameSource(source)
             }
             if let path = error.context.path, stores?.owns(path) == true { error.context.path = sourcePath }
-            error.message =
-                "Step \(index + 1) of \(runs.count), \(run.label): \(error.message)"
+            error.message = "Step \(index + 1) of \(runs.count), \(run.label): \(error.message)"
             throw error
         }
     }

@@ -12,41 +12,26 @@ struct PropertyTrace {
         let property: String?
     }
 
-    /// Returns the first step that does not carry over a property's values, or an entity's objects.
+    /// Returns the first step that leaves the data of a line behind: an entity's objects, or a property's values in the entity
+    /// and those that inherit from it, or in its inverse. Returns nil if each step carries them over.
     ///
-    /// - Parameters:
-    ///   - entities: the entity by name, and those that inherit from it.
-    ///   - properties: the property, and for a relationship its inverse too, each with its own entities; empty for the
-    ///     objects.
-    /// - Returns: nil if they reach the end.
+    /// - Parameter model: the model of the trace's first version.
     /// - Complexity: O(steps × property mappings).
-    func end(of entities: [String], _ properties: [(entities: [String], name: String)]) -> Int? {
-        var places = Set(entities.map { Place(entity: $0, property: nil) })
-        if !properties.isEmpty {
-            places = Set(
-                properties.flatMap { property in
-                    property.entities.map { Place(entity: $0, property: property.name) }
-                })
+    func end(of line: LeftBehind.Line, _ model: ManagedObjectModel) -> Int? {
+        guard let entity = model.entity(named: line.entity) else { return nil }
+        var places: Set = [Place(entity: line.entity, property: nil)]
+        if let property = line.property {
+            func all(_ property: String, of entity: EntityDescription) -> [Place] {
+                entity.withDescendants.map { Place(entity: $0.definition.name, property: property) }
+            }
+            let inverse = entity.relationship(named: property)?.inverseRelationship
+            places = Set(all(property, of: entity) + (inverse.map { all($0.name, of: $0.entity) } ?? []))
         }
         for (index, models) in steps.enumerated() {
             places = next(places, models.flatMap { $0.entityMappings ?? [] })
             if places.isEmpty { return index }
         }
         return nil
-    }
-
-    /// Returns the step that leaves the data of a line behind; nil if each step carries it over.
-    ///
-    /// - Parameter model: the model of the trace's first version.
-    func end(of line: LeftBehind.Line, _ model: ManagedObjectModel) -> Int? {
-        guard let entity = model.entity(named: line.entity) else { return nil }
-        func names(_ entity: EntityDescription) -> [String] { entity.withDescendants.map(\.definition.name) }
-        guard let property = line.property else { return end(of: [line.entity], []) }
-        var properties = [(names(entity), property)]
-        if let inverse = entity.relationship(named: property)?.inverseRelationship {
-            properties.append((names(inverse.entity), inverse.name))
-        }
-        return end(of: names(entity), properties)
     }
 
     private func next(_ places: Set<Place>, _ mappings: [EntityMapping]) -> Set<Place> {

@@ -30,13 +30,8 @@ final class RouteSearch {
         for candidate in candidates where candidate.isStated && !all.isEmpty { try checkNames(of: candidate) }
         if let step = try wholeStep() { return VersionRoute(steps: [step], unneeded: []) }
         var byPair: [Pair: [Int]] = [:]
-        var unneeded: [Int] = []
         for (index, candidate) in candidates.enumerated() {
-            if let pair = try pair(of: candidate) {
-                byPair[pair, default: []].append(index)
-            } else {
-                unneeded.append(index)
-            }
+            if let pair = try pair(of: candidate) { byPair[pair, default: []].append(index) }
         }
         guard candidates.isEmpty || !byPair.isEmpty else {
             let one = candidates[0]
@@ -49,7 +44,7 @@ final class RouteSearch {
         }
         let way = try line.isOrdered ? (0..<line.last).map { Pair(from: $0, to: $0 + 1) } : shortestWay(byPair)
         let used = Set(way.flatMap { byPair[$0] ?? [] })
-        guard !line.isOrdered || used.count + unneeded.count == candidates.count else {
+        guard !line.isOrdered || used.count == byPair.values.joined().count else {
             throw MigrationError("chain.noWay", .configuration, "A mapping model fits none of the versions of --via")
         }
         var steps: [MigrationStep] = []

@@ -97,8 +97,7 @@ public final class StagedMigrationManager: NSObject {
         var options = inner
         // The handler may have changed the private store by hand before.
         options.sourceIsKnownByTables = true
-        let migration = migration(mapping, from: (url.path, model), to: (other, model), options)
-        try migration.run()
+        try migration(mapping, from: (url.path, model), to: (other, model), options).run()
         try ChainStores.replace(url.path, by: other)
     }
 

@@ -149,17 +149,14 @@ struct StagedModels {
     private var byChecksum: [String: ManagedObjectModel] = [:]
 
     init(_ models: [ManagedObjectModel]) {
-        for model in models {
-            all.append(model)
-            if let checksum = model.versionChecksum, byChecksum[checksum] == nil { byChecksum[checksum] = model }
-        }
+        for model in models { add(model, checksum: model.versionChecksum) }
     }
 
     subscript(checksum: String) -> ManagedObjectModel? { byChecksum[checksum] }
 
     /// Adds a model under a given checksum.
-    mutating func add(_ model: ManagedObjectModel, checksum: String) {
+    mutating func add(_ model: ManagedObjectModel, checksum: String?) {
         all.append(model)
-        if byChecksum[checksum] == nil { byChecksum[checksum] = model }
+        if let checksum, byChecksum[checksum] == nil { byChecksum[checksum] = model }
     }
 }

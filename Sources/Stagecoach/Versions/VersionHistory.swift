@@ -12,8 +12,7 @@ struct VersionHistory {
 
     init(
         _ source: VersionInHistory, names: [String], _ destination: VersionInHistory,
-        versions all: [VersionInHistory] = [],
-        via: [VersionInHistory] = []
+        versions all: [VersionInHistory] = [], via: [VersionInHistory] = []
     ) {
         // The store's name for its version may be the name of another version in the bundle.
         let isTaken = all.contains { $0.name == source.name }

@@ -66,10 +66,7 @@ public struct VersionRoute {
             let only = RouteSearch(
                 line: .init(VersionInHistory(source, on: shelf), names: [], end), all: [], candidates: candidates,
                 unmappable: unmappable)
-            var isOne = true
-            for candidate in candidates {
-                isOne = isOne && Self.mayLead(candidate, from: source, to: destination, in: bundle)
-            }
+            let isOne = candidates.allSatisfy { Self.mayLead($0, from: source, to: destination, in: bundle) }
             do throws(MigrationError) {
                 if isOne { return try only.route() }
             } catch {
@@ -130,7 +127,6 @@ public struct VersionRoute {
             && (said.destination == destination.name
                 || !candidate.isStated && (try? ModelLocator.load("\(bundle):\(said.destination)")) == nil)
     }
-
 }
 
 extension ManagedObjectModel {

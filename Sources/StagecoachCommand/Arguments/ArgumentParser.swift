@@ -33,8 +33,7 @@ package struct ParsedArguments: Sendable {
 /// Parses command lines in GNU's style: `--name value`, `--name=value`, `-n value`, `-nvalue`, options anywhere among the
 /// operands, `--` before operands that begin with a dash.
 ///
-/// Errors carry data and no wording. A value may begin with a dash only after `=`. Otherwise an option without its value would
-/// swallow the next option.
+/// A value may begin with a dash only after `=`. Otherwise an option without its value would swallow the next option.
 package struct ArgumentParser: Sendable {
     package let commands: [CommandSpecification]
 
@@ -165,8 +164,7 @@ package struct ArgumentParser: Sendable {
         switch option.value {
         case .flag, .text: break
         case .count(let least):
-            let isDigits = value.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
-            guard isDigits, let number = Int(value), number >= least else {
+            guard value.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let number = Int(value), number >= least else {
                 throw .notACount(option: name, value: value, least: least)
             }
             parsed.numbers[option.name] = number

@@ -1,42 +1,77 @@
-/// An error of the command line, as data; ``UsageWording`` words it. Every usage error ends with exit code 64.
-package enum UsageError: Error, Equatable, Sendable {
-    case missingCommand
-    case unknownCommand(String, nearest: String?)
-    /// An unknown option, with its dashes.
-    case unknownOption(String, nearest: String?)
-    case missingValue(option: String, valueName: String)
-    case unexpectedValue(option: String)
-    case repeatedOption(String)
-    case missingOption(String)
-    case missingOperand(String)
-    case surplusOperand(String)
-    case emptyOperand(String)
-    case notAnOperand(name: String, value: String, choices: [String], nearest: String?)
-    case notACount(option: String, value: String, least: Int)
-    case notASize(option: String, value: String)
-    case notAChoice(option: String, value: String, choices: [String], nearest: String?)
-    case wrongEnding(option: String, value: String, endings: [String])
-    /// A value of `--passes` that is neither a number nor names of entity mappings.
-    case notACut(option: String, value: String)
-    /// Two options that exclude each other.
-    case contradiction(String, String)
-    /// An option that has no meaning without another.
-    case needsOption(String, other: String)
-    /// A share of a batch that is not in the form I/N.
-    case notAShard(String)
-    /// An environment variable of a scheduler with an invalid share.
-    case schedulerShard(String, other: String)
-    /// Two paths that must differ but name the same file.
-    case samePath(String, String, what: String)
+/// An error of the command line, in words. Every usage error ends with exit code 64.
+package struct UsageError: Error, Equatable, Sendable {
+    /// The problem, without a full stop.
+    let sentence: String
 
-    /// The error for an operand that is none of some words.
-    static func notAnOperand(_ name: String, _ value: String, of choices: [String]) -> UsageError {
-        .notAnOperand(
-            name: name, value: value, choices: choices, nearest: EditDistance.nearest(to: value, among: choices))
+    private init(_ sentence: String) { self.sentence = sentence }
+
+    /// Returns two lines: the problem, and where to find help.
+    ///
+    /// - Parameter command: the command that was named; nil if none was recognised.
+    func text(command: String?) -> String {
+        let program = command.map { "stagecoach \($0)" } ?? "stagecoach"
+        return "stagecoach: \(sentence.printable)\nTry '\(program) --help'.\n"
     }
 
-    /// The error for a word that is no command.
-    static func unknownCommand(_ name: String, of commands: [CommandSpecification]) -> UsageError {
-        .unknownCommand(name, nearest: EditDistance.nearest(to: name, among: commands.map(\.name)))
+    private static func meant(_ nearest: String?) -> String { nearest.map { "; did you mean '\($0)'?" } ?? "" }
+}
+
+/// The errors. Options are named with their dashes.
+extension UsageError {
+    static let missingCommand = Self("a command is missing")
+
+    static func unknownCommand(_ name: String, nearest: String?) -> Self {
+        Self("unknown command '\(name)'\(meant(nearest))")
+    }
+    static func unknownCommand(_ name: String, of commands: [CommandSpecification]) -> Self {
+        unknownCommand(name, nearest: EditDistance.nearest(to: name, among: commands.map(\.name)))
+    }
+    static func unknownOption(_ name: String, nearest: String?) -> Self {
+        Self("unknown option '\(name)'\(meant(nearest))")
+    }
+    static func missingValue(option: String, valueName: String) -> Self {
+        Self("option '\(option)' needs a value: \(option) \(valueName)")
+    }
+    static func unexpectedValue(option: String) -> Self { Self("option '\(option)' takes no value") }
+    static func repeatedOption(_ option: String) -> Self { Self("option '\(option)' is given twice") }
+    static func missingOption(_ option: String) -> Self { Self("option '\(option)' is missing") }
+    static func missingOperand(_ name: String) -> Self { Self("operand \(name) is missing") }
+    static func surplusOperand(_ text: String) -> Self { Self("unexpected operand '\(text)'") }
+    static func emptyOperand(_ name: String) -> Self { Self("operand \(name) is empty") }
+    static func notAnOperand(_ name: String, _ value: String, of choices: [String]) -> Self {
+        let nearest = EditDistance.nearest(to: value, among: choices)
+        return Self("\(name) is one of \(choices.joined(separator: ", ")), not '\(value)'\(meant(nearest))")
+    }
+    static func notACount(option: String, value: String, least: Int) -> Self {
+        Self("option '\(option)' needs a whole number of at least \(least), not '\(value)'")
+    }
+    static func notASize(option: String, value: String) -> Self {
+        Self("option '\(option)' needs a size such as 64M or 1G, not '\(value)'")
+    }
+    static func notAChoice(option: String, value: String, choices: [String], nearest: String?) -> Self {
+        Self("option '\(option)' knows \(choices.joined(separator: ", ")), not '\(value)'\(meant(nearest))")
+    }
+    static func wrongEnding(option: String, value: String, endings: [String]) -> Self {
+        let words = endings.dropLast().joined(separator: ", ") + (endings.count > 1 ? " or " : "")
+        return Self("option '\(option)' needs a file name ending in \(words)\(endings.last ?? ""), not '\(value)'")
+    }
+    /// A value of `--passes` that is neither a number nor names of entity mappings.
+    static func notACut(option: String, value: String) -> Self {
+        Self("option '\(option)' needs a number or names of entity mappings as \"A,B;C\", not '\(value)'")
+    }
+    static func contradiction(_ first: String, _ second: String) -> Self {
+        Self("options '\(first)' and '\(second)' exclude each other")
+    }
+    static func needsOption(_ option: String, other: String) -> Self { Self("option '\(option)' needs '\(other)'") }
+    static func notAShard(_ value: String) -> Self {
+        Self("option '--shard' needs I/N with I from 0 to N - 1, not '\(value)'")
+    }
+    /// An environment variable of a scheduler with an invalid share.
+    static func schedulerShard(_ name: String, other: String) -> Self {
+        Self("\(name) and \(other) do not say which share of the batch this is; give --shard I/N")
+    }
+    /// Two paths that must differ but name the same file.
+    static func samePath(_ first: String, _ second: String, what: String) -> Self {
+        Self("\(what) are the same file: \(first)" + (first == second ? "" : " and \(second)"))
     }
 }

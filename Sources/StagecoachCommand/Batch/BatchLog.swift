@@ -116,15 +116,8 @@ final class BatchLog: Sendable {
         }
         defer { fclose(file) }
         let decoder = JSONDecoder()
-        var buffer: UnsafeMutablePointer<CChar>?
-        var room = 0
-        defer { free(buffer) }
-        while true {
-            let count = getline(&buffer, &room, file)
-            guard count > 0, let buffer else { break }
-            if let result = try? decoder.decode(BatchResult.self, from: Data(bytes: buffer, count: count)) {
-                body(result)
-            }
+        while let line = FileBytes.line(of: file) {
+            if let result = try? decoder.decode(BatchResult.self, from: Data(line)) { body(result) }
         }
         guard ferror(file) == 0 else {
             throw MigrationError("results.io", .io, "Reading the results file failed", at: path)

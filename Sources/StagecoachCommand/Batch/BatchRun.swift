@@ -31,8 +31,7 @@ final class BatchRun: Sendable {
                 request.options.memoryLimit = memory
                 return request
             } catch {
-                throw MigrationError(
-                    "manifest.entry", .data, UsageWording.sentence(error), context: entry.place ?? .init())
+                throw MigrationError("manifest.entry", .data, error.sentence, context: entry.place ?? .init())
             }
         }
     }

@@ -1,3 +1,4 @@
+import Diagnostics
 import Foundation
 
 /// A process of this program that migrates one store after the other, as the batch tells it.
@@ -52,17 +53,11 @@ final class BatchWorker {
     func migrate(_ place: Int, wasBegun: Bool) -> BatchResult? {
         let sink = DescriptorSink(child.input)
         sink.write("\(place)\(wasBegun ? Self.begunMark : "")\n")
-        guard sink.failure == 0 else { return nil }
-        var buffer: UnsafeMutablePointer<CChar>?
-        var room = 0
-        defer { free(buffer) }
-        let count = getline(&buffer, &room, output)
-        guard count > 0, let buffer else { return nil }
-        let answer = Data(bytes: buffer, count: count)
+        guard sink.failure == 0, let answer = FileBytes.line(of: output) else { return nil }
         if answer.starts(with: CrashLine.mark.utf8) {
             crashLine = String(decoding: answer.dropFirst("stagecoach: ".utf8.count).dropLast(), as: UTF8.self)
         }
-        return try? JSONDecoder().decode(BatchResult.self, from: answer)
+        return try? JSONDecoder().decode(BatchResult.self, from: Data(answer))
     }
 
     /// Waits for the end of a worker that stopped answering, and describes its cause.

@@ -61,14 +61,8 @@ struct MigrationResult: Encodable {
 
 /// Encodes values as JSON for people and programs: sorted keys, indented, with a line end.
 enum JSONText {
-    static func text(_ value: some Encodable) throws -> String { try encoded(value, .prettyPrinted) }
+    static func text(_ value: some Encodable) throws -> String { try JSONEncoder.text(value) }
 
     /// Returns the JSON on one line.
-    static func line(_ value: some Encodable) throws -> String { try encoded(value, []) }
-
-    private static func encoded(_ value: some Encodable, _ layout: JSONEncoder.OutputFormatting) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = layout.union([.sortedKeys, .withoutEscapingSlashes])
-        return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
-    }
+    static func line(_ value: some Encodable) throws -> String { try JSONEncoder.text(value, []) }
 }

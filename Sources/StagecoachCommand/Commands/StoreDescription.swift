@@ -149,8 +149,7 @@ struct StoreDescription: Encodable {
             }
             return number
         }
-        let roots = Dictionary(grouping: entities.indices, by: { root(of: entities[$0].number) })
-        for (number, members) in roots {
+        for (number, members) in Dictionary(grouping: entities.indices, by: { root(of: entities[$0].number) }) {
             guard let row = keys.first(where: { $0.number == number }) else { continue }
             let table = "Z" + row.name.uppercased()
             guard tables.contains(table) else { continue }

@@ -20,13 +20,10 @@ package enum PolicyProgram {
         let checks = line.dropFirst().first == "policies"
         guard asks || checks else { return nil }
         let path = besideThis
-        if let error = obstacle(path) {
-            guard !checks else { return nil }
-            DescriptorSink(STDERR_FILENO).write(ErrorWording.text(error))
-            return ErrorWording.exitCode(error)
-        }
-        _ = ChildProcess.withWords(line) { execv(path, $0) }
-        let error = missing(path, reason: String(cString: strerror(errno)))
+        let obstacle = obstacle(path)
+        if obstacle != nil, checks { return nil }
+        if obstacle == nil { _ = ChildProcess.withWords(line) { execv(path, $0) } }
+        let error = obstacle ?? missing(path, reason: String(cString: strerror(errno)))
         DescriptorSink(STDERR_FILENO).write(ErrorWording.text(error))
         return ErrorWording.exitCode(error)
     }

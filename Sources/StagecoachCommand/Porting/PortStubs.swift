@@ -92,8 +92,7 @@ struct PortStubs {
         if [":", "<", ">", "["].contains(before.text) || ["as", "is", "any", "some"].contains(before.text) {
             return before.isMark(">") ? index > 1 && tokens[index - 2].isMark("-") : true
         }
-        let isMark = before.isMark("?") || before.isMark("!")
-        if isMark, index > 1, tokens[index - 2].isWord("as") { return true }
+        if before.isMark("?") || before.isMark("!"), index > 1, tokens[index - 2].isWord("as") { return true }
         return inheritance(tokens, index) != nil
     }
 

@@ -17,8 +17,7 @@ struct SourceDeclarations {
     static let objectRoots: Set<String> = ["NSManagedObject", "ManagedObject"]
     static let policyRoots: Set<String> = ["NSEntityMigrationPolicy", "EntityMigrationPolicy"]
 
-    /// - Parameter objectClasses: further names of classes of managed objects.
-    init(_ readers: [DeclarationReader], objectClasses: Set<String> = []) {
+    init(_ readers: [DeclarationReader]) {
         let types = readers.flatMap(\.types)
         let classes = types.filter { !$0.isExtension }
         let byName = Dictionary(classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -29,7 +28,7 @@ struct SourceDeclarations {
             guard let superclass = declared.superclass else { return false }
             return !roots.isDisjoint(with: Self.lineage(of: superclass) { byName[$0]?.superclass })
         }
-        self.objectClasses = objectClasses.union(classes.filter { inherits($0, from: Self.objectRoots) }.map(\.name))
+        objectClasses = Set(classes.filter { inherits($0, from: Self.objectRoots) }.map(\.name))
         policyClasses = Set(classes.filter { inherits($0, from: Self.policyRoots) || Self.isPolicy($0) }.map(\.name))
         var properties: [String: [String: DeclaredProperty]] = [:]
         for type in classes + extensions {

@@ -71,8 +71,7 @@ final class RunReporter {
     /// - Returns: the errors of writing reports. They are not thrown, because the run's own error counts.
     func write(_ error: any Error) -> [any Error] {
         guard !isEmpty else { return [] }
-        let isTemporary = (error as? MigrationError)?.category == .temporary
-        var account = account(isTemporary ? .interrupted : .failed)
+        var account = account((error as? MigrationError)?.category == .temporary ? .interrupted : .failed)
         account.error = error
         (account.seconds, account.processorSeconds) = (clock.seconds, clock.processorSeconds)
         account.peakMemory = ProcessMemory.peakResident() ?? 0

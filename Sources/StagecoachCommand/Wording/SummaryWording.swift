@@ -4,8 +4,7 @@ import Stagecoach
 enum SummaryWording {
     static func text(_ result: MigrationResult) -> String {
         let report = result.report
-        let verb =
-            report.isDryRun ? "Dry run, nothing published:" : report.isAppended ? "Appended" : "Migrated"
+        let verb = report.isDryRun ? "Dry run, nothing published:" : report.isAppended ? "Appended" : "Migrated"
         var lines = ["\(verb) \(report.source) → \(report.destination)"]
         lines += facts(result)
         lines += entities(report.counts).titled("Objects by destination entity")

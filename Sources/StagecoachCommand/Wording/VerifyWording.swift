@@ -54,8 +54,7 @@ enum VerifyWording {
             return [line.entity, words.joined(separator: ", "), line.mappings.joined(separator: ", ")]
                 + [line.reason ?? ""]
         }
-        let header = ["entity", "objects", "entity mappings", "why"]
-        return ([header] + rows).lines().titled("Compared")
+        return ([["entity", "objects", "entity mappings", "why"]] + rows).lines().titled("Compared")
     }
 
     /// Returns the last line if nothing differs. It claims no more than was compared.

@@ -3,7 +3,7 @@ import Diagnostics
 import ManagedModel
 import Rows
 
-extension DestinationObjects: FetchSide {
+extension DestinationObjects {
     var isSource: Bool { false }
 
     func scan(_ wanted: FetchRows, _ body: FetchedRow) throws {
@@ -124,12 +124,6 @@ extension DestinationObjects: FetchSide {
         return follower
     }
 
-    func contains(_ id: ManagedObjectID) -> Bool { id.isDestination && id.storeUUID == context?.storeUUID }
-
-    func object(entity: EntityDescription, table: Int, key: Int64) -> ManagedObject? {
-        context?.object(at: place(entity: entity, key: key))
-    }
-
     /// Releases the indexes and counts of fetches, once no more fetches will come.
     func endFetches() {
         for (table, _) in followers { rows[table].changed = nil }
@@ -138,7 +132,7 @@ extension DestinationObjects: FetchSide {
     }
 
     /// Returns a page of places of new rows in a table, ascending by key from a given key on; empty at the end.
-    func places(inTable table: Int, from key: Int64) throws -> [ObjectPlace] {
+    func insertedPlaces(table: Int, from key: Int64) throws -> [ObjectPlace] {
         let scan = try DestinationScan(
             rows[table], from: key, storedColumns: nil, capacity: 128, inputs: modelRun.inputs)
         guard try scan.next() else { return [] }

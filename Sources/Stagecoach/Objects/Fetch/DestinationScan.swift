@@ -25,8 +25,7 @@ final class DestinationScan {
     ///   - storedColumns: the columns to read of existing rows; nil: existing rows are left out.
     ///   - capacity: the largest number of rows in a batch; nil: as many as its memory holds.
     init(
-        _ rows: DestinationRows, from key: Int64 = .min, storedColumns: [Int]?, capacity: Int? = nil,
-        inputs: RunInputs
+        _ rows: DestinationRows, from key: Int64 = .min, storedColumns: [Int]?, capacity: Int? = nil, inputs: RunInputs
     ) throws(MigrationError) {
         stored = try storedColumns.flatMap { columns throws(MigrationError) in
             try rows.storedScan(from: key, columns: columns)
@@ -38,13 +37,8 @@ final class DestinationScan {
         single = runs.count == 1 ? RunReader(runs[0], from: key) : nil
         guard runs.count > 1 else { return }
         for run in runs {
-            let reader = RunReader(run, from: key)
-            heads.append(
-                try RowHead(
-                    RowBatch(
-                        slots: rows.columns, rowCapacity: max(1, most / runs.count),
-                        byteTarget: max(4096, inputs.budget.batch / runs.count))
-                ) { batch throws(MigrationError) in try reader.next(into: &batch) })
+            let read = RunReader(run, from: key).next
+            heads.append(try RowHead(slots: rows.columns, rows: most, inputs: inputs, heads: runs.count, read))
         }
     }
 

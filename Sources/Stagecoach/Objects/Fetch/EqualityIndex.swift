@@ -77,10 +77,7 @@ final class EqualityIndex {
         entriesRead += keys.count
         keys.sort()
         let isLast = keys.count < most
-        if keys.count > most { keys.removeLast(keys.count - most) }
-        var unique: [Int64] = []
-        unique.reserveCapacity(keys.count)
-        for key in keys where unique.last != key { unique.append(key) }
+        let unique = Self.unique(keys.prefix(most))
         guard !isLast, let last = unique.last, last < .max else { return (unique, nil) }
         return (unique, last + 1)
     }
@@ -102,13 +99,14 @@ final class EqualityIndex {
         entriesRead += keys.count
         if isAscending { return keys }
         keys.sort()
-        var kept = 1
-        for index in 1..<keys.count where keys[index] != keys[kept - 1] {
-            keys[kept] = keys[index]
-            kept += 1
-        }
-        keys.removeLast(keys.count - kept)
-        return keys
+        return Self.unique(keys[...])
+    }
+
+    private static func unique(_ keys: ArraySlice<Int64>) -> [Int64] {
+        var unique: [Int64] = []
+        unique.reserveCapacity(keys.count)
+        for key in keys where unique.last != key { unique.append(key) }
+        return unique
     }
 }
 

@@ -3,9 +3,9 @@ import Mapping
 /// A comparison of a key path with constants for equality: `path == value`, `path IN values`, `ANY path == value`,
 /// `path CONTAINS value`.
 struct FetchComparison {
-    let modifier: ComparisonModifier
+    var modifier: ComparisonModifier
     /// The key path; empty for the object itself.
-    let path: [String]
+    var path: [String]
     let constants: [FetchConstant]
     /// True for `!=`.
     let isUnequal: Bool
@@ -17,18 +17,11 @@ struct FetchComparison {
         if constants.count == 1, case .null = constants[0] { return true }
         return false
     }
-
-    func with(path: [String]) -> FetchComparison {
-        FetchComparison(
-            modifier: .direct, path: path, constants: constants, isUnequal: isUnequal, isMembership: isMembership)
-    }
 }
 
 extension FetchComparison {
     /// Recognises such a comparison; nil for any other.
-    init?(
-        _ modifier: ComparisonModifier, _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode
-    ) {
+    init?(_ modifier: ComparisonModifier, _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode) {
         guard modifier != .none else { return nil }
         switch sign {
         case .equal, .notEqual:
@@ -55,7 +48,6 @@ extension FetchComparison {
         default: return nil
         }
     }
-
 }
 
 /// The key paths of predicates.

@@ -60,9 +60,7 @@ struct FetchCompiler {
             node = .comparison(modifier: modifier, left, .isIn, FetchConstant.literal(right), options)
         }
         let predicate = SourcePredicate(node: isNegated ? .not(node) : node)
-        let looksIntoFiles = predicate.looksIntoExternalData(
-            of: entity, names: side.externalNames)
-        if !looksIntoFiles,
+        if !predicate.looksIntoExternalData(of: entity, names: side.externalNames),
             let program = try? PredicateProgram(compiling: predicate, resolver: &slots, context: context)
         {
             return program.constant.map(FetchCondition.constant) ?? .program(program)
@@ -88,10 +86,9 @@ struct FetchCompiler {
     private mutating func compile(_ comparison: FetchComparison, isNegated: Bool) throws -> FetchCondition? {
         let isOpposite = isNegated != comparison.isUnequal
         if comparison.path.isEmpty {
-            guard comparison.modifier == .direct else { return nil }
-            guard let keys = try keys(comparison.constants, table: side.schema.tableIndex(of: entity)) else {
-                return nil
-            }
+            guard comparison.modifier == .direct,
+                let keys = try keys(comparison.constants, table: side.schema.tableIndex(of: entity))
+            else { return nil }
             return .isObject(among: Set(keys), isNegated: isOpposite)
         }
         if let (column, table) = slots.column(ofRelationship: comparison.path) {
@@ -126,8 +123,7 @@ struct FetchCompiler {
                 return nil
             }
             guard side.contains(id) else {
-                throw MigrationError(
-                    "value.type", .data, "\(id) is an object of another context", context: context)
+                throw MigrationError("value.type", .data, "\(id) is an object of another context", context: context)
             }
             if id.place.table == table { keys.append(id.place.key) }
         }
@@ -168,17 +164,14 @@ struct FetchCompiler {
             var values: [ColumnValue] = []
             for constant in comparison.constants {
                 guard case .scalar(let value) = constant, let stored = FetchHash.columnValue(value, storedIn: attribute)
-                else {
-                    return nil
-                }
+                else { return nil }
                 values.append(stored)
             }
             guard let slot = slots.slot(of: column) else { return nil }
             return .values(FetchColumn(table: own, column: column, options: options.rawValue), slot: slot, values)
         }
         guard let relationship = entity.relationship(named: comparison.path[0]) else { return nil }
-        let isMembership = comparison.isMembership || !relationship.isToMany
-        guard isMembership else { return nil }
+        guard comparison.isMembership || !relationship.isToMany else { return nil }
         return try probe(over: relationship, comparison, options)
     }
 
@@ -194,9 +187,11 @@ struct FetchCompiler {
             ends = keys
         } else {
             // Only an attribute of the member can be looked up; a longer path is evaluated.
-            var inner = FetchCompiler(entity: relationship.destination, side: side, predicate: nil)
+            var compiler = FetchCompiler(entity: relationship.destination, side: side, predicate: nil)
+            var inner = comparison
+            (inner.modifier, inner.path) = (.direct, rest)
             guard rest.count == 1, relationship.destination.attribute(named: rest[0]) != nil,
-                case .values(let column, _, let values)? = try inner.innerProbe(comparison, rest, options),
+                case .values(let column, _, let values)? = try compiler.probe(inner, options),
                 let index = try side.index(of: column)
             else { return nil }
             ends = try index.keys(holding: values)
@@ -216,12 +211,6 @@ struct FetchCompiler {
             }
         }
         return .keys(Array(owners))
-    }
-
-    private mutating func innerProbe(
-        _ comparison: FetchComparison, _ path: [String], _ options: ComparisonOptions
-    ) throws -> FetchProbe? {
-        try probe(comparison.with(path: path), options)
     }
 
     // MARK: - Keys

@@ -38,7 +38,7 @@ struct FetchEngine {
         guard !sort.isEmpty else { return nil }
         var keys: [FetchOrder.Key] = []
         for descriptor in sort {
-            guard let path = descriptor.key, let options = FetchSortOptions(descriptor)?.options else {
+            guard let path = descriptor.key, let options = FetchOrder.options(descriptor) else {
                 return FetchOrder(keys: [], comparing: sort)
             }
             let components = path.split(separator: ".").map(String.init)
@@ -89,7 +89,7 @@ struct FetchEngine {
                 if let object = object(entity, query, batch.key(row)) { objects.append(object) }
                 return true
             }
-            for object in FetchSortOptions.sorted(objects, by: order.comparing) where try !pass(object) { return }
+            for object in objects.sorted(using: order.comparing) where try !pass(object) { return }
             return
         }
         let sorter = FetchSorter(order.keys, needed: query.needed, inputs: run.inputs)
@@ -160,8 +160,7 @@ struct FetchEngine {
     ///
     /// Leading entries whose rows have changed are skipped from then on.
     private func probe(
-        _ query: FetchQuery, _ index: EqualityIndex, slot: Int, hash: UInt64,
-        _ body: FetchedRow
+        _ query: FetchQuery, _ index: EqualityIndex, slot: Int, hash: UInt64, _ body: FetchedRow
     ) throws {
         // Rows of other entities are not read here, so with such rows it is unknown which leading entries are outdated.
         var isLeading = query.rows.entities.count == side.schema.tables[query.rows.table].entities.count

@@ -21,4 +21,15 @@ struct FetchOrder {
     let keys: [Key]
     /// Descriptors with comparisons of their own. If there are any, all descriptors compare objects.
     let comparing: [KeySortDescriptor]
+
+    /// Returns the differences of texts that a plain descriptor ignores, so that values can be compared without calling
+    /// it; nil if it has an order of its own, by a closure or a locale.
+    static func options(_ descriptor: KeySortDescriptor) -> String.CompareOptions? {
+        guard descriptor.isPlain, let key = descriptor.key, key.lowercased() != "self" else { return nil }
+        switch descriptor.selectorName {
+        case nil, "compare:": return []
+        case "caseInsensitiveCompare:", "localizedCaseInsensitiveCompare:": return .caseInsensitive
+        default: return nil
+        }
+    }
 }

@@ -1,4 +1,5 @@
 import CoreDataStore
+import Diagnostics
 import ManagedModel
 import Rows
 
@@ -7,7 +8,10 @@ typealias FetchedRow = (borrowing RowBatch, Int, EntityDescription) throws -> Bo
 
 /// The rows of one side of a migration, as fetches read them.
 protocol FetchSide: AnyObject {
+    var modelRun: ModelRun { get }
     var schema: StoreSchema { get }
+    /// The context of the side's objects.
+    var context: ManagedObjectContext? { get }
     var isSource: Bool { get }
     /// The names of the model's attributes that allow external storage.
     var externalNames: Set<String> { get }
@@ -27,10 +31,33 @@ protocol FetchSide: AnyObject {
     /// column is asked for.
     func index(of column: FetchColumn) throws -> EqualityIndex?
 
-    /// Tells whether an id or an object belongs to this side.
-    func contains(_ id: ManagedObjectID) -> Bool
+    /// Temporary indexes of fetches.
+    var indexes: EqualityIndexes { get }
+    var statistics: FetchStatistics { get }
+}
 
-    func object(entity: EntityDescription, table: Int, key: Int64) -> ManagedObject?
+extension FetchSide {
+    var fetchEngine: FetchEngine { FetchEngine(side: self, run: modelRun.run) }
+
+    func entity(named name: String) throws(MigrationError) -> EntityDescription {
+        guard let entity = schema.model.entity(named: name) else {
+            throw MigrationError(
+                "object.unknownEntity", .data, "The model has no entity \(name)", context: .init(entity: name))
+        }
+        return entity
+    }
+
+    /// A place that no row has: the result of a failed insertion, which cannot throw.
+    var placeholder: ObjectPlace {
+        ObjectPlace(entity: schema.model.entity(at: 0), key: .min, table: schema.tableByEntity[0])
+    }
+
+    /// Tells whether an id or an object belongs to this side.
+    func contains(_ id: ManagedObjectID) -> Bool { id.isDestination != isSource && id.storeUUID == context?.storeUUID }
+
+    func object(entity: EntityDescription, table: Int, key: Int64) -> ManagedObject? {
+        context?.object(at: ObjectPlace(entity: entity, key: key, table: table))
+    }
 }
 
 /// Figures on the rows that fetches of one side have read, for tests of their cost.

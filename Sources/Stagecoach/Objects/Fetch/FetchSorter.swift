@@ -31,16 +31,13 @@ final class FetchSorter {
     }
 
     private static func batch(slots: Int, _ inputs: RunInputs) -> RowBatch {
-        RowBatch(
-            slots: slots, rowCapacity: inputs.fetchCapacity(slots: slots), byteTarget: inputs.budget.batch)
+        RowBatch(slots: slots, rowCapacity: inputs.fetchCapacity(slots: slots), byteTarget: inputs.budget.batch)
     }
 
     /// Adds a row.
     ///
     /// - Parameter value: reads a sort key's value from the object, given its key path.
-    func add(
-        _ source: borrowing RowBatch, row: Int, entity: Int, value: (String) throws -> Any?
-    ) throws {
+    func add(_ source: borrowing RowBatch, row: Int, entity: Int, value: (String) throws -> Any?) throws {
         if batch.isFull { try makeRoom() }
         sequence += 1
         let target = batch.appendRow(key: sequence)
@@ -180,13 +177,9 @@ final class FetchSorter {
     private func forEachMerged(_ body: (RowHead) throws -> Bool) throws {
         var heads: [RowHead] = []
         for run in runs {
-            let reader = run.makeReader()
+            let most = inputs.fetchCapacity(slots: run.slots)
             heads.append(
-                try RowHead(
-                    RowBatch(
-                        slots: run.slots, rowCapacity: max(1, inputs.fetchCapacity(slots: run.slots) / runs.count),
-                        byteTarget: max(4096, inputs.budget.batch / runs.count))
-                ) { batch throws(MigrationError) in try reader.next(into: &batch) })
+                try RowHead(slots: run.slots, rows: most, inputs: inputs, heads: runs.count, run.makeReader().next))
         }
         try heads.merge(by: { isBefore($0.batch, $0.row, $1.batch, $1.row) }, body)
     }
@@ -202,8 +195,7 @@ final class FetchSorter {
             return
         }
         try forEachMerged { head in
-            try body(
-                head.batch[head.row, keySlot].integerValue, Int(head.batch[head.row, entitySlot].integerValue))
+            try body(head.batch[head.row, keySlot].integerValue, Int(head.batch[head.row, entitySlot].integerValue))
         }
     }
 }

@@ -2,7 +2,7 @@ import CoreDataStore
 import ManagedModel
 import Rows
 
-extension SourceObjects: FetchSide {
+extension SourceObjects {
     var isSource: Bool { true }
 
     func scan(_ rows: FetchRows, _ body: FetchedRow) throws {
@@ -80,13 +80,5 @@ extension SourceObjects: FetchSide {
         }
         statistics.indexesBuilt += 1
         return index
-    }
-
-    func contains(_ id: ManagedObjectID) -> Bool {
-        !id.isDestination && id.storeUUID == modelRun.inputs.source.metadata.uuid
-    }
-
-    func object(entity: EntityDescription, table: Int, key: Int64) -> ManagedObject? {
-        context?.object(at: ObjectPlace(entity: entity, key: key, table: table))
     }
 }
