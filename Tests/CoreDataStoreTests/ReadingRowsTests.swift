@@ -201,7 +201,7 @@ struct ReadingRowsTests {
             #expect(try store.row(table: person, key: key, columns: columns, in: layout, into: &batch) == (key != 3))
         }
         #expect((0..<batch.count).map { line(batch, $0) } == ["9 'Zoë' -7", "1 'Ada' 40", "5 '' -", "1 'Ada' 40"])
-        let reader = try store.pointReader(table: person, columns: columns, in: layout)
+        let reader = try PointReader(store, table: person, columns: columns, in: layout)
         #expect(try reader.fetch(2, into: &batch))
         #expect(try !reader.fetch(.min, into: &batch))
         #expect(line(batch, 4) == "2 'Bo' 30")

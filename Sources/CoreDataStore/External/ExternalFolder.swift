@@ -14,18 +14,10 @@ package struct ExternalFolder: Sendable {
     ///
     /// - Parameter store: the store's path. The folder's name is the store's name without its last ending.
     package init(store: String) {
-        let folder: Substring
-        let name: Substring
-        if let slash = store.lastIndex(of: "/") {
-            folder = store[...slash]
-            name = store[store.index(after: slash)...]
-        } else {
-            folder = ""
-            name = store[...]
-        }
-        var stem = name
-        if let dot = name.lastIndex(of: "."), dot != name.startIndex { stem = name[..<dot] }
-        support = "\(folder).\(stem)_SUPPORT"
+        let start = store.lastIndex(of: "/").map(store.index(after:)) ?? store.startIndex
+        let name = store[start...]
+        let end = name.lastIndex(of: ".").flatMap { $0 > start ? $0 : nil } ?? store.endIndex
+        support = "\(store[..<start]).\(store[start..<end])_SUPPORT"
     }
 
     /// Tells whether the folder exists.

@@ -24,7 +24,7 @@ extension SourceStore {
         }
         guard !found.isEmpty else { return false }
         var rest = RowBatch(slots: batch.slots, rowCapacity: 1, byteTarget: batch.byteTarget)
-        guard try statementReader(slim, in: layout).next(into: &rest), rest.key(0) == key else {
+        guard try SelectionReader(self, slim, in: layout).next(into: &rest), rest.key(0) == key else {
             throw damaged("A row of \(layout.tables[table].name) is not found again", context(table, key, layout))
         }
         let row = batch.appendRow(key: key)

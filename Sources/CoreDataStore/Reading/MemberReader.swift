@@ -3,18 +3,6 @@ import Diagnostics
 import Rows
 
 extension SourceStore {
-    /// Reads the members of all owners, ascending by the owners' keys, in step with a scan of the owners.
-    ///
-    /// - Parameter isByKey: true to read those of up to ``MemberReader/keysAtOnce`` owners at a time, in any order.
-    /// - Throws: `store.tooManyPaths`, `store.damaged`.
-    /// - Complexity: one statement for the whole run, along the index of the owners' column, or with a sort that spills into
-    ///   the temporary directory if the file has no index; by key one statement for the owners, with a search for each.
-    package func members(
-        _ selection: MemberSelection, isByKey: Bool = false, in layout: StoreLayout
-    ) throws(MigrationError) -> MemberReader {
-        try MemberReader(store: self, selection: selection, isByKey: isByKey, layout: layout)
-    }
-
     /// Tells whether a table has an index that begins with a column.
     func hasIndex(_ table: String, on column: String) throws(MigrationError) -> Bool {
         try connection.texts(
@@ -38,8 +26,14 @@ package final class MemberReader {
     private var lastValue = Cell.null
     private var lastBytes: [UInt8] = []
 
-    fileprivate init(
-        store: SourceStore, selection: MemberSelection, isByKey: Bool, layout: StoreLayout
+    /// Makes a reader of the members of all owners, ascending by the owners' keys, in step with a scan of the owners.
+    ///
+    /// - Parameter isByKey: true to read those of up to ``keysAtOnce`` owners at a time, in any order.
+    /// - Throws: `store.tooManyPaths`, `store.damaged`.
+    /// - Complexity: one statement for the whole run, along the index of the owners' column, or with a sort that spills into
+    ///   the temporary directory if the file has no index; by key one statement for the owners, with a search for each.
+    package init(
+        _ store: SourceStore, _ selection: MemberSelection, isByKey: Bool = false, in layout: StoreLayout
     ) throws(MigrationError) {
         self.selection = selection
         self.layout = layout
@@ -65,7 +59,7 @@ package final class MemberReader {
 
     /// Starts the query for the members of some owners.
     ///
-    /// - Precondition: 1 to ``keysAtOnce`` keys, and a reader made by ``SourceStore/members(_:isByKey:in:)``.
+    /// - Precondition: 1 to ``keysAtOnce`` keys, and a reader by key.
     package func ask(for keys: ArraySlice<Int64>) {
         precondition(!keys.isEmpty && keys.count <= MemberReader.keysAtOnce)
         restart()

@@ -1,40 +1,30 @@
 import CSQLite
 import Diagnostics
+import ManagedModel
 import Rows
 
 extension SourceStore {
-    /// Reads the members of all owners of a to-many relationship stored in a key column of the members' table, owner by owner
-    /// in ascending order: see ``OwnerReader``.
+    /// Reads the members of all owners of a to-many relationship, owner by owner in ascending order: see ``OwnerReader``.
     ///
-    /// - Parameters:
-    ///   - table: the table index of the members.
-    ///   - column: the index of the column with the owner's key.
-    ///   - orderColumn: the index of the ordering column; nil for ascending keys.
-    /// - Complexity: O(members) along the column's index; without an index a sort that spills into the temporary directory, or
-    ///   stays in memory without one.
+    /// - Returns: nil for a relationship that is to-one or not stored.
+    /// - Complexity: O(members) along the index of the owners' column; without an index a sort that spills into the temporary
+    ///   directory, or stays in memory without one.
     package func membersByOwner(
-        table: Int, column: Int, orderColumn: Int?, in layout: StoreLayout
-    ) throws(MigrationError) -> OwnerReader {
-        let source = layout.tables[table]
-        return try reader(
-            source.name, owner: source.columns[column], member: "Z_PK", order: orderColumn.map { source.columns[$0] })
-    }
-
-    /// Reads the members that a join table links to all objects of a side, owner by owner in ascending order: see
-    /// ``OwnerReader``.
-    ///
-    /// - Parameters:
-    ///   - joinTable: the index of the join table.
-    ///   - side: the side (0 or 1) of the owners.
-    ///   - isOrdered: true to read the members in their order.
-    package func membersByOwner(
-        joinTable: Int, side: Int, isOrdered: Bool, in layout: StoreLayout
-    ) throws(MigrationError) -> OwnerReader {
-        precondition(side == 0 || side == 1)
-        let join = layout.joinTables[joinTable]
-        let other = join.sides[1 - side]
-        return try reader(
-            join.name, owner: join.sides[side].column, member: other.column, order: isOrdered ? other.orderColumn : nil)
+        of relationship: RelationshipDescription, in layout: StoreLayout
+    ) throws(MigrationError) -> OwnerReader? {
+        switch layout.schema.storage(of: relationship) {
+        case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
+            let source = layout.tables[table]
+            return try reader(
+                source.name, owner: source.columns[column], member: "Z_PK",
+                order: order.flatMap { relationship.isOrdered ? source.columns[$0] : nil })
+        case .join(let table, let side):
+            let join = layout.joinTables[table]
+            let other = join.sides[1 - side]
+            return try reader(
+                join.name, owner: join.sides[side].column, member: other.column, order: other.orderColumn)
+        case .toOne, .none: return nil
+        }
     }
 
     private func reader(

@@ -3,30 +3,16 @@ import Diagnostics
 import Rows
 
 extension SourceStore {
-    /// Returns a reader of single rows by key, for many fetches of the same columns.
-    ///
-    /// - Parameter streamed: slots of own columns whose values become ``HugeValue``s if they are too large to read.
-    package func pointReader(
-        table: Int, columns: [SelectedColumn], in layout: StoreLayout, streamed: Set<Int> = []
-    ) throws(MigrationError) -> PointReader {
-        let sql = try SelectionQuery(table: table, columns: columns, layout: layout)
-            .sql(where: ["t.\"Z_PK\" = ?1"], ordered: false)
-        let statement = try blamingData { () throws(MigrationError) in try pool.take(sql) }
-        return PointReader(
-            store: self, statement: statement, sql: sql, table: table, columns: columns, layout: layout,
-            streamed: streamed)
-    }
-
     /// Adds one row to a batch.
     ///
-    /// - Parameter streamed: as for ``pointReader(table:columns:in:streamed:)``.
+    /// - Parameter streamed: slots of own columns whose values become ``HugeValue``s if they are too large to read.
     /// - Returns: false if there is no row with the key.
     /// - Precondition: the batch has a slot for each column, and room for a row.
     package func row(
         table: Int, key: Int64, columns: [SelectedColumn], in layout: StoreLayout, streamed: Set<Int> = [],
         into batch: inout RowBatch
     ) throws(MigrationError) -> Bool {
-        try pointReader(table: table, columns: columns, in: layout, streamed: streamed).fetch(key, into: &batch)
+        try PointReader(self, table: table, columns: columns, in: layout, streamed: streamed).fetch(key, into: &batch)
     }
 }
 
@@ -40,17 +26,21 @@ package final class PointReader {
     private let layout: StoreLayout
     private let streamed: Set<Int>
 
-    init(
-        store: SourceStore, statement: Statement, sql: String, table: Int, columns: [SelectedColumn],
-        layout: StoreLayout, streamed: Set<Int>
-    ) {
-        self.streamed = streamed
+    /// Makes a reader for many fetches of the same columns.
+    ///
+    /// - Parameter streamed: slots of own columns whose values become ``HugeValue``s if they are too large to read.
+    package init(
+        _ store: SourceStore, table: Int, columns: [SelectedColumn], in layout: StoreLayout, streamed: Set<Int> = []
+    ) throws(MigrationError) {
         self.store = store
-        self.statement = statement
-        self.sql = sql
         self.table = table
         self.columns = columns
         self.layout = layout
+        self.streamed = streamed
+        let sql = try SelectionQuery(table: table, columns: columns, layout: layout)
+            .sql(where: ["t.\"Z_PK\" = ?1"], ordered: false)
+        self.sql = sql
+        statement = try store.blamingData { () throws(MigrationError) in try store.pool.take(sql) }
     }
 
     deinit { store.pool.give(statement, sql: sql) }

@@ -10,14 +10,7 @@ extension SourceStore {
     /// - Complexity: O(rows of the key range), no sort; memory of one row beside the batch, and for pages as `TableScan`.
     package func rows(_ selection: RowSelection, in layout: StoreLayout) throws(MigrationError) -> any RowReader {
         if let reader = try pageReader(selection, in: layout) { return reader }
-        return try statementReader(selection, in: layout)
-    }
-
-    func statementReader(
-        _ selection: RowSelection, in layout: StoreLayout
-    ) throws(MigrationError) -> SelectionReader {
-        SelectionReader(
-            store: self, statement: try statement(selection, in: layout), selection: selection, layout: layout)
+        return try SelectionReader(self, selection, in: layout)
     }
 
     /// Returns the Z_ENT values of a selection's rows; nil if they are not restricted.
@@ -55,12 +48,12 @@ final class SelectionReader: RowReader {
     @exclusivity(unchecked) private var lastKey: Int64?
     @exclusivity(unchecked) private var isFinished = false
 
-    init(store: SourceStore, statement: Statement, selection: RowSelection, layout: StoreLayout) {
+    init(_ store: SourceStore, _ selection: RowSelection, in layout: StoreLayout) throws(MigrationError) {
         self.store = store
-        self.statement = statement
         self.selection = selection
         self.layout = layout
         lastKey = selection.afterKey
+        statement = try store.statement(selection, in: layout)
     }
 
     /// - Precondition: the batch has one slot for each selected column.
@@ -112,7 +105,7 @@ final class SelectionReader: RowReader {
         probe.streamed = []
         probe.afterKey = lastKey
         var one = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
-        guard try store.statementReader(probe, in: layout).next(into: &one) else { throw failure(SQLITE_TOOBIG) }
+        guard try SelectionReader(store, probe, in: layout).next(into: &one) else { throw failure(SQLITE_TOOBIG) }
         let key = one.key(0)
         let isRead = try store.rowWithHugeValues(
             key, table: selection.table, columns: selection.columns, streamed: selection.streamed, in: layout,

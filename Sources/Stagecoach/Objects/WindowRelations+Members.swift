@@ -46,7 +46,7 @@ extension WindowRelations {
             }
             selection.columns = columns
         }
-        let reader = try run.inputs.source.members(selection, isByKey: true, in: run.inputs.layout)
+        let reader = try MemberReader(run.inputs.source, selection, isByKey: true, in: run.inputs.layout)
         reader.ask(for: owners[...])
         var batch = RowBatch(slots: columns.count, rowCapacity: 256, byteTarget: 32 << 10)
         var found: [(owner: Int64, member: Member)] = []

@@ -38,8 +38,8 @@ final class PointRows {
         } else {
             let columns = layout.schema.tables[table].columns.count
             row = Row(
-                try source.pointReader(
-                    table: table, columns: (0..<columns).map { .own($0) }, in: layout,
+                try PointReader(
+                    source, table: table, columns: (0..<columns).map { .own($0) }, in: layout,
                     streamed: streams ? Set(0..<columns) : []), columns: columns)
             rows[table] = row
         }

@@ -79,7 +79,7 @@ private final class GroupRun {
         self.group = group
         stream =
             isScan && group.anchorSlot == nil
-            ? try run.inputs.source.members(group.selection, in: run.inputs.layout) : nil
+            ? try MemberReader(run.inputs.source, group.selection, in: run.inputs.layout) : nil
         nested = try SourceFolds(run: run, slots: group.members, isScan: false, depth: depth + 1)
         let slots = group.members.columns.count
         let bytes = max(32 << 10, run.inputs.budget.batch >> (depth + 2))
@@ -166,7 +166,7 @@ private final class GroupRun {
         if let byKey {
             reader = byKey
         } else {
-            reader = try run.inputs.source.members(group.selection, isByKey: true, in: run.inputs.layout)
+            reader = try MemberReader(run.inputs.source, group.selection, isByKey: true, in: run.inputs.layout)
             byKey = reader
         }
         var position = 0

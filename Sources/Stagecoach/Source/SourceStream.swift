@@ -67,15 +67,8 @@ final class SourceStream {
     ///
     /// - Returns: the number with which to query them; nil for a relationship that is not stored.
     func open(_ relationship: RelationshipDescription) throws(MigrationError) -> Int? {
-        let reader: OwnerReader
-        switch run.inputs.layout.schema.storage(of: relationship) {
-        case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
-            reader = try run.inputs.source.membersByOwner(
-                table: table, column: column, orderColumn: relationship.isOrdered ? order : nil, in: run.inputs.layout)
-        case .join(let table, let side):
-            reader = try run.inputs.source.membersByOwner(
-                joinTable: table, side: side, isOrdered: true, in: run.inputs.layout)
-        case .toOne, .none: return nil
+        guard let reader = try run.inputs.source.membersByOwner(of: relationship, in: run.inputs.layout) else {
+            return nil
         }
         members.append(MemberStream(reader))
         return members.count - 1

@@ -39,8 +39,8 @@ extension SourceObjects {
         if let lastProbe, lastProbe.rows == rows {
             reader = lastProbe.reader
         } else {
-            reader = try modelRun.inputs.source.pointReader(
-                table: rows.table, columns: rows.columns, in: modelRun.inputs.layout)
+            reader = try PointReader(
+                modelRun.inputs.source, table: rows.table, columns: rows.columns, in: modelRun.inputs.layout)
             lastProbe = (rows, reader)
         }
         var batch = RowBatch(slots: rows.columns.count, rowCapacity: 1, byteTarget: 4096)
