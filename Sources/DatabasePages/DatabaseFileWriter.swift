@@ -149,17 +149,10 @@ package final class IndexLoader {
     package func append(_ first: Int64?, _ second: Int64?, columns: Int, _ rowID: Int64) throws(MigrationError) {
         space.storeBytes(of: UInt8(truncatingIfNeeded: columns + 2), as: UInt8.self)
         var place = space + columns + 2
-        put(first, serialAt: 1, &place)
-        if columns == 2 { put(second, serialAt: 2, &place) }
-        put(rowID, serialAt: columns + 1, &place)
+        NumberForm.put(first.map(NumberForm.init(integer:)), serialAt: space + 1, &place)
+        if columns == 2 { NumberForm.put(second.map(NumberForm.init(integer:)), serialAt: space + 2, &place) }
+        NumberForm.put(NumberForm(integer: rowID), serialAt: space + columns + 1, &place)
         try tree.append(UnsafeRawBufferPointer(start: space, count: place - space))
-    }
-
-    @inline(__always)
-    private func put(_ integer: Int64?, serialAt offset: Int, _ place: inout UnsafeMutableRawPointer) {
-        let form = integer.map { NumberForm(integer: $0) }
-        space.storeBytes(of: form?.serial ?? 0, toByteOffset: offset, as: UInt8.self)
-        form?.write(to: &place)
     }
 
     /// Appends an entry that is a complete record.

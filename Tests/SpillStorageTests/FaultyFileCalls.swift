@@ -17,7 +17,7 @@ final class FaultyFileCalls: ForwardingFileCalls {
     private let departures: Atomic<Int>
     private let failedLookup: FailedLookup?
 
-    /// Whose identity cannot be told, and the error's number.
+    /// Whose status cannot be told, and the error's number.
     enum FailedLookup: Sendable {
         case file(Int32)
         case path(Int32)
@@ -28,7 +28,7 @@ final class FaultyFileCalls: ForwardingFileCalls {
     ///   - isUnsteady: every third read or write is interrupted, every other one is cut short.
     ///   - keepsAll: bytes cannot be given back before the file is gone.
     ///   - departures: how often a folder is gone when the lock in it is opened.
-    ///   - failedLookup: what fails wherever a file's identity is asked for.
+    ///   - failedLookup: what fails wherever a file's status is asked for.
     init(
         space: Int = .max, isUnsteady: Bool = false, keepsAll: Bool = false, departures: Int = 0,
         failedLookup: FailedLookup? = nil
@@ -59,14 +59,14 @@ final class FaultyFileCalls: ForwardingFileCalls {
         return system.open(path, flags: flags, mode: mode)
     }
 
-    func identity(of descriptor: Int32) throws(FileBytes.Failure) -> FileIdentity {
+    func status(of descriptor: Int32) throws(FileBytes.Failure) -> stat {
         if case .file(let number) = failedLookup { throw FileBytes.Failure(number: number) }
-        return try system.identity(of: descriptor)
+        return try system.status(of: descriptor)
     }
 
-    func identity(atPath path: String) throws(FileBytes.Failure) -> FileIdentity? {
+    func status(atPath path: String) throws(FileBytes.Failure) -> stat? {
         if case .path(let number) = failedLookup { throw FileBytes.Failure(number: number) }
-        return try system.identity(atPath: path)
+        return try system.status(atPath: path)
     }
 
     func read(_ descriptor: Int32, into bytes: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {

@@ -1,4 +1,5 @@
 import Diagnostics
+import Glibc
 import SpillStorage
 
 /// System calls that are the kernel's own but for those that a test has others for.
@@ -25,10 +26,10 @@ extension ForwardingFileCalls {
     package func sync(_ descriptor: Int32) -> Int { system.sync(descriptor) }
     package func unlink(_ path: String) -> Int { system.unlink(path) }
     package func lock(_ descriptor: Int32) -> Int { system.lock(descriptor) }
-    package func identity(of descriptor: Int32) throws(FileBytes.Failure) -> FileIdentity {
-        try system.identity(of: descriptor)
+    package func status(of descriptor: Int32) throws(FileBytes.Failure) -> stat {
+        try system.status(of: descriptor)
     }
-    package func identity(atPath path: String) throws(FileBytes.Failure) -> FileIdentity? {
-        try system.identity(atPath: path)
+    package func status(atPath path: String) throws(FileBytes.Failure) -> stat? {
+        try system.status(atPath: path)
     }
 }

@@ -39,7 +39,8 @@ extension SourceStore {
                     statement.reset()
                     if code & 0xff == SQLITE_TOOBIG, !streamed.isEmpty {
                         // A row of the chunk has a huge value, so the rest of the chunk is read row by row.
-                        let single = try PointReader(self, table: table, columns: columns, in: layout, streamed: streamed)
+                        let single = try PointReader(
+                            self, table: table, columns: columns, in: layout, streamed: streamed)
                         for key in chunk where asked.map({ key > $0 }) ?? true {
                             if batch.isFull { return asked }
                             _ = try single.fetch(key, into: &batch)

@@ -138,17 +138,9 @@ extension IndexSorter {
         record.storeBytes(of: UInt8(truncatingIfNeeded: header), as: UInt8.self)
         var place = record + header
         for index in 0..<terms.count {
-            put(terms[index].form(of: words[index]), serialAt: record + 1 + index, &place)
+            NumberForm.put(terms[index].form(of: words[index]), serialAt: record + 1 + index, &place)
         }
-        put(NumberForm(integer: SortKey.decode(words[terms.count])), serialAt: record + header - 1, &place)
+        NumberForm.put(NumberForm(integer: SortKey.decode(words[terms.count])), serialAt: record + header - 1, &place)
         return place - record
-    }
-
-    @inline(__always)
-    private func put(
-        _ form: NumberForm?, serialAt serial: UnsafeMutableRawPointer, _ place: inout UnsafeMutableRawPointer
-    ) {
-        serial.storeBytes(of: form?.serial ?? 0, as: UInt8.self)
-        form?.write(to: &place)
     }
 }

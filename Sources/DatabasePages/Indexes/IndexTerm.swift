@@ -96,6 +96,15 @@ struct NumberForm {
         bits = real.bitPattern
     }
 
+    /// Writes a number's serial type, and its bytes behind others; for nil those of NULL.
+    @inline(__always)
+    static func put(
+        _ form: NumberForm?, serialAt serial: UnsafeMutableRawPointer, _ place: inout UnsafeMutableRawPointer
+    ) {
+        serial.storeBytes(of: form?.serial ?? 0, as: UInt8.self)
+        form?.write(to: &place)
+    }
+
     /// Writes the bytes, the highest first, and moves the place behind them. It may overwrite eight bytes whatever the width.
     @inline(__always)
     func write(to place: inout UnsafeMutableRawPointer) {

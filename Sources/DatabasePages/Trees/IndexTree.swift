@@ -23,16 +23,13 @@ final class IndexTree: PageTree {
             let (divider, overflow) = leaf.removeLastCell()
             try closeLeaf(divider, overflow: overflow)
         }
+        var place = leaf.addCell(size, overflow: isSpanning ? output.number(after: output.pageCount) : nil)
+        place += Varint.write(UInt64(payload.count), to: place)
         guard isSpanning else {
-            var place = leaf.addCell(size)
-            place += Varint.write(UInt64(payload.count), to: place)
             if let start = payload.baseAddress { place.copyMemory(from: start, byteCount: payload.count) }
             return
         }
-        let overflow = output.number(after: output.pageCount)
-        var place = leaf.addCell(size, overflow: overflow)
-        place += Varint.write(UInt64(payload.count), to: place)
-        (place + local).storeBytes(of: overflow.bigEndian, as: UInt32.self)
+        (place + local).storeBytes(of: output.number(after: output.pageCount).bigEndian, as: UInt32.self)
         var writer = PayloadWriter(output: output, map: map, place: place, local: local, total: payload.count)
         try writer.write(payload)
         writer.finish()

@@ -31,21 +31,10 @@ package protocol FileCalls: Sendable {
     func unlink(_ path: String) -> Int
     /// `flock`, exclusive, without waiting: 0, or the negative error number.
     func lock(_ descriptor: Int32) -> Int
-    /// Device and inode of an open file.
-    func identity(of descriptor: Int32) throws(FileBytes.Failure) -> FileIdentity
-    /// Device and inode of a path; nil if there is no file.
-    func identity(atPath path: String) throws(FileBytes.Failure) -> FileIdentity?
-}
-
-/// The identity of a file, whatever its name: device and inode.
-package struct FileIdentity: Equatable, Sendable {
-    package let device: UInt64
-    package let inode: UInt64
-
-    package init(device: UInt64, inode: UInt64) {
-        self.device = device
-        self.inode = inode
-    }
+    /// `fstat`: the status of an open file.
+    func status(of descriptor: Int32) throws(FileBytes.Failure) -> stat
+    /// `stat`: the status of a path; nil if there is no file.
+    func status(atPath path: String) throws(FileBytes.Failure) -> stat?
 }
 
 /// Flags of `open` that the toolchain's Glibc module does not export.
@@ -102,15 +91,13 @@ package struct SystemFileCalls: FileCalls {
 
     package func lock(_ descriptor: Int32) -> Int { Int(negative(flock(descriptor, LOCK_EX | LOCK_NB))) }
 
-    package func identity(of descriptor: Int32) throws(FileBytes.Failure) -> FileIdentity {
+    package func status(of descriptor: Int32) throws(FileBytes.Failure) -> stat {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw FileBytes.Failure(number: errno) }
-        return FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        return status
     }
 
-    package func identity(atPath path: String) throws(FileBytes.Failure) -> FileIdentity? {
-        try FileBytes.status(path).map { FileIdentity(device: UInt64($0.st_dev), inode: UInt64($0.st_ino)) }
-    }
+    package func status(atPath path: String) throws(FileBytes.Failure) -> stat? { try FileBytes.status(path) }
 
     private func negative(_ result: Int32) -> Int32 { result < 0 ? -errno : result }
 }

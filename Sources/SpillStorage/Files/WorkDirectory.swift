@@ -215,7 +215,7 @@ package final class WorkDirectory: Sendable {
             let made = calls.makeDirectory(path, mode: 0o700)
             guard made == 0 || made == -Int(EEXIST) else { throw cannotCreate(path, number: -made) }
             do throws(MigrationError) {
-                let hadLock = try identity(path + "/lock", calls) != nil
+                let hadLock = try exists(path + "/lock", calls)
                 if let lock = try takeLock(path, calls: calls) { return (lock, made == 0 || hadLock) }
             } catch {
                 if made == 0 { _ = calls.removeDirectory(path) }
@@ -246,7 +246,8 @@ package final class WorkDirectory: Sendable {
                 throw SpillFailure.system("lock", lockPath, number: -locked)
             }
             do throws(FileBytes.Failure) {
-                if try calls.identity(of: descriptor) == calls.identity(atPath: lockPath) { return descriptor }
+                let (own, named) = (try calls.status(of: descriptor), try calls.status(atPath: lockPath))
+                if own.st_dev == named?.st_dev, own.st_ino == named?.st_ino { return descriptor }
             } catch {
                 _ = calls.close(descriptor)
                 throw SpillFailure.system("look up", lockPath, number: Int(error.number))
@@ -258,10 +259,8 @@ package final class WorkDirectory: Sendable {
             remedy: "Wait for it to end, then run again", context: MigrationError.Context(path: path))
     }
 
-    private static func identity(
-        _ path: String, _ calls: any FileCalls
-    ) throws(MigrationError) -> FileIdentity? {
-        do throws(FileBytes.Failure) { return try calls.identity(atPath: path) } catch {
+    private static func exists(_ path: String, _ calls: any FileCalls) throws(MigrationError) -> Bool {
+        do throws(FileBytes.Failure) { return try calls.status(atPath: path) != nil } catch {
             throw SpillFailure.system("look up", path, number: Int(error.number))
         }
     }
