@@ -228,7 +228,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.file("store")
         do { try TestDatabase(path).execute(Self.schema + "CREATE TABLE t(Z_PK INTEGER PRIMARY KEY, a)") }
-        try FileSums.begin(path, noting: .everything)
+        try FileSums.begin(path, upTo: .max)
         let calls = CheckedWrites(path: path)
         try DatabaseFileWriter(path: path, calls: calls).finish()
         let found = calls.found.withLock { $0 }

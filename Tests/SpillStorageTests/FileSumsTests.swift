@@ -63,7 +63,7 @@ import Testing
         for file in [path, other] { try Data(bytes).write(to: URL(fileURLWithPath: file)) }
         // A copy's first block is another one.
         try write([1, 1], at: 18, to: path, nil)
-        try FileSums.begin(path, noting: .firstBlock)
+        try FileSums.begin(path, upTo: FileSums.block)
         let sums = try #require(FileSums(of: path))
         try write(random(5000, &generator), at: 20_000, to: path, sums)
         let original = open(other, O_RDONLY)
@@ -87,7 +87,7 @@ import Testing
         for count in [0, 1, 4096, 10_000] {
             let bytes = random(count, &generator)
             try Data(bytes).write(to: URL(fileURLWithPath: path))
-            try FileSums.begin(path, noting: .everything)
+            try FileSums.begin(path, upTo: .max)
             #expect(isSound(path, isWhole: true))
             guard count > 0 else { continue }
             for shorter in [0, count / 2, count - 1] {

@@ -1,6 +1,7 @@
 import CSQLite
 import Diagnostics
 import Glibc
+import Synchronization
 
 /// Converts SQLite's result codes into errors that name the operation and the place.
 package enum SQLiteFailure {
@@ -81,4 +82,39 @@ package enum SQLiteFailure {
         }
         return number != 0 ? number : sqlite3_system_errno(handle)
     }
+}
+
+/// The `errno` of the last failed file call below SQLite. SQLite's result codes do not contain it, and later calls overwrite
+/// `errno` before the code is examined.
+enum FailedCall {
+    private static let last = Atomic<Int32>(0)
+
+    /// Stores the number if a function of a VFS failed.
+    ///
+    /// - Returns: the code, for the function to return.
+    static func note(_ code: Int32, number: Int32 = errno) -> Int32 {
+        if code != SQLITE_OK, code != ResultCode.shortRead { last.store(number, ordering: .relaxed) }
+        return code
+    }
+
+    /// Returns the stored number and clears it; 0 if none was stored.
+    static func take() -> Int32 { last.exchange(0, ordering: .relaxed) }
+}
+
+/// SQLite's extended result codes, whose macros Swift does not import.
+enum ResultCode {
+    static let readError = SQLITE_IOERR | (1 << 8)
+    static let shortRead = SQLITE_IOERR | (2 << 8)
+    static let writeError = SQLITE_IOERR | (3 << 8)
+    static let truncateError = SQLITE_IOERR | (6 << 8)
+    static let statError = SQLITE_IOERR | (7 << 8)
+    static let deleteError = SQLITE_IOERR | (10 << 8)
+    static let accessError = SQLITE_IOERR | (13 << 8)
+    /// The file to delete does not exist.
+    static let deletesNothing = SQLITE_IOERR | (23 << 8)
+    static let lockError = SQLITE_IOERR | (15 << 8)
+    /// A hot rollback journal exists for a file that may not be written.
+    static let readOnlyRollback = SQLITE_READONLY | (3 << 8)
+    /// The file of a database is no longer at the path where it was opened.
+    static let moved = SQLITE_READONLY | (4 << 8)
 }

@@ -92,7 +92,7 @@ package final class ExistingRows {
         try store.beginTransaction()
         try store.connection.execute(
             "UPDATE \(SQLName.quoted(table.name)) SET Z_OPT = coalesce(Z_OPT, 0) + 1 "
-                + "WHERE \(touched.changedCondition(table: tableIndex, key: "Z_PK"))")
+                + "WHERE \(touched.condition(table: tableIndex, key: "Z_PK", isChanged: true))")
     }
 
     /// Deletes a row, if it exists.

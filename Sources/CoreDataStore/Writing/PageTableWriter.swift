@@ -38,6 +38,12 @@ package final class PageTableWriter: TableWriter {
         let file: DatabaseFileWriter
         let table: TableLoader
         let primary: IndexLoader?
+
+        init(_ target: Target, file: DatabaseFileWriter) {
+            (self.target, self.file) = (target, file)
+            table = file.table(root: target.root, affinities: target.affinities, isKeyed: target.isKeyed)
+            primary = target.primary.map { file.index(root: $0.root) }
+        }
     }
 
     let path: String
@@ -146,14 +152,5 @@ package final class PageTableWriter: TableWriter {
         self.open = nil
         try open.file.finish()
         try end(built)
-    }
-}
-
-extension PageTableWriter.Open {
-    init(_ target: PageTableWriter.Target, file: DatabaseFileWriter) {
-        self.init(
-            target: target, file: file,
-            table: file.table(root: target.root, affinities: target.affinities, isKeyed: target.isKeyed),
-            primary: target.primary.map { file.index(root: $0.root) })
     }
 }

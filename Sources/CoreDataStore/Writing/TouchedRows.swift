@@ -106,14 +106,11 @@ package final class TouchedRows {
         return try statement.step()
     }
 
-    /// Returns an SQL condition that holds for the rows of a table whose objects changed, by their key.
-    package func changedCondition(table: Int, key: String) -> String {
-        isEmpty ? "0" : "\(key) IN (SELECT key FROM temp.touched WHERE place = \(table) AND changed)"
-    }
-
-    /// Returns an SQL condition that holds for the recorded rows of a table, by their key.
-    package func condition(table: Int, key: String) -> String {
-        isEmpty ? "0" : "\(key) IN (SELECT key FROM temp.touched WHERE place = \(table))"
+    /// Returns an SQL condition that holds for the recorded rows of a table, or only for those whose objects changed, by their
+    /// key.
+    package func condition(table: Int, key: String, isChanged: Bool = false) -> String {
+        let changed = isChanged ? " AND changed" : ""
+        return isEmpty ? "0" : "\(key) IN (SELECT key FROM temp.touched WHERE place = \(table)\(changed))"
     }
 
     /// Passes the recorded rows of a table that still exist to a body, ascending.

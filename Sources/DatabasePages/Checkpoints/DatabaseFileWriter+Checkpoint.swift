@@ -58,3 +58,71 @@ extension DatabaseFileWriter {
         if let start = space.baseAddress { try output.overwrite(root, with: start) }
     }
 }
+
+extension PointerMap {
+    /// Writes or reads the state of the map pages that wait.
+    func code(with coder: inout StateCoder) throws(MigrationError) {
+        var own = existing
+        try coder.code(&own)
+        guard own == existing else { throw StateReader.damaged("another file's pages") }
+        try coder.code(&lastWritten)
+        var pages = blocks.keys.sorted()
+        try coder.code(&pages)
+        for page in pages {
+            guard page >= 2, PageGeometry.mapPage(of: page) == page else { throw StateReader.damaged("a map page") }
+            let block = blocks[page] ?? Block(page: page)
+            try coder.code(&block.missing, upTo: Int(PageGeometry.entriesPerMap))
+            try coder.code(
+                space: UnsafeMutableRawBufferPointer(start: block.bytes, count: PageGeometry.pageSize))
+            blocks[page] = block
+        }
+    }
+}
+
+extension PageTree {
+    /// The most levels of a tree that SQLite allows.
+    private static let deepest = 20
+
+    /// Writes or reads the state of the open page of each level.
+    final func codePages(with coder: inout StateCoder) throws(MigrationError) {
+        var own = root
+        try coder.code(&own)
+        guard own == root else { throw StateReader.damaged("another tree") }
+        try leaf.code(with: &coder)
+        try coder.code(objects: &levels, upTo: Self.deepest) { coder, known throws(MigrationError) in
+            let level = known ?? Level(interior)
+            try level.image.code(with: &coder)
+            return level
+        }
+        guard leaf.count > 0 || levels.isEmpty, levels.allSatisfy({ $0.image.count > 0 }) else {
+            throw StateReader.damaged("a tree with an empty page")
+        }
+    }
+}
+
+extension TableTree {
+    /// Writes or reads the state of the tree.
+    func code(with coder: inout StateCoder) throws(MigrationError) {
+        try coder.code(&lastKey)
+        try codePages(with: &coder)
+        guard lastKey != nil || leaf.count == 0 else { throw StateReader.damaged("a tree without its last key") }
+    }
+}
+
+extension PageImage {
+    /// Writes or reads the page's state: pointers, contents, and the cells' overflow pages.
+    mutating func code(with coder: inout StateCoder) throws(MigrationError) {
+        try coder.code(&count, upTo: PageGeometry.pageSize / 6)
+        try coder.code(&contentStart, upTo: PageGeometry.pageSize)
+        guard kind.headerSize + 2 * count <= contentStart else { throw StateReader.damaged("a page of other sizes") }
+        try coder.code(space: UnsafeMutableRawBufferPointer(start: bytes + kind.headerSize, count: 2 * count))
+        let size = PageGeometry.pageSize - contentStart
+        try coder.code(space: UnsafeMutableRawBufferPointer(start: bytes + contentStart, count: size))
+        let last = count - 1
+        try coder.code(list: &overflows, empty: (0, 0)) { coder, overflow throws(MigrationError) in
+            try coder.code(&overflow.cell, upTo: last)
+            try coder.code(&overflow.page)
+        }
+        guard isConsistent else { throw StateReader.damaged("a page whose cells do not follow each other") }
+    }
+}

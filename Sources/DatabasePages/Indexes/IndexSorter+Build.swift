@@ -26,10 +26,10 @@ extension IndexSorter {
         let merged =
             takesWords
             ? SortedWords(halves: finished, form: form, words: try sorter?.finish(), terms: terms.count) : nil
-        let sorted = SortedIndex(words: merged, entries: try entries?.finish())
+        let others = try entries?.finish()
         sorter = nil
         entries = nil
-        return try build(from: sorted, into: loader, passed)
+        return try build(from: merged, others, into: loader, passed)
     }
 
     /// Builds the index's tree from half words alone.
@@ -80,21 +80,20 @@ extension IndexSorter {
 
     /// Builds the index's tree from entries of all kinds.
     private func build(
-        from streams: SortedIndex, into loader: IndexLoader, _ passed: Passed?
+        from sortedWords: SortedWords?, _ entries: SortedEntries?, into loader: IndexLoader, _ passed: Passed?
     ) throws(MigrationError) -> Outcome {
-        var sorted = streams
         let record = UnsafeMutableRawPointer.allocate(byteCount: (terms.count + 1) * 9 + 9, alignment: 8)
         defer { record.deallocate() }
         var last = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 8)
         defer { last.deallocate() }
         var lastCount = 0
         var count = 0
-        sorted.hasWord = try sorted.words?.next(into: words) ?? false
-        sorted.entry = try sorted.entries?.next()
-        while sorted.hasWord || sorted.entry != nil {
+        var hasWord = try sortedWords?.next(into: words) ?? false
+        var nextEntry = try entries?.next()
+        while hasWord || nextEntry != nil {
             let next: UnsafeRawBufferPointer
-            let word = sorted.hasWord ? UnsafeRawBufferPointer(start: record, count: write(to: record)) : nil
-            if let entry = sorted.entry, word.map({ order.compare(entry, $0) < 0 }) ?? true {
+            let word = hasWord ? UnsafeRawBufferPointer(start: record, count: write(to: record)) : nil
+            if let entry = nextEntry, word.map({ order.compare(entry, $0) < 0 }) ?? true {
                 next = entry
             } else if let word {
                 next = word
@@ -115,20 +114,13 @@ extension IndexSorter {
             try loader.append(next)
             if count % Self.step == 0 { try passed?() }
             if next.baseAddress == UnsafeRawPointer(record) {
-                sorted.hasWord = try sorted.words?.next(into: words) ?? false
+                hasWord = try sortedWords?.next(into: words) ?? false
             } else {
-                sorted.entry = try sorted.entries?.next()
+                nextEntry = try entries?.next()
             }
         }
         try loader.finish()
         return .built
-    }
-
-    private struct SortedIndex {
-        let words: SortedWords?
-        let entries: SortedEntries?
-        var hasWord = false
-        var entry: UnsafeRawBufferPointer?
     }
 
     /// Writes the entry's record. Returns the number of its bytes.

@@ -38,29 +38,21 @@ package final class FileSums {
     /// Moves the checksums of a file to the name that the file itself takes next.
     package static func move(from file: String, to other: String) { rename(path(of: file), path(of: other)) }
 
-    /// The blocks that are noted when checksums are begun.
-    package enum Beginning {
-        /// None: the file is empty, or is about to be made.
-        case nothing
-        /// The first block: the rest of the file was copied from another one, which is available when the file is checked.
-        case firstBlock
-        /// All blocks.
-        case everything
-    }
-
     /// Begins the checksums of a file.
     ///
+    /// - Parameter limit: the number of bytes whose blocks are noted, from the file's beginning. 0 if it is empty or about to be
+    ///   made; ``block`` if the rest was copied from another file, which is available when this one is checked.
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package static func begin(
-        _ file: String, noting beginning: Beginning = .nothing, calls: any FileCalls = SystemFileCalls()
+        _ file: String, upTo limit: Int = 0, calls: any FileCalls = SystemFileCalls()
     ) throws(MigrationError) {
         let path = path(of: file)
         let result = calls.openUninterrupted(
             path, flags: O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
         guard result >= 0 else { throw SpillFailure.system("create", path, number: -result) }
         let sums = FileSums(path: path, descriptor: Int32(truncatingIfNeeded: result), calls: calls)
-        guard beginning != .nothing else { return }
-        try forEachPiece(of: file, upTo: beginning == .firstBlock ? block : .max, calls) { bytes, place in
+        guard limit > 0 else { return }
+        try forEachPiece(of: file, upTo: limit, calls) { bytes, place in
             sums.note(bytes, at: place) { _, _ in false }
         }
     }

@@ -35,7 +35,7 @@ final class PrivateStore {
             return
         }
         if checkpoints?.isResumable ?? false {
-            try FileSums.begin(path, noting: isAppended ? .firstBlock : .nothing)
+            try FileSums.begin(path, upTo: isAppended ? FileSums.block : 0)
         }
         destination =
             try isAppended

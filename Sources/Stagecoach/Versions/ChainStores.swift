@@ -79,7 +79,7 @@ final class ChainStores {
     /// - Throws: `spill.full`, `spill.io` (74).
     func seal(run number: Int) throws(MigrationError) {
         for path in [idMap(ofRun: number), rejects(ofRun: number)] where try DestinationPath.status(path) != nil {
-            try FileSums.begin(path, noting: .everything)
+            try FileSums.begin(path, upTo: .max)
         }
     }
 
