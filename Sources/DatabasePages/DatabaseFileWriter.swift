@@ -142,9 +142,6 @@ package final class IndexLoader {
 
     deinit { space.deallocate() }
 
-    /// True if nothing was appended.
-    package var isEmpty: Bool { tree.leaf.count == 0 }
-
     /// Appends an entry of one or two columns of integers or NULLs, and the row's id.
     package func append(_ first: Int64?, _ second: Int64?, columns: Int, _ rowID: Int64) throws(MigrationError) {
         space.storeBytes(of: UInt8(truncatingIfNeeded: columns + 2), as: UInt8.self)

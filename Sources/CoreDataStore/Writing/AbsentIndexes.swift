@@ -31,9 +31,7 @@ package struct AbsentIndexes: Equatable, Sendable, StateCodable {
     package mutating func code(with coder: inout StateCoder) throws(MigrationError) {
         try coder.code(list: &indexes, empty: Index(statement: "", isUnique: false, columns: [])) {
             coder, index throws(MigrationError) in
-            try coder.code(&index.statement)
-            try coder.code(&index.isUnique)
-            try coder.code(&index.columns)
+            try coder.code(&index, \.statement, \.isUnique, \.columns)
         }
     }
 

@@ -26,9 +26,7 @@ extension DestinationStore {
             var places = [indexed.sorted(), indexedJoins.sorted()]
             try coder.code(&places)
             (indexed, indexedJoins) = (Set(places.first ?? []), Set(places.last ?? []))
-            try coder.code(&absent)
-            try coder.code(&isAppending)
-            try coder.code(&firstStamp)
+            try coder.code(&self, \.absent, \.isAppending, \.firstStamp)
         }
     }
 

@@ -18,13 +18,7 @@ extension PageTableWriter {
         var last: [Int64]?
 
         mutating func code(with coder: inout StateCoder) throws(MigrationError) {
-            try coder.code(&isComplete)
-            try coder.code(&rows)
-            try coder.code(&pages)
-            try coder.code(&all)
-            try coder.code(&done)
-            try coder.code(&built)
-            try coder.code(&last)
+            try coder.code(&self, \.isComplete, \.rows, \.pages, \.all, \.done, \.built, \.last)
         }
     }
 

@@ -7,18 +7,13 @@ import SpillStorage
 ///
 /// If the file system refuses direct I/O (EINVAL when the file is opened or first written), nothing is written here.
 final class DirectFile {
-    private enum State {
-        case unopened
-        case open(Int32)
-        case refused
-    }
-
     /// The alignment of addresses, offsets and sizes for direct I/O.
     static let alignment = 4096
 
     private let path: String
     private let calls: any FileCalls
-    private var state = State.unopened
+    /// The descriptor; nil before the first write, negative if the file system refuses.
+    private var descriptor: Int32?
 
     init(path: String, calls: any FileCalls) {
         self.path = path
@@ -28,8 +23,8 @@ final class DirectFile {
     deinit { close() }
 
     private func close() {
-        if case .open(let descriptor) = state { _ = calls.close(descriptor) }
-        state = .refused
+        if let descriptor, descriptor >= 0 { _ = calls.close(descriptor) }
+        descriptor = -1
     }
 
     /// Writes bytes, all of them if the file system allows it.
@@ -38,7 +33,8 @@ final class DirectFile {
     ///   - bytes, place: both aligned.
     /// - Returns: the number of bytes written; the caller must write the rest in another way.
     func write(_ bytes: UnsafeRawBufferPointer, at place: Int) throws(MigrationError) -> Int {
-        guard let descriptor = opened() else { return 0 }
+        let descriptor = opened()
+        guard descriptor >= 0 else { return 0 }
         var done = 0
         // After a write that was cut short the rest may be unaligned.
         while done < bytes.count, done % Self.alignment == 0 {
@@ -58,21 +54,11 @@ final class DirectFile {
         return done
     }
 
-    private func opened() -> Int32? {
-        switch state {
-        case .open(let descriptor): return descriptor
-        case .refused: return nil
-        case .unopened:
-            let flags = O_RDWR | O_CLOEXEC | FileFlags.direct
-            let result = calls.openUninterrupted(path, flags: flags)
-            // Never an error here: the file is also open in the usual way.
-            guard result >= 0 else {
-                state = .refused
-                return nil
-            }
-            let descriptor = Int32(truncatingIfNeeded: result)
-            state = .open(descriptor)
-            return descriptor
-        }
+    private func opened() -> Int32 {
+        if let descriptor { return descriptor }
+        // Never an error here: the file is also open in the usual way.
+        let opened = calls.openUninterrupted(path, flags: O_RDWR | O_CLOEXEC | FileFlags.direct)
+        descriptor = Int32(truncatingIfNeeded: opened)
+        return Int32(truncatingIfNeeded: opened)
     }
 }

@@ -128,11 +128,8 @@ package final class AssociationTable {
                 keys: KeyIndex(directory: directory, name: name, memory: memory), sourceEntity: 0,
                 destinationEntity: 0, base: 0, mayBeIdentity: false)
         ) { coder, form throws(MigrationError) in
-            try coder.code(&form.sourceEntity)
-            try coder.code(&form.destinationEntity)
-            try coder.code(&form.base)
-            try coder.code(&form.mayBeRanked)
-            try coder.code(&form.mayBeIdentity)
+            try coder.code(
+                &form, \.sourceEntity, \.destinationEntity, \.base, \.mayBeRanked, \.mayBeIdentity)
             try form.keys.code(with: &coder)
         }
         try coder.code(&layout.isWide)
@@ -142,13 +139,10 @@ package final class AssociationTable {
         try coder.code(optional: &backward, empty: newLog("reverse")) { coder, log throws(MigrationError) in
             try log.code(with: &coder)
         }
-        try coder.code(&sequence)
-        try coder.code(&largestSource)
-        try coder.code(&largestDestination)
-        try coder.code(&lastSource)
-        try coder.code(&lastDestination)
-        try coder.code(&mayHaveDuplicates)
-        try coder.code(&destinationsAscend)
+        var table = self
+        try coder.code(
+            &table, \.sequence, \.largestSource, \.largestDestination, \.lastSource, \.lastDestination,
+            \.mayHaveDuplicates, \.destinationsAscend)
     }
 
     // MARK: Adding

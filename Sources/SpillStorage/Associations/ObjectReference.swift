@@ -13,8 +13,7 @@ package struct ObjectReference: Hashable, Sendable, StateCodable {
     package init() { self = .none }
 
     package mutating func code(with coder: inout StateCoder) throws(MigrationError) {
-        try coder.code(&entity)
-        try coder.code(&key)
+        try coder.code(&self, \.entity, \.key)
     }
 
     /// The reference to no object. No entity has its number.

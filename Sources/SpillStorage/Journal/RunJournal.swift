@@ -79,7 +79,7 @@ package final class RunJournal {
     package init(creating path: String, calls: any FileCalls = SystemFileCalls()) throws(MigrationError) {
         (self.path, self.calls, size) = (path, calls, 0)
         descriptor = try Self.open(path, O_CREAT | O_TRUNC, calls)
-        try writeHead()
+        try write(bytes: Self.magic + Self.bytes([Self.version, 0]))
     }
 
     /// Opens an existing journal to append to it. Everything behind its sound records is cut off.
@@ -281,10 +281,6 @@ package final class RunJournal {
         defer { Glibc.close(opened) }
         // Some file systems cannot sync a folder (EINVAL); then there is nothing to wait for.
         guard SystemCall.uninterrupted({ fsync(opened) }) == 0 || errno == EINVAL else { throw failure("sync", errno) }
-    }
-
-    private func writeHead() throws(MigrationError) {
-        try write(bytes: Self.magic + Self.bytes([Self.version, 0]))
     }
 
     private func write(_ record: Record) throws(MigrationError) {

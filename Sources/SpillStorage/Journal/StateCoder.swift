@@ -60,6 +60,13 @@ package struct StateCoder {
     /// Writes or reads a field.
     package mutating func code(_ value: inout some StateCodable) throws(MigrationError) { try value.code(with: &self) }
 
+    /// Writes or reads fields of a value, in the order given.
+    package mutating func code<Root, each Field: StateCodable>(
+        _ value: inout Root, _ fields: repeat WritableKeyPath<Root, each Field>
+    ) throws(MigrationError) {
+        for field in repeat each fields { try code(&value[keyPath: field]) }
+    }
+
     /// Writes or reads a count, which must not exceed a bound.
     package mutating func code(_ count: inout Int, upTo limit: Int) throws(MigrationError) {
         if isReading { count = try reader.count(upTo: limit) } else { writer.write(count) }
