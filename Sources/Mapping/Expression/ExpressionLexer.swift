@@ -16,8 +16,10 @@ struct ExpressionLexer {
         text.utf8.count <= 1000 ? text : String(text.prefix(500)) + "…"
     }
 
-    func error(at offset: Int, _ message: String, remedy: String? = nil) -> ExpressionSyntaxError {
-        ExpressionSyntaxError(offset: offset, message: message, remedy: remedy)
+    /// Returns the error for a place in bytes, which the message counts in characters from one.
+    func error(at offset: Int, _ message: String, remedy: String? = nil) -> ProgramFault {
+        let column = String(decoding: bytes.prefix(offset), as: UTF8.self).count + 1
+        return ProgramFault("expression.syntax", "\(message), at column \(column) of the expression", remedy: remedy)
     }
 
     private func byte(_ ahead: Int = 0) -> UInt8? {
@@ -34,7 +36,7 @@ struct ExpressionLexer {
     /// Reads the next token.
     ///
     /// - Throws: `expression.syntax`.
-    mutating func next() throws(ExpressionSyntaxError) -> ExpressionToken {
+    mutating func next() throws(ProgramFault) -> ExpressionToken {
         let start = skipBlanks()
         guard let first = byte() else { return .end }
         if Self.isNameStart(first) { return word() }
@@ -64,7 +66,7 @@ struct ExpressionLexer {
         }
     }
 
-    private mutating func symbol(_ first: UInt8, start: Int) throws(ExpressionSyntaxError) -> ExpressionToken.Symbol {
+    private mutating func symbol(_ first: UInt8, start: Int) throws(ProgramFault) -> ExpressionToken.Symbol {
         if let second = byte(1), let symbol = Self.symbols[UInt16(first) << 8 | UInt16(second)] {
             offset += 2
             return symbol
@@ -127,7 +129,7 @@ struct ExpressionLexer {
     }
 
     /// Reads the name after a dot, where reserved words need no escape; nil if there is none.
-    mutating func componentAfterDot() throws(ExpressionSyntaxError) -> String? {
+    mutating func componentAfterDot() throws(ProgramFault) -> String? {
         let start = skipBlanks()
         if let first = byte(), Self.isNameStart(first) { return plainName() }
         if byte() == UInt8(ascii: "%") { return nil }
@@ -153,7 +155,7 @@ struct ExpressionLexer {
 
     // MARK: Literals
 
-    private mutating func number() throws(ExpressionSyntaxError) -> ExpressionToken {
+    private mutating func number() throws(ProgramFault) -> ExpressionToken {
         let start = offset
         let token: ExpressionToken
         if byte() == UInt8(ascii: "0"), let radix = Self.radix(byte(1)) {
@@ -181,7 +183,7 @@ struct ExpressionLexer {
         Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt64($0) }
     }
 
-    private mutating func digits(radix: UInt64, start: Int) throws(ExpressionSyntaxError) -> UInt64 {
+    private mutating func digits(radix: UInt64, start: Int) throws(ProgramFault) -> UInt64 {
         var value: UInt64 = 0
         let first = offset
         while let next = byte(), let digit = Self.digit(next), digit < radix {
@@ -195,7 +197,7 @@ struct ExpressionLexer {
         return value
     }
 
-    private mutating func decimalNumber(start: Int) throws(ExpressionSyntaxError) -> ExpressionToken {
+    private mutating func decimalNumber(start: Int) throws(ProgramFault) -> ExpressionToken {
         while let next = byte(), Self.isDigit(next) { offset += 1 }
         var isWhole = true
         if byte() == UInt8(ascii: "."), let next = byte(1), Self.isDigit(next) {
@@ -226,7 +228,7 @@ struct ExpressionLexer {
         return .double(value)
     }
 
-    private mutating func string() throws(ExpressionSyntaxError) -> String {
+    private mutating func string() throws(ProgramFault) -> String {
         let start = offset
         guard let quote = byte() else { throw error(at: start, "expected a string") }
         offset += 1
@@ -253,7 +255,7 @@ struct ExpressionLexer {
             "\\'\"/nrtbfvae0".utf8, "\\'\"/\n\r\t\u{8}\u{C}\u{B}\u{7}\u{1B}\0".unicodeScalars))
 
     /// Reads one escape, starting at its backslash.
-    private mutating func escape() throws(ExpressionSyntaxError) -> Unicode.Scalar {
+    private mutating func escape() throws(ProgramFault) -> Unicode.Scalar {
         let start = offset
         let letter = byte(1)
         offset += 2
@@ -268,7 +270,7 @@ struct ExpressionLexer {
         }
     }
 
-    private mutating func unicodeEscape(digits count: Int, start: Int) throws(ExpressionSyntaxError) -> Unicode.Scalar {
+    private mutating func unicodeEscape(digits count: Int, start: Int) throws(ProgramFault) -> Unicode.Scalar {
         var value = try hexadecimal(count, start: start)
         // Characters beyond the Basic Multilingual Plane are escaped as surrogate pairs.
         if count == 4, value >= 0xD800, value <= 0xDBFF, byte() == UInt8(ascii: "\\"), byte(1) == UInt8(ascii: "u") {
@@ -282,7 +284,7 @@ struct ExpressionLexer {
         return scalar
     }
 
-    private mutating func hexadecimal(_ count: Int, start: Int) throws(ExpressionSyntaxError) -> UInt32 {
+    private mutating func hexadecimal(_ count: Int, start: Int) throws(ProgramFault) -> UInt32 {
         var value: UInt64 = 0
         for _ in 0..<count {
             guard let next = byte(), let digit = Self.digit(next) else {

@@ -3,7 +3,7 @@ import Foundation
 /// Placeholders: `%@` for a value, `%K` for a key path, and `printf`'s conversions for numbers and texts.
 extension ExpressionParser {
     /// Takes the next argument.
-    private mutating func argument(_ start: Int) throws(ExpressionSyntaxError) -> Any? {
+    private mutating func argument(_ start: Int) throws(ProgramFault) -> Any? {
         if let argument = arguments.popFirst() { return argument }
         throw lexer.error(
             at: start, "the format has a placeholder for which there is no argument",
@@ -11,7 +11,7 @@ extension ExpressionParser {
     }
 
     /// Returns the components that the argument of a `%K` after a dot names.
-    mutating func keyArgument(_ start: Int) throws(ExpressionSyntaxError) -> [String] {
+    mutating func keyArgument(_ start: Int) throws(ProgramFault) -> [String] {
         guard case .text(let path) = EvaluatedValue(try argument(start)), !path.isEmpty else {
             throw lexer.error(at: start, "the argument of %K has to be a key path as a text")
         }
@@ -19,7 +19,7 @@ extension ExpressionParser {
     }
 
     /// Returns the operand for a placeholder; the lexer is past it already.
-    mutating func placeholder(_ letter: UInt8, at start: Int) throws(ExpressionSyntaxError) -> ExpressionOperand {
+    mutating func placeholder(_ letter: UInt8, at start: Int) throws(ProgramFault) -> ExpressionOperand {
         let operand: ExpressionOperand
         switch letter {
         case UInt8(ascii: "K"):
@@ -32,7 +32,7 @@ extension ExpressionParser {
         return operand
     }
 
-    private mutating func objectArgument(_ start: Int) throws(ExpressionSyntaxError) -> ExpressionOperand {
+    private mutating func objectArgument(_ start: Int) throws(ProgramFault) -> ExpressionOperand {
         let argument = try argument(start)
         let value = EvaluatedValue(argument)
         if case .object(let object) = value {
@@ -58,7 +58,7 @@ extension ExpressionParser {
     }
 
     /// Returns the depth of the tree that an argument adds.
-    private func depth(of root: SyntaxNode) throws(ExpressionSyntaxError) -> Int {
+    private func depth(of root: SyntaxNode) throws(ProgramFault) -> Int {
         var level = [root]
         var depth = 0
         while !level.isEmpty {
@@ -71,7 +71,7 @@ extension ExpressionParser {
 
     private mutating func scalarArgument(
         _ letter: UInt8, _ start: Int
-    ) throws(ExpressionSyntaxError) -> ExpressionConstant {
+    ) throws(ProgramFault) -> ExpressionConstant {
         let value = EvaluatedValue(try argument(start))
         switch letter {
         case UInt8(ascii: "s"), UInt8(ascii: "S"):

@@ -1,6 +1,6 @@
 extension ExpressionParser {
     /// Parses a literal, name, call or parenthesis, with the key paths and indices after it.
-    mutating func primary() throws(ExpressionSyntaxError) -> ExpressionOperand {
+    mutating func primary() throws(ProgramFault) -> ExpressionOperand {
         var operand = try head()
         while true {
             if token == .symbol(.dot) {
@@ -17,7 +17,7 @@ extension ExpressionParser {
     }
 
     /// Parses the key path after an operand. It is apart from ``primary()``, whose frame stays small in deep recursion.
-    private mutating func keyPath(after first: ExpressionOperand) throws(ExpressionSyntaxError) -> ExpressionOperand {
+    private mutating func keyPath(after first: ExpressionOperand) throws(ProgramFault) -> ExpressionOperand {
         var operand = first
         let (path, key) = try components()
         if case .keyPath(let target, let before) = operand.value {
@@ -33,7 +33,7 @@ extension ExpressionParser {
     }
 
     /// Parses `.a.b` as far as it goes, or up to and including a variable: `.a.$key`.
-    private mutating func components() throws(ExpressionSyntaxError) -> ([String], variable: String?) {
+    private mutating func components() throws(ProgramFault) -> ([String], variable: String?) {
         var components: [String] = []
         while token == .symbol(.dot) {
             // The lexer is past the dot. The next word is a name, even a word that is reserved elsewhere.
@@ -57,7 +57,7 @@ extension ExpressionParser {
         return (components, nil)
     }
 
-    private mutating func elementIndex() throws(ExpressionSyntaxError) -> (ElementIndex, depth: Int) {
+    private mutating func elementIndex() throws(ProgramFault) -> (ElementIndex, depth: Int) {
         let index: ElementIndex
         switch token {
         case .reserved(.first, _): index = .first
@@ -71,7 +71,7 @@ extension ExpressionParser {
         return (index, 1)
     }
 
-    private mutating func head() throws(ExpressionSyntaxError) -> ExpressionOperand {
+    private mutating func head() throws(ProgramFault) -> ExpressionOperand {
         let start = tokenOffset
         switch token {
         case .integer(let magnitude):
@@ -110,19 +110,19 @@ extension ExpressionParser {
         }
     }
 
-    private mutating func constant(_ constant: ExpressionConstant) throws(ExpressionSyntaxError) -> ExpressionOperand {
+    private mutating func constant(_ constant: ExpressionConstant) throws(ProgramFault) -> ExpressionOperand {
         try advance()
         return ExpressionOperand(.constant(constant))
     }
 
     /// Parses on after a name: a built-in function if a parenthesis follows, else a key path.
-    private mutating func named(_ name: String) throws(ExpressionSyntaxError) -> ExpressionOperand {
+    private mutating func named(_ name: String) throws(ProgramFault) -> ExpressionOperand {
         try advance()
         if token == .symbol(.openParenthesis) { return try builtIn(name) }
         return ExpressionOperand(.keyPath(target: nil, components: [name]))
     }
 
-    private mutating func reserved(_ word: ReservedWord, text: String) throws(ExpressionSyntaxError)
+    private mutating func reserved(_ word: ReservedWord, text: String) throws(ProgramFault)
         -> ExpressionOperand
     {
         switch word {
@@ -161,7 +161,7 @@ extension ExpressionParser {
     /// Parses expressions between commas, up to and including a closing symbol.
     private mutating func list(
         until closing: ExpressionToken.Symbol
-    ) throws(ExpressionSyntaxError) -> ([ExpressionNode], depth: Int) {
+    ) throws(ProgramFault) -> ([ExpressionNode], depth: Int) {
         var elements: [ExpressionNode] = []
         var deepest = 0
         if try take(closing) { return (elements, deepest) }
@@ -176,13 +176,13 @@ extension ExpressionParser {
 
     /// Parses the arguments of a built-in function. A name without colons gets one colon for each argument, as in its selector:
     /// `sum(x)` is `sum:`.
-    private mutating func builtIn(_ name: String) throws(ExpressionSyntaxError) -> ExpressionOperand {
+    private mutating func builtIn(_ name: String) throws(ProgramFault) -> ExpressionOperand {
         try expect(.openParenthesis)
         return try builtInArguments(name)
     }
 
     /// Parses the arguments of a built-in function after its parenthesis.
-    private mutating func builtInArguments(_ name: String) throws(ExpressionSyntaxError) -> ExpressionOperand {
+    private mutating func builtInArguments(_ name: String) throws(ProgramFault) -> ExpressionOperand {
         let (arguments, below) = try list(until: .closeParenthesis)
         let selector = Self.selector(name, arguments.count)
         return try operand(.function(target: nil, selector: selector, arguments: arguments), above: below)
@@ -196,7 +196,7 @@ extension ExpressionParser {
     }
 
     /// Parses a call after `FUNCTION(`.
-    private mutating func functionCall() throws(ExpressionSyntaxError) -> ExpressionOperand {
+    private mutating func functionCall() throws(ProgramFault) -> ExpressionOperand {
         let target = try operand(.or)
         try expect(.comma)
         guard case .string(let selector) = token, !selector.isEmpty else { throw unexpected("a selector as a string") }
@@ -212,7 +212,7 @@ extension ExpressionParser {
             .function(target: target.value, selector: selector, arguments: arguments), above: target.depth, deepest)
     }
 
-    private mutating func ternary() throws(ExpressionSyntaxError) -> ExpressionOperand {
+    private mutating func ternary() throws(ProgramFault) -> ExpressionOperand {
         let condition = try operand(.or)
         try expect(.comma)
         let then = try operand(.or)
@@ -224,7 +224,7 @@ extension ExpressionParser {
             otherwise.depth)
     }
 
-    private mutating func cast() throws(ExpressionSyntaxError) -> ExpressionOperand {
+    private mutating func cast() throws(ProgramFault) -> ExpressionOperand {
         let value = try operand(.or)
         try expect(.comma)
         guard case .string(let type) = token, !type.isEmpty else { throw unexpected("the name of a type as a string") }
@@ -236,7 +236,7 @@ extension ExpressionParser {
         return try operand(.cast(value.value, type), above: value.depth)
     }
 
-    private mutating func subquery() throws(ExpressionSyntaxError) -> ExpressionOperand {
+    private mutating func subquery() throws(ProgramFault) -> ExpressionOperand {
         let collection = try operand(.set)
         try expect(.comma)
         guard case .variable(let variable) = token else { throw unexpected("a variable") }
@@ -249,7 +249,7 @@ extension ExpressionParser {
             condition.depth)
     }
 
-    private mutating func fetch() throws(ExpressionSyntaxError) -> ExpressionOperand {
+    private mutating func fetch() throws(ProgramFault) -> ExpressionOperand {
         let request = try operand(.or)
         try expect(.comma)
         let context = try operand(.or)

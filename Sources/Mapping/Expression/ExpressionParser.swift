@@ -20,7 +20,7 @@ struct ExpressionParser {
     /// The values of the placeholders `%@`, `%K` … that are not used yet, in order.
     var arguments: ArraySlice<Any?>
 
-    private init(_ text: String, _ arguments: [Any?]) throws(ExpressionSyntaxError) {
+    private init(_ text: String, _ arguments: [Any?]) throws(ProgramFault) {
         lexer = ExpressionLexer(text)
         self.arguments = arguments[...]
         try advance()
@@ -53,11 +53,11 @@ struct ExpressionParser {
             var parser = try ExpressionParser(text, arguments)
             return try parser.whole()
         } catch {
-            throw error.described(in: text)
+            throw error.described(.configuration, in: .init(expression: ExpressionLexer.excerpt(text)))
         }
     }
 
-    private mutating func whole() throws(ExpressionSyntaxError) -> ExpressionOperand {
+    private mutating func whole() throws(ProgramFault) -> ExpressionOperand {
         let operand = try operand(.or)
         guard token == .end else { throw unexpected("an operator or the end") }
         return operand
@@ -65,29 +65,29 @@ struct ExpressionParser {
 
     // MARK: Tokens
 
-    mutating func advance() throws(ExpressionSyntaxError) {
+    mutating func advance() throws(ProgramFault) {
         tokenOffset = lexer.skipBlanks()
         token = try lexer.next()
     }
 
     /// Skips a symbol if it is the next token, and tells whether it was.
-    mutating func take(_ symbol: ExpressionToken.Symbol) throws(ExpressionSyntaxError) -> Bool {
+    mutating func take(_ symbol: ExpressionToken.Symbol) throws(ProgramFault) -> Bool {
         guard token == .symbol(symbol) else { return false }
         try advance()
         return true
     }
 
     /// Skips a symbol, which must be the next token.
-    mutating func expect(_ symbol: ExpressionToken.Symbol) throws(ExpressionSyntaxError) {
+    mutating func expect(_ symbol: ExpressionToken.Symbol) throws(ProgramFault) {
         guard try take(symbol) else { throw unexpected("'\(symbol.rawValue)'") }
     }
 
-    func unexpected(_ expected: String) -> ExpressionSyntaxError {
+    func unexpected(_ expected: String) -> ProgramFault {
         lexer.error(at: tokenOffset, "expected \(expected), found \(token.description)")
     }
 
     /// Returns the depth of a node whose children have the given depths.
-    func depth(above depths: Int...) throws(ExpressionSyntaxError) -> Int {
+    func depth(above depths: Int...) throws(ProgramFault) -> Int {
         let depth = (depths.max() ?? 0) + 1
         guard depth <= Self.maximumDepth else {
             throw lexer.error(
@@ -100,14 +100,14 @@ struct ExpressionParser {
     /// Returns the operand of a node whose children have the given depths.
     func operand(
         _ node: ExpressionNode, above depths: Int..., isClosed: Bool = true
-    ) throws(ExpressionSyntaxError) -> ExpressionOperand {
+    ) throws(ProgramFault) -> ExpressionOperand {
         ExpressionOperand(node, depth: try depth(above: depths.max() ?? 0), isClosed: isClosed)
     }
 
     // MARK: Operators
 
     /// Parses an operand with all operators that bind at least as tightly as the given level.
-    mutating func operand(_ loosest: ExpressionPrecedence) throws(ExpressionSyntaxError) -> ExpressionOperand {
+    mutating func operand(_ loosest: ExpressionPrecedence) throws(ProgramFault) -> ExpressionOperand {
         nesting += 1
         defer { nesting -= 1 }
         guard nesting <= Self.maximumNesting else {
@@ -142,7 +142,7 @@ struct ExpressionParser {
     }
 
     /// Parses an operand that may begin with NOT, a quantifier or a sign.
-    private mutating func prefixed(_ loosest: ExpressionPrecedence) throws(ExpressionSyntaxError) -> ExpressionOperand {
+    private mutating func prefixed(_ loosest: ExpressionPrecedence) throws(ProgramFault) -> ExpressionOperand {
         switch token {
         case .reserved(.not, _), .symbol(.not):
             guard loosest <= .not else { throw unexpected("a value") }
@@ -182,7 +182,7 @@ struct ExpressionParser {
 
     private mutating func quantified(
         _ modifier: ComparisonModifier, _ loosest: ExpressionPrecedence
-    ) throws(ExpressionSyntaxError) -> ExpressionOperand {
+    ) throws(ProgramFault) -> ExpressionOperand {
         guard loosest <= .comparison else { throw unexpected("a value") }
         try advance()
         let left = try operand(.set)
@@ -193,7 +193,7 @@ struct ExpressionParser {
     /// Parses the rest of an AND or OR chain after its first operand. The chain becomes one node.
     private mutating func chain(
         from first: ExpressionOperand, _ level: ExpressionPrecedence
-    ) throws(ExpressionSyntaxError) -> ExpressionOperand {
+    ) throws(ProgramFault) -> ExpressionOperand {
         var parts = [first.predicate]
         var deepest = first.depth
         while let infix = ExpressionInfix(token), infix.precedence == level {
@@ -207,7 +207,7 @@ struct ExpressionParser {
 
     private mutating func comparison(
         from left: ExpressionOperand, _ comparison: ComparisonOperator, modifier: ComparisonModifier
-    ) throws(ExpressionSyntaxError) -> ExpressionOperand {
+    ) throws(ProgramFault) -> ExpressionOperand {
         if case .predicate = left.content, !left.isClosed {
             throw lexer.error(
                 at: tokenOffset, "expected AND, OR or the end, found \(token.description): comparisons are not chained")
@@ -221,7 +221,7 @@ struct ExpressionParser {
     }
 
     /// Parses `[cdnl]`, if present.
-    private mutating func comparisonOptions() throws(ExpressionSyntaxError) -> ComparisonOptions {
+    private mutating func comparisonOptions() throws(ProgramFault) -> ComparisonOptions {
         var options: ComparisonOptions = []
         guard try take(.openBracket) else { return options }
         let letters: String

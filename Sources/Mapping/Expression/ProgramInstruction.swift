@@ -131,31 +131,39 @@ enum NumberFunction: Int32 {
     case negate, absolute, ceiling, floor, truncate, squareRoot, naturalLogarithm, decimalLogarithm, exponential
 }
 
-/// The reason why an expression cannot be compiled or a program cannot continue.
+/// The reason why an expression cannot be parsed or compiled, or a program cannot continue.
 ///
-/// It is a class, because the compiler recurses and reserves room for an error in every stack frame.
-final class ProgramFault: Error, Sendable {
+/// It is a class, because parser, check and compiler recurse and reserve room for an error in every stack frame.
+package final class ProgramFault: Error, Sendable {
     let code: MigrationError.Code
     let message: String
     let remedy: String?
     /// An error of another layer, which is rethrown unchanged.
     let error: MigrationError?
+    /// The part of the printed expression that the fault concerns.
+    let fragment: String?
 
-    init(_ code: MigrationError.Code, _ message: String, remedy: String? = nil) {
+    init(
+        _ code: MigrationError.Code, _ message: String, at fragment: String? = nil, remedy: String? = nil,
+        error: MigrationError? = nil
+    ) {
         self.code = code
         self.message = message
         self.remedy = remedy
-        error = nil
-    }
-
-    init(_ error: MigrationError) {
-        code = error.code
-        message = error.message
-        remedy = error.remedy
         self.error = error
+        self.fragment = fragment
     }
 
-    func described(_ category: MigrationError.Category, in context: MigrationError.Context) -> MigrationError {
+    convenience init(_ error: MigrationError) {
+        self.init(error.code, error.message, remedy: error.remedy, error: error)
+    }
+
+    /// Returns the fault with the part of the expression that it concerns.
+    func at(_ fragment: String) -> ProgramFault {
+        ProgramFault(code, message, at: fragment, remedy: remedy, error: error)
+    }
+
+    package func described(_ category: MigrationError.Category, in context: MigrationError.Context) -> MigrationError {
         if let error { return error.inside(context) }
         return MigrationError(code, category, message, remedy: remedy, context: context)
     }

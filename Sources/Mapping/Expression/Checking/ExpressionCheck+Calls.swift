@@ -5,12 +5,12 @@ extension ExpressionCheck {
     /// Returns the kind of the value of `FUNCTION(target, 'selector:', …)`.
     mutating func message(
         _ selector: String, to target: ExpressionNode, _ arguments: [ExpressionNode]
-    ) throws(ExpressionMistake) -> ExpressionKind {
+    ) throws(ProgramFault) -> ExpressionKind {
         let receiver = try kind(of: target)
         let kinds = try kinds(of: arguments)
         let colons = selector.count(where: { $0 == ":" })
         guard colons == arguments.count else {
-            throw mistake(
+            throw ProgramFault(
                 "expression.argumentCount",
                 "'\(selector)' takes \(colons) arguments, one for each colon, not \(arguments.count)",
                 at: ExpressionConstant.quoted(selector))
@@ -74,7 +74,7 @@ extension ExpressionCheck {
     private func message(
         _ selector: String, toMembers element: ExpressionKind, _ isOrdered: Bool, _ target: ExpressionNode,
         _ kinds: [ExpressionKind], _ arguments: [ExpressionNode]
-    ) throws(ExpressionMistake) -> ExpressionKind {
+    ) throws(ProgramFault) -> ExpressionKind {
         guard ExpressionMessages.isCollectionMessage(selector) else {
             throw unknownMessage(selector, .collection(element, isOrdered: isOrdered))
         }
@@ -102,8 +102,8 @@ extension ExpressionCheck {
         }
     }
 
-    private func unknownMessage(_ selector: String, _ receiver: ExpressionKind) -> ExpressionMistake {
-        mistake(
+    private func unknownMessage(_ selector: String, _ receiver: ExpressionKind) -> ProgramFault {
+        ProgramFault(
             "expression.unknownSelector", "\(receiver.label) has no selector '\(selector)'",
             at: ExpressionConstant.quoted(selector),
             remedy: "Register it with a migration policy and call it on $entityPolicy")
@@ -114,12 +114,12 @@ extension ExpressionCheck {
     /// Checks Core Data's own selectors of the manager; a subclass may register others.
     private mutating func lookup(
         _ selector: String, _ arguments: [ExpressionNode], _ kinds: [ExpressionKind]
-    ) throws(ExpressionMistake) -> ExpressionKind {
+    ) throws(ProgramFault) -> ExpressionKind {
         // Computed names are checked at run time.
         if case .constant(.string(let name))? = arguments.first,
             let problem = names?.problem(selector: selector, name: name)
         {
-            throw mistake(problem.code, problem.message, at: nil)
+            throw ProgramFault(problem.code, problem.message, at: nil)
         }
         let wanted: ExpressionKind.Side
         var made: ExpressionKind
@@ -164,7 +164,7 @@ extension ExpressionCheck {
     func checkRequest(
         _ request: ExpressionKind, _ requestNode: ExpressionNode, in context: ExpressionKind,
         _ contextNode: ExpressionNode
-    ) throws(ExpressionMistake) {
+    ) throws(ProgramFault) {
         func isOf(_ object: KnownObject, _ kind: ExpressionKind) -> Bool {
             switch kind {
             case .service(let found, _): found == object || found.isOpen
@@ -187,7 +187,7 @@ extension ExpressionCheck {
     /// Checks a fetch request's predicate against its entity.
     private func checkFetch(
         _ arguments: [ExpressionNode], _ kinds: [ExpressionKind]
-    ) throws(ExpressionMistake) {
+    ) throws(ProgramFault) {
         if !kinds[0].mayBeText {
             try mistyped("the request's first argument is an entity's name", at: Self.text(arguments[0]))
         }
@@ -201,7 +201,7 @@ extension ExpressionCheck {
         else { return }
         let predicate: PredicateNode
         do throws(MigrationError) { predicate = try SourcePredicate(format: text).node } catch {
-            throw mistake(
+            throw ProgramFault(
                 "expression.syntax",
                 "the predicate of the request does not parse: "
                     + error.message.replacing("of the expression", with: "of the predicate"),
@@ -211,7 +211,7 @@ extension ExpressionCheck {
             source: sourceModel.entity(named: name), destination: nil, sourceModel: sourceModel, names: names,
             made: made, variables: [], makers: makers, isLenient: isLenient)
         do { try inner.check(predicate) } catch {
-            throw ExpressionMistake(error.fault, at: ExpressionConstant.quoted(text))
+            throw error.at(ExpressionConstant.quoted(text))
         }
     }
 
@@ -220,7 +220,7 @@ extension ExpressionCheck {
     /// Returns the kind of the value of a built-in function.
     mutating func builtIn(
         _ selector: String, _ arguments: [ExpressionNode], _ node: ExpressionNode
-    ) throws(ExpressionMistake) -> ExpressionKind {
+    ) throws(ProgramFault) -> ExpressionKind {
         let name = String(selector.prefix { $0 != ":" })
         guard ExpressionSelectors.isBuiltIn(selector, arguments: arguments.count) else {
             throw unknownFunction(selector, arguments.count, node)
@@ -272,7 +272,7 @@ extension ExpressionCheck {
     /// Checks `sum`, `count` and the other functions of lists.
     private mutating func fold(
         _ name: String, _ arguments: [ExpressionNode]
-    ) throws(ExpressionMistake) -> ExpressionKind {
+    ) throws(ProgramFault) -> ExpressionKind {
         var members: [ExpressionKind] = []
         for argument in arguments {
             if arguments.count == 1, case .aggregate(let elements) = argument {
@@ -293,15 +293,15 @@ extension ExpressionCheck {
         }
     }
 
-    private func unknownFunction(_ selector: String, _ count: Int, _ node: ExpressionNode) -> ExpressionMistake {
+    private func unknownFunction(_ selector: String, _ count: Int, _ node: ExpressionNode) -> ProgramFault {
         let name = String(selector.prefix { $0 != ":" })
         let shown = selector.dropLast().contains(":") ? selector : name
         if name == "distanceToLocation" {
-            return mistake(
+            return ProgramFault(
                 "expression.unsupported", "'\(selector)' needs locations, which no store holds", at: name)
         }
         if name == "tokenize" {
-            return mistake(
+            return ProgramFault(
                 "expression.unsupported",
                 "'\(selector)' divides text by the rules of the user's language, which a migration has none of",
                 at: name,
@@ -313,10 +313,10 @@ extension ExpressionCheck {
                 || ExpressionSelectors.isBuiltIn(name + String(repeating: ":", count: $0), arguments: $0)
         }
         if let takes {
-            return mistake(
+            return ProgramFault(
                 "expression.argumentCount", "'\(shown)' takes \(takes) arguments, not \(count)", at: name)
         }
-        return mistake(
+        return ProgramFault(
             "expression.unknownSelector", "the function '\(shown)' is unknown", at: name,
             remedy: "Register it with a migration policy and call it by FUNCTION($entityPolicy, '\(selector)', …)")
     }

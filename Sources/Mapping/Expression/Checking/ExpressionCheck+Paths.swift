@@ -3,7 +3,7 @@ import ManagedModel
 /// Checks of key paths, step by step through the models.
 extension ExpressionCheck {
     /// Returns the kind of the value at the end of a path.
-    func follow(_ path: ArraySlice<String>, from start: ExpressionKind) throws(ExpressionMistake) -> ExpressionKind {
+    func follow(_ path: ArraySlice<String>, from start: ExpressionKind) throws(ProgramFault) -> ExpressionKind {
         var current = start
         var rest = path
         var attribute: String?
@@ -43,7 +43,7 @@ extension ExpressionCheck {
                 // Key-value coding calls a method with the key's name.
                 guard let signature = ExpressionMessages.signature(name, of: type), signature.arguments.isEmpty else {
                     let subject = attribute.map { "\($0) is an attribute" } ?? "this is a value"
-                    throw mistake(
+                    throw ProgramFault(
                         "mapping.unknownKeyPath", "\(subject) of type \(type.label) and has no property '\(name)'",
                         at: name)
                 }
@@ -57,31 +57,31 @@ extension ExpressionCheck {
     /// Returns the kind of the value that a key of an object other than a managed object gives.
     private func property(
         _ name: String, of object: KnownObject, _ way: String
-    ) throws(ExpressionMistake) -> ExpressionKind {
+    ) throws(ProgramFault) -> ExpressionKind {
         if let key = object.key(name) { return key.kind }
         if object.isOpen { return .unknown }
-        throw mistake(
+        throw ProgramFault(
             "mapping.unknownKeyPath", "\(way) has no property \(name)", at: ".\(name)", remedy: object.keysInWords)
     }
 
     /// An element of a composite attribute.
     private func element(
         _ name: String, of composite: CompositeDescription, _ entity: EntityDescription
-    ) throws(ExpressionMistake) -> ExpressionKind {
+    ) throws(ProgramFault) -> ExpressionKind {
         let path = "\(composite.path).\(name)"
         if let attribute = entity.attribute(named: path) {
             return ExpressionType(attribute.attributeType).map(ExpressionKind.value) ?? .unknown
         }
         if let inner = entity.composite(named: path) { return .composite(inner, entity) }
         let names = composite.elements.map(\.name).sorted().joined(separator: ", ")
-        throw mistake(
+        throw ProgramFault(
             "mapping.unknownKeyPath", "The composite \(entity).\(composite.path) has no element \(name)", at: name,
             remedy: names.isEmpty ? nil : "It has \(names)")
     }
 
     private func property(
         _ name: String, _ side: ExpressionKind.Side, _ entity: EntityDescription?
-    ) throws(ExpressionMistake) -> ExpressionKind {
+    ) throws(ProgramFault) -> ExpressionKind {
         guard let entity else { return .unknown }
         if let attribute = entity.attribute(named: name) {
             return ExpressionType(attribute.attributeType).map(ExpressionKind.value) ?? .unknown
@@ -95,7 +95,7 @@ extension ExpressionCheck {
         // Objects of subentities have their own attributes too.
         let isBelow = entity.withDescendants.contains { $0.hasProperty(named: name) }
         if isBelow || entity.definition.fetchedProperties.contains(where: { $0.name == name }) { return .unknown }
-        throw mistake(
+        throw ProgramFault(
             "mapping.unknownKeyPath", "The \(side.rawValue) entity \(entity) has no property \(name)", at: name,
             remedy: Self.properties(of: entity))
     }
@@ -109,7 +109,7 @@ extension ExpressionCheck {
     /// Checks a collection operator. The rest of the path belongs to the operator.
     private func apply(
         _ sign: String, _ rest: ArraySlice<String>, to element: ExpressionKind
-    ) throws(ExpressionMistake) -> ExpressionKind {
+    ) throws(ProgramFault) -> ExpressionKind {
         let hasMore = rest.contains { $0.hasPrefix("@") }
         switch sign {
         case "@count":
@@ -134,7 +134,7 @@ extension ExpressionCheck {
             let isSet = sign.hasSuffix("Sets")
             return .collection(try follow(rest, from: element).element, isOrdered: !isSet)
         default:
-            throw mistake(
+            throw ProgramFault(
                 "expression.type", "the collection operator \(sign) is unknown", at: sign,
                 remedy:
                     "The operators are @count, @sum, @avg, @min, @max, @unionOfObjects, @distinctUnionOfObjects, @unionOfArrays, @distinctUnionOfArrays, @unionOfSets and @distinctUnionOfSets"

@@ -1,7 +1,7 @@
 /// Checks of predicates.
 extension ExpressionCheck {
     /// Checks a predicate and its operands.
-    mutating func check(_ node: PredicateNode) throws(ExpressionMistake) {
+    mutating func check(_ node: PredicateNode) throws(ProgramFault) {
         switch node {
         case .constant: return
         case .not(let inner): try check(inner)
@@ -25,7 +25,7 @@ extension ExpressionCheck {
     private func check(
         _ left: ExpressionKind, _ leftNode: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionKind,
         _ rightNode: ExpressionNode, _ options: ComparisonOptions
-    ) throws(ExpressionMistake) {
+    ) throws(ProgramFault) {
         switch sign {
         case .matches, .like, .beginsWith, .endsWith:
             for (kind, node) in [(left, leftNode), (right, rightNode)] where !kind.mayBeText {
@@ -33,7 +33,7 @@ extension ExpressionCheck {
             }
             guard sign == .matches || sign == .like, case .constant(.string(let text)) = rightNode else { return }
             do throws(ProgramFault) { _ = try TextPattern(text, sign, TextFolding(options)) } catch {
-                throw ExpressionMistake(error, at: ExpressionConstant.quoted(text))
+                throw error.at(ExpressionConstant.quoted(text))
             }
         case .between:
             let isPair = if case .aggregate(let bounds) = rightNode { bounds.count == 2 } else { true }
@@ -56,7 +56,7 @@ extension ExpressionCheck {
     /// is a mistake.
     private func checkTypes(
         _ left: ExpressionKind, _ node: ExpressionNode, _ right: ExpressionKind
-    ) throws(ExpressionMistake) {
+    ) throws(ProgramFault) {
         if case .object = left, case .value(let type) = right, type.isPlain {
             return try mistyped("\(left.label) is not compared with a value of type \(type.label)", at: Self.text(node))
         }
@@ -75,7 +75,7 @@ extension ExpressionCheck {
 
     private func checkWhole(
         _ whole: ExpressionKind, _ node: ExpressionNode, _ sign: ComparisonOperator
-    ) throws(ExpressionMistake) {
+    ) throws(ProgramFault) {
         let mayHold = whole.isAlways { kind in
             switch kind {
             case .collection: true

@@ -5,7 +5,7 @@ import ManagedModel
 extension ExpressionCheck {
     func fit(
         _ kind: ExpressionKind, of node: ExpressionNode, _ attribute: AttributeDescription
-    ) throws(ExpressionMistake) {
+    ) throws(ProgramFault) {
         let type = attribute.attributeType
         guard type != .undefined, type != .composite else { return }
         let text = Self.text(node)
@@ -62,7 +62,7 @@ extension ExpressionCheck {
 
     func fit(
         _ kind: ExpressionKind, of node: ExpressionNode, _ relationship: RelationshipDescription
-    ) throws(ExpressionMistake) {
+    ) throws(ProgramFault) {
         let text = Self.text(node)
         let remedy =
             "Look destination objects up: FUNCTION($manager, 'destinationInstancesForEntityMappingNamed:sourceInstances:', '<entity mapping>', "
@@ -106,7 +106,7 @@ extension ExpressionCheck {
     /// Returns the entities whose objects a lookup by relationship name gives, if none of them fits; nil if one may fit.
     private func entitiesMade(
         by node: ExpressionNode, misfitting relationship: RelationshipDescription
-    ) throws(ExpressionMistake) -> String? {
+    ) throws(ProgramFault) -> String? {
         guard case .function(.variable("manager"), LookupSelector.bySourceRelationship, let arguments) = node,
             arguments.count == 2
         else { return nil }
@@ -217,7 +217,7 @@ extension EntityDescription {
     fileprivate func checkPatterns() throws(MigrationError) {
         for attribute in attributes {
             guard let text = attribute.definition.regularExpression else { continue }
-            do throws(MigrationError) { _ = try WholeTextPattern(text) } catch {
+            do throws(ProgramFault) { _ = try TextPattern(regularExpression: text) } catch {
                 throw MigrationError(
                     "model.regularExpression", .configuration,
                     "The pattern of the attribute does not compile: \(error.message)",
@@ -227,12 +227,12 @@ extension EntityDescription {
     }
 }
 
-extension ExpressionMistake {
+extension ProgramFault {
     /// Returns the error with the expression's text and the column in it, counted in characters from one.
     fileprivate func described(_ text: String, _ place: MigrationError.Context) -> MigrationError {
         var context = place
         context.expression = ExpressionLexer.excerpt(text)
-        var error = fault.described(.configuration, in: context)
+        var error = described(.configuration, in: context)
         if let fragment, let range = text.firstRange(of: fragment) {
             let column = text.distance(from: text.startIndex, to: range.lowerBound) + 1
             error.message += ", at column \(column) of the expression"

@@ -8,7 +8,7 @@ extension ExpressionCheck {
     func checkToMany(
         _ modifier: ComparisonModifier, _ left: (kind: ExpressionKind, node: ExpressionNode),
         _ sign: ComparisonOperator, _ right: (kind: ExpressionKind, node: ExpressionNode), _ options: ComparisonOptions
-    ) throws(ExpressionMistake) {
+    ) throws(ProgramFault) {
         func text(_ first: ExpressionNode, _ sign: ComparisonOperator, _ second: ExpressionNode) -> String {
             SourcePredicate(node: .comparison(modifier: .any, first, sign, second, options)).format
         }
@@ -20,7 +20,7 @@ extension ExpressionCheck {
         if modifier == .direct, let mirrored = sign.mirrored {
             throw several(right.node, sign, against: left.node) { text(right.node, mirrored, left.node) }
         }
-        throw mistake(
+        throw ProgramFault(
             "expression.type",
             "\(Self.text(right.node)) gives the values of several objects, and \(sign.rawValue) compares with one",
             at: Self.text(right.node),
@@ -29,13 +29,13 @@ extension ExpressionCheck {
 
     private func several(
         _ node: ExpressionNode, _ sign: ComparisonOperator, against other: ExpressionNode, _ meant: () -> String
-    ) -> ExpressionMistake {
+    ) -> ProgramFault {
         let path = Self.text(node)
         let remedy =
             other == .constant(.null)
             ? "Ask for the number of objects: \(path).@count \(sign == .equal ? "==" : ">") 0"
             : "Write \(meant()), or ALL for every one of them"
-        return mistake(
+        return ProgramFault(
             "expression.type",
             "\(path) gives the values of several objects, and \(sign.rawValue) compares one value", at: path,
             remedy: remedy)

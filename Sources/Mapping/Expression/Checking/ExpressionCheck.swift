@@ -35,25 +35,18 @@ struct ExpressionCheck {
 
     static func text(_ node: ExpressionNode) -> String { ValueExpression(node: node).format }
 
-    /// Makes a mistake that no policy can avert.
-    func mistake(
-        _ code: MigrationError.Code, _ message: String, at fragment: String?, remedy: String? = nil
-    ) -> ExpressionMistake {
-        ExpressionMistake(ProgramFault(code, message, remedy: remedy), at: fragment)
-    }
-
     /// Throws a mistake for a value of the wrong kind, unless a policy may replace the value.
     func mistyped(
         _ message: @autoclosure () -> String, at fragment: @autoclosure () -> String?, remedy: String? = nil
-    ) throws(ExpressionMistake) {
+    ) throws(ProgramFault) {
         if isLenient { return }
-        throw mistake("expression.type", message(), at: fragment(), remedy: remedy)
+        throw ProgramFault("expression.type", message(), at: fragment(), remedy: remedy)
     }
 
     // MARK: Values
 
     /// Returns the kind of a value.
-    mutating func kind(of node: ExpressionNode) throws(ExpressionMistake) -> ExpressionKind {
+    mutating func kind(of node: ExpressionNode) throws(ProgramFault) -> ExpressionKind {
         switch node {
         case .constant(let constant): return ExpressionKind(constant)
         case .variable(let name): return try variable(name)
@@ -84,11 +77,11 @@ struct ExpressionCheck {
         }
     }
 
-    mutating func kinds(of nodes: [ExpressionNode]) throws(ExpressionMistake) -> [ExpressionKind] {
-        try nodes.map { node throws(ExpressionMistake) in try kind(of: node) }
+    mutating func kinds(of nodes: [ExpressionNode]) throws(ProgramFault) -> [ExpressionKind] {
+        try nodes.map { node throws(ProgramFault) in try kind(of: node) }
     }
 
-    private mutating func rare(_ node: ExpressionNode) throws(ExpressionMistake) -> ExpressionKind {
+    private mutating func rare(_ node: ExpressionNode) throws(ProgramFault) -> ExpressionKind {
         switch node {
         case .subquery(let collection, let variable, let condition):
             let members = try self.collection(collection, for: "SUBQUERY")
@@ -118,17 +111,17 @@ struct ExpressionCheck {
             bound[name] = found
             return found
         case .opaque(let constant):
-            if let error = constant.failure { throw ExpressionMistake(ProgramFault(error), at: nil) }
+            if let error = constant.failure { throw ProgramFault(error) }
             return .unknown
         default: return .unknown
         }
     }
 
-    private func variable(_ name: String) throws(ExpressionMistake) -> ExpressionKind {
+    private func variable(_ name: String) throws(ProgramFault) -> ExpressionKind {
         if let kind = bound[name] { return kind }
         guard variables.contains(name) else {
             let known = variables.map { "$\($0)" }.joined(separator: ", ")
-            throw mistake(
+            throw ProgramFault(
                 "expression.variable", "the variable $\(name) is unknown", at: "$\(name)",
                 remedy: "Here \(known) have values")
         }
@@ -141,7 +134,7 @@ struct ExpressionCheck {
 
     private mutating func element(
         of node: ExpressionNode, _ index: ElementIndex
-    ) throws(ExpressionMistake) -> ExpressionKind {
+    ) throws(ProgramFault) -> ExpressionKind {
         let whole = try kind(of: node)
         if case .at(let place) = index {
             let found = try kind(of: place)
@@ -166,7 +159,7 @@ struct ExpressionCheck {
     }
 
     /// Checks the index of an element.
-    func checkPlace(_ kind: ExpressionKind, _ node: ExpressionNode) throws(ExpressionMistake) {
+    func checkPlace(_ kind: ExpressionKind, _ node: ExpressionNode) throws(ProgramFault) {
         if kind.isAlwaysValue({ $0 == .integer }) { return }
         try mistyped("an index has to be an integer, not \(kind.label)", at: Self.text(node))
     }
@@ -174,7 +167,7 @@ struct ExpressionCheck {
     /// Checks the operand of a form that takes collections, and returns its kind.
     mutating func collection(
         _ node: ExpressionNode, for form: String
-    ) throws(ExpressionMistake) -> ExpressionKind {
+    ) throws(ProgramFault) -> ExpressionKind {
         let found = try kind(of: node)
         let isCollection = found.isAlways { kind in
             switch kind {
@@ -189,7 +182,7 @@ struct ExpressionCheck {
     // MARK: Numbers and casts
 
     /// Checks operands of arithmetic: numbers, and dates combined with them; two texts, which `+` joins.
-    mutating func arithmetic(_ name: String, _ operands: [ExpressionNode]) throws(ExpressionMistake) -> ExpressionKind {
+    mutating func arithmetic(_ name: String, _ operands: [ExpressionNode]) throws(ProgramFault) -> ExpressionKind {
         var mayBeDate = false
         let kinds = try kinds(of: operands)
         func isText(_ kind: ExpressionKind) -> Bool { if case .value(.text) = kind { true } else { false } }
@@ -215,14 +208,14 @@ struct ExpressionCheck {
         return mayBeDate ? .unknown : .value(.real)
     }
 
-    mutating func number(_ node: ExpressionNode, for name: String) throws(ExpressionMistake) {
+    mutating func number(_ node: ExpressionNode, for name: String) throws(ProgramFault) {
         let found = try kind(of: node)
         if !found.mayBeNumber { try mistyped("'\(name)' does not take \(found.label)", at: Self.text(node)) }
     }
 
     func cast(
         _ value: ExpressionKind, to name: String, _ fragment: String
-    ) throws(ExpressionMistake) -> ExpressionKind {
+    ) throws(ProgramFault) -> ExpressionKind {
         guard let target = ExpressionType.castTargets[name] else {
             switch name {
             case "NSArray", "Array", "NSOrderedSet": return .collection(value.element, isOrdered: true)
@@ -230,7 +223,7 @@ struct ExpressionCheck {
             case "NSDictionary", "Dictionary": return .unknown
             default: break
             }
-            throw mistake(
+            throw ProgramFault(
                 "expression.castType", "a cast to '\(name)' is unknown", at: fragment,
                 remedy:
                     "The types are NSNumber, NSDecimalNumber, NSString, NSDate, NSUUID, NSURL, NSData, NSArray, NSSet, NSOrderedSet, NSDictionary, int16, int32, int64, double, float and BOOL"

@@ -116,17 +116,3 @@ indirect enum ExpressionKind: Sendable {
         }
     }
 }
-
-/// A mistake in an expression, and the fragment of text that it concerns.
-///
-/// It is a class, as ``ProgramFault`` is, because the check recurses.
-final class ExpressionMistake: Error, Sendable {
-    let fault: ProgramFault
-    /// The part of the printed expression that the mistake concerns.
-    let fragment: String?
-
-    init(_ fault: ProgramFault, at fragment: String?) {
-        self.fault = fault
-        self.fragment = fragment
-    }
-}
