@@ -4,7 +4,7 @@
 /// matches it within a bounded number of steps. If a pattern is plain (literals, classes, groups, alternatives, small counts)
 /// and the text does not depend on Unicode's tables, the automaton gives the same answer in time proportional to text times
 /// pattern, without making a string of the text.
-struct TextPattern: Sendable {
+package struct TextPattern: Sendable {
     /// The greatest number of characters in a regular expression.
     static let maximumLength = 10_000
     /// The greatest automaton that is tried first. Larger ones are used only if ICU's matcher gives up.
@@ -25,6 +25,13 @@ struct TextPattern: Sendable {
         automaton = try PatternAutomaton(glob: glob, folding)
         library = nil
         isExact = true
+    }
+
+    /// Compiles a regular expression, in which case and diacritics count.
+    ///
+    /// - Throws: as ``init(regularExpression:_:)``.
+    package init(regularExpression text: String) throws(ProgramFault) {
+        try self.init(regularExpression: text, TextFolding([]))
     }
 
     /// Compiles a regular expression.
@@ -58,7 +65,7 @@ struct TextPattern: Sendable {
     ///
     /// - Throws: `expression.patternLimit` if the match takes too many steps.
     /// - Complexity: O(text × pattern) time if the automaton matches.
-    func matches(_ bytes: UnsafeRawBufferPointer) throws(ProgramFault) -> Bool {
+    package func matches(_ bytes: UnsafeRawBufferPointer) throws(ProgramFault) -> Bool {
         guard let library else { return automaton?.matches(bytes) ?? false }
         guard let automaton, isExact || bytes.allSatisfy({ $0 < 0x80 }) else {
             return try library.matches(String(decoding: bytes, as: UTF8.self))
@@ -72,7 +79,7 @@ struct TextPattern: Sendable {
     /// Tells whether the pattern matches a whole text.
     ///
     /// - Throws: as ``matches(_:)``.
-    func matches(_ text: String) throws(ProgramFault) -> Bool {
+    package func matches(_ text: String) throws(ProgramFault) -> Bool {
         var outcome: Result<Bool, ProgramFault> = .success(false)
         var text = text
         text.withUTF8 { bytes in

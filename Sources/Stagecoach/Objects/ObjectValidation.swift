@@ -90,7 +90,11 @@ struct ObjectValidation {
                 FormatPredicate(format: "length <= \(most)"))
         }
         guard let pattern = rule.regularExpression else { return }
-        guard try WholeTextPattern(pattern).matches(text) else {
+        let isMatching: Bool
+        do throws(ProgramFault) { isMatching = try TextPattern(regularExpression: pattern).matches(text) } catch {
+            throw error.described(.data, in: .init())
+        }
+        guard isMatching else {
             throw failure(
                 "validation.pattern", "The text does not match the model's regular expression", rule.name, value,
                 FormatPredicate(format: "SELF MATCHES %@", pattern))

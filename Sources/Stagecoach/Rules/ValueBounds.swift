@@ -50,7 +50,7 @@ struct NumberBound {
 /// A regular expression that has to match a whole text.
 struct TextRule {
     let text: String
-    private let pattern: WholeTextPattern
+    private let pattern: TextPattern
     private let context: MigrationError.Context
 
     /// Compiles a model's pattern.
@@ -59,12 +59,12 @@ struct TextRule {
     init(_ text: String, entity: String, property: String) throws(MigrationError) {
         self.text = text
         context = .init(entity: entity, property: property)
-        do throws(MigrationError) {
-            pattern = try WholeTextPattern(text)
+        do throws(ProgramFault) {
+            pattern = try TextPattern(regularExpression: text)
         } catch {
             throw MigrationError(
                 "model.regularExpression", .configuration, "The pattern does not compile: \(text)", context: context,
-                cause: error)
+                cause: error.described(.configuration, in: .init()))
         }
     }
 
@@ -72,7 +72,7 @@ struct TextRule {
     ///
     /// - Throws: `expression.patternLimit` (65) if the pattern backtracks too often.
     func matches(_ bytes: UnsafeRawBufferPointer) throws(MigrationError) -> Bool {
-        do { return try pattern.matches(bytes) } catch { throw error.inside(context) }
+        do { return try pattern.matches(bytes) } catch { throw error.described(.data, in: context) }
     }
 }
 
