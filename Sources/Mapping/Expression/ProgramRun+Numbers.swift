@@ -92,33 +92,21 @@ extension ProgramRun {
         case (.real, .real): return ValueOrder.order(a.realValue, b.realValue)
         case (.integer, .real): return ValueOrder.order(a.integerValue, b.realValue)
         case (.real, .integer): return ValueOrder.order(b.integerValue, a.realValue).map { -$0 }
-        default:
-            // If either number is a decimal, both are compared exactly in base ten.
-            guard let left = exact(a, first), let right = exact(b, second) else {
-                return ValueOrder.order(approximate(a, first), approximate(b, second))
-            }
-            return Decimal.compare(left, right)
+        default: return ValueOrder.order(evaluated(a, first), evaluated(b, second))
         }
     }
 
-    private func exact(_ value: ProgramRegister, _ register: UInt16) -> Decimal? {
+    /// Returns a number in the evaluator's form.
+    private func evaluated(_ value: ProgramRegister, _ register: UInt16) -> EvaluatedValue {
         switch value.kind {
-        case .integer: Decimal(value.integerValue)
-        case .real: digits(value)
-        default: decimals[Int(register)]
+        case .integer: .integer(value.integerValue)
+        case .real: value.isFloat ? .float(Float(value.realValue)) : .real(value.realValue)
+        default: .decimal(decimals[Int(register)])
         }
     }
 
     /// Returns the decimal that a floating-point number prints as.
     private func digits(_ value: ProgramRegister) -> Decimal? {
         value.isFloat ? Decimal(printed: Float(value.realValue)) : Decimal(printed: value.realValue)
-    }
-
-    private func approximate(_ value: ProgramRegister, _ register: UInt16) -> Double {
-        switch value.kind {
-        case .integer: Double(value.integerValue)
-        case .real: value.realValue
-        default: decimals[Int(register)].nearestReal
-        }
     }
 }

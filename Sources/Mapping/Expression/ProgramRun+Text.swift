@@ -34,47 +34,13 @@ extension ProgramRun {
         case .compareNumbers: found = order(a, step.a, b, step.b)
         case .compareReferences: found = a.bits == b.bits && a.length == b.length ? 0 : 1
         default:
-            let folding = comparison.folding
             let (left, right) = (bytes(a), bytes(b))
             if step.operation == .search {
-                return .truth(search(left, comparison.comparison, right, folding))
+                return .truth(TextSearch.finds(left, comparison.comparison, right, comparison.folding))
             }
-            found = order(left, right, folding)
+            found = TextSearch.order(left, right, comparison.folding)
         }
         return .truth(comparison.comparison.holds(found))
-    }
-
-    private func order(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer, _ folding: TextFolding) -> Int {
-        if folding.isExact { return exactOrder(a, b) }
-        let (left, right) = (folding.folded(a), folding.folded(b))
-        return left.withUnsafeBytes { left in right.withUnsafeBytes { exactOrder(left, $0) } }
-    }
-
-    /// Orders texts by their bytes, which for UTF-8 is the order of the code points.
-    private func exactOrder(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
-        if let left = a.baseAddress, let right = b.baseAddress {
-            let order = memcmp(left, right, min(a.count, b.count))
-            if order != 0 { return order < 0 ? -1 : 1 }
-        }
-        return a.count < b.count ? -1 : a.count == b.count ? 0 : 1
-    }
-
-    private func search(
-        _ text: UnsafeRawBufferPointer, _ comparison: ComparisonOperator, _ part: UnsafeRawBufferPointer,
-        _ folding: TextFolding
-    ) -> Bool {
-        guard folding.isExact else {
-            let (left, right) = (folding.folded(text), folding.folded(part))
-            return left.withUnsafeBytes { left in
-                right.withUnsafeBytes { search(left, comparison, $0, TextFolding([])) }
-            }
-        }
-        guard part.count <= text.count else { return false }
-        switch comparison {
-        case .beginsWith: return exactOrder(UnsafeRawBufferPointer(rebasing: text.prefix(part.count)), part) == 0
-        case .endsWith: return exactOrder(UnsafeRawBufferPointer(rebasing: text.suffix(part.count)), part) == 0
-        default: return TextSearch.contains(text, part)
-        }
     }
 
     /// Evaluates LIKE, MATCHES, and IN with a list of constants.
@@ -86,15 +52,11 @@ extension ProgramRun {
             let wanted = a.integerValue
             return .truth(comparison.integers.binarySearch { $0 < wanted ? -1 : $0 == wanted ? 0 : 1 })
         }
-        let folding = comparison.folding
-        if folding.isExact {
-            let wanted = bytes(a)
-            return .truth(
-                comparison.texts.binarySearch { text in text.withUnsafeBytes { exactOrder($0, wanted) } })
+        func isListed(_ wanted: UnsafeRawBufferPointer) -> Bool {
+            comparison.texts.binarySearch { text in text.withUnsafeBytes { TextSearch.order($0, wanted) } }
         }
-        return folding.folded(bytes(a)).withUnsafeBytes { wanted in
-            .truth(comparison.texts.binarySearch { text in text.withUnsafeBytes { exactOrder($0, wanted) } })
-        }
+        if comparison.folding.isExact { return .truth(isListed(bytes(a))) }
+        return .truth(comparison.folding.folded(bytes(a)).withUnsafeBytes(isListed))
     }
 
     // MARK: Making text

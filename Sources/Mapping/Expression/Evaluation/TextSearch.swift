@@ -1,30 +1,64 @@
-/// Compares and searches texts with case or diacritics ignored, by bytes as compiled programs do.
+import Foundation
+
+/// Compares and searches texts by their bytes, with case or diacritics ignored.
 enum TextSearch {
-    /// Returns -1, 0 or 1, by the order of the code points.
-    static func order(_ left: String, _ right: String, _ folding: TextFolding) -> Int {
-        folding.isExact
-            ? order(left.utf8, right.utf8) : order(folding.folded(left.utf8), folding.folded(right.utf8))
+    /// Returns -1, 0 or 1, by the bytes, which for UTF-8 is the order of the code points.
+    static func order(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+        if let first = left.baseAddress, let second = right.baseAddress {
+            let order = memcmp(first, second, min(left.count, right.count))
+            if order != 0 { return order < 0 ? -1 : 1 }
+        }
+        return left.count < right.count ? -1 : left.count == right.count ? 0 : 1
     }
 
-    private static func order(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Int {
-        left.elementsEqual(right) ? 0 : left.lexicographicallyPrecedes(right) ? -1 : 1
+    static func order(
+        _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer, _ folding: TextFolding
+    ) -> Int {
+        if folding.isExact { return order(left, right) }
+        return folding.folded(left).withUnsafeBytes { left in
+            folding.folded(right).withUnsafeBytes { order(left, $0) }
+        }
+    }
+
+    static func order(_ left: String, _ right: String, _ folding: TextFolding) -> Int {
+        withBytes(left, right) { order($0, $1, folding) }
     }
 
     /// Tells whether a text begins with, ends with or contains another.
-    static func finds(_ text: String, _ comparison: ComparisonOperator, _ part: String, _ folding: TextFolding) -> Bool
-    {
-        let (text, part) = (folding.folded(text.utf8), folding.folded(part.utf8))
+    static func finds(
+        _ text: UnsafeRawBufferPointer, _ comparison: ComparisonOperator, _ part: UnsafeRawBufferPointer,
+        _ folding: TextFolding
+    ) -> Bool {
+        guard folding.isExact else {
+            return folding.folded(text).withUnsafeBytes { text in
+                folding.folded(part).withUnsafeBytes { finds(text, comparison, $0, TextFolding([])) }
+            }
+        }
         guard part.count <= text.count else { return false }
         switch comparison {
-        case .beginsWith: return text.starts(with: part)
-        case .endsWith: return text.suffix(part.count).elementsEqual(part)
-        default: return text.withUnsafeBytes { text in part.withUnsafeBytes { contains(text, $0) } }
+        case .beginsWith: return order(UnsafeRawBufferPointer(rebasing: text.prefix(part.count)), part) == 0
+        case .endsWith: return order(UnsafeRawBufferPointer(rebasing: text.suffix(part.count)), part) == 0
+        default: return contains(text, part)
+        }
+    }
+
+    static func finds(_ text: String, _ comparison: ComparisonOperator, _ part: String, _ folding: TextFolding) -> Bool
+    {
+        withBytes(text, part) { finds($0, comparison, $1, folding) }
+    }
+
+    private static func withBytes<Result>(
+        _ left: String, _ right: String, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Result
+    ) -> Result {
+        var (left, right) = (left, right)
+        return left.withUTF8 { left in
+            right.withUTF8 { body(UnsafeRawBufferPointer(left), UnsafeRawBufferPointer($0)) }
         }
     }
 
     /// Tells whether a text contains another. Uses Knuth-Morris-Pratt, so that no text makes the search quadratic; a single
     /// byte is searched directly.
-    static func contains(_ text: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer) -> Bool {
+    private static func contains(_ text: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer) -> Bool {
         if part.count <= 1 { return part.isEmpty || text.contains(part[0]) }
         return withUnsafeTemporaryAllocation(of: Int.self, capacity: part.count) { borders in
             borders[0] = 0
