@@ -180,7 +180,7 @@ struct RealCompiledModelTests {
     func all() throws {
         var (bundles, versions, entities, verified, taken) = (0, 0, 0, 0, 0)
         for url in SharedStores.paths(withExtensions: ["momd"]) {
-            let bundle = try CompiledBundle(path: url.path)
+            let bundle = try ModelBundle(path: url.path)
             let info = try #require(bundle.info)
             #expect(try ModelLocator.load(url.path).versionName == (info.currentVersion ?? bundle.versions.first))
             #expect(Set(bundle.versions) == Set(info.hashes.keys), "\(url.path)")

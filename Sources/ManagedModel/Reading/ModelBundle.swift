@@ -1,90 +1,113 @@
 import Diagnostics
 import Foundation
 
-/// An `.xcdatamodeld` folder: one `Version.xcdatamodel` folder per version, and `.xccurrentversion`, which names the current
-/// version. No file is kept open.
-package struct ModelBundle: VersionedBundle {
-    static let suffix = ".xcdatamodeld"
-    package static let versionSuffix = ".xcdatamodel"
+/// A folder of versions of a model. No file is kept open.
+///
+/// An `.xcdatamodeld` has a `Version.xcdatamodel` folder per version, and `.xccurrentversion`, which names the current one. A
+/// `.momd` has a `Version.mom` file per version, and `VersionInfo.plist`, which names the current one and has the version
+/// hashes of all (SampleModel.momd). The `.omo` beside a `.mom` is a private copy of it and is not read.
+package struct ModelBundle: Sendable {
+    /// The form of a folder: its extension, that of its versions, and its name in messages.
+    struct Form: Sendable {
+        let suffix: String
+        let versionSuffix: String
+        let title: String
+
+        static let source = Form(suffix: ".xcdatamodeld", versionSuffix: ".xcdatamodel", title: "bundle")
+        static let compiled = Form(suffix: ".momd", versionSuffix: ".mom", title: "compiled bundle")
+        static let all = [source, compiled]
+
+        /// Returns the name of a version without its extension.
+        func bare(_ name: String) -> String {
+            name.hasSuffix(versionSuffix) ? String(name.dropLast(versionSuffix.count)) : name
+        }
+    }
+
     static let contentsName = "contents"
-    package static let title = "bundle"
-    private static let currentVersionName = ".xccurrentversion"
+    /// The extension of Core Data's private form of a compiled model.
+    static let optimizedSuffix = ".omo"
 
     /// The path of the folder.
     package let path: String
     /// The names of the versions without extension, sorted with numbers in them compared as numbers.
     package let versions: [String]
+    /// The content of `VersionInfo.plist`; nil if there is none.
+    package let info: CompiledVersionInfo?
+    let isCompiled: Bool
+    private var form: Form { isCompiled ? .compiled : .source }
 
-    /// - Parameter path: the `.xcdatamodeld` folder.
+    /// - Parameter path: the folder, whose extension tells its form.
     /// - Throws: `model.notFound` (66) if it is not a folder, `model.noVersion` (78) if it contains no version,
-    ///   `model.permission`, `model.unreadable`.
+    ///   `model.versionInfo` (78), `model.permission`, `model.unreadable`.
     package init(path: String) throws(MigrationError) {
         self.path = path
-        versions = try Self.versions(in: path, ModelFile.isFolder)
-        if versions.isEmpty {
-            throw failure(
-                "model.noVersion", "The bundle holds no version of a model",
-                remedy: "It should have at least one \(Self.versionSuffix) folder")
-        }
-    }
-
-    /// Returns the path of a version's folder.
-    package func folder(of version: String) -> String { "\(path)/\(version)\(Self.versionSuffix)" }
-
-    /// Returns the current version: the one that `.xccurrentversion` names, or the only one.
-    ///
-    /// - Throws: `model.currentVersion` (78) if `.xccurrentversion` names none, or one that does not exist;
-    ///   `model.ambiguousVersion` (78) if there are several and no such file. Both name the versions.
-    package func currentVersion() throws(MigrationError) -> String {
-        let file = "\(path)/\(Self.currentVersionName)"
-        guard try ModelFile.isFile(file) else {
-            if versions.count == 1 { return versions[0] }
-            throw failure(
-                "model.ambiguousVersion",
-                "The bundle has several versions and no \(Self.currentVersionName) that names the current one")
-        }
-        let name = try CurrentVersionFile.read(try ModelFile.read(file), path: file).map(Self.withoutSuffix)
-        if let name, versions.contains(name) { return name }
-        throw failure(
-            "model.currentVersion",
-            name.map { "The current version \"\($0)\" is not in the bundle" } ?? "The file names no version",
-            remedy: "Write \(path):VERSION, or choose the version in Xcode; the bundle has \(list)", at: file)
-    }
-}
-
-/// A folder of versions of a model, with a file or folder for each.
-package protocol VersionedBundle: Sendable {
-    /// The path of the folder.
-    var path: String { get }
-    /// The names of the versions without extension.
-    var versions: [String] { get }
-    /// The extension of a version, with the dot.
-    static var versionSuffix: String { get }
-    /// The kind of folder, for messages.
-    static var title: String { get }
-}
-
-extension VersionedBundle {
-    /// Returns the names of the versions in a folder without extension, sorted with numbers in them compared as numbers.
-    ///
-    /// - Parameter isVersion: tells whether a path is that of a version, apart from its extension.
-    /// - Throws: `model.notFound` (66) if it is not a folder, `model.permission`, `model.unreadable`.
-    static func versions(
-        in path: String, _ isVersion: (String) throws(MigrationError) -> Bool
-    ) throws(MigrationError) -> [String] {
+        isCompiled = path.hasSuffix(Form.compiled.suffix)
+        let form = isCompiled ? Form.compiled : .source
         guard try ModelFile.isFolder(path) else { throw ModelFile.notFound(path) }
         var names: [String] = []
-        for name in try ModelFile.names(in: path) where name.hasSuffix(versionSuffix) {
-            if try isVersion("\(path)/\(name)") { names.append(withoutSuffix(name)) }
+        for name in try ModelFile.names(in: path) where name.hasSuffix(form.versionSuffix) {
+            if try ModelFile.kind(at: "\(path)/\(name)") == (isCompiled ? .file : .folder) {
+                names.append(form.bare(name))
+            }
         }
-        return names.sorted { $0.compare($1, options: .numeric) == .orderedAscending }
+        versions = names.sorted { $0.compare($1, options: .numeric) == .orderedAscending }
+        info = isCompiled ? try CompiledVersionInfo(folder: path) : nil
+        if versions.isEmpty {
+            throw failure(
+                "model.noVersion",
+                isCompiled
+                    ? "The compiled bundle holds no \(form.versionSuffix) file"
+                    : "The bundle holds no version of a model",
+                remedy: isCompiled
+                    ? "Name the .momd of a built app, or the .xcdatamodeld it is compiled from"
+                    : "It should have at least one \(form.versionSuffix) folder")
+        }
     }
 
-    static func withoutSuffix(_ name: String) -> String {
-        name.hasSuffix(versionSuffix) ? String(name.dropLast(versionSuffix.count)) : name
+    /// Returns the path of a version's folder or file.
+    package func file(of version: String) -> String { "\(path)/\(version)\(form.versionSuffix)" }
+
+    /// Returns the current version: the one that the folder's file names, or the only one.
+    ///
+    /// - Throws: `model.currentVersion` (78) if `.xccurrentversion` names none, or the named one does not exist;
+    ///   `model.ambiguousVersion` (78) if there are several and none is named. Both name the versions.
+    package func currentVersion() throws(MigrationError) -> String {
+        let file = "\(path)/.xccurrentversion"
+        let hasFile = isCompiled ? false : try ModelFile.isFile(file)
+        let name = hasFile ? try Self.currentVersion(in: file).map(form.bare) : info?.currentVersion
+        if let name, versions.contains(name) { return name }
+        if hasFile || name != nil {
+            throw failure(
+                "model.currentVersion",
+                name.map { "The current version \"\($0)\" is not in the bundle" } ?? "The file names no version",
+                remedy: hasFile
+                    ? "Write \(path):VERSION, or choose the version in Xcode; the bundle has \(list)" : nil,
+                at: hasFile ? file : nil)
+        }
+        if versions.count == 1 { return versions[0] }
+        throw failure(
+            "model.ambiguousVersion",
+            isCompiled
+                ? "The compiled bundle has several versions and names none as the current one"
+                : "The bundle has several versions and no .xccurrentversion that names the current one")
     }
 
-    func failure(
+    /// Returns the version with a name, given with or without extension.
+    ///
+    /// - Throws: `model.unknownVersion` (66), naming the existing versions.
+    package func version(named name: String) throws(MigrationError) -> String {
+        // The name of a version may itself end like this: "X.xcdatamodel" in a folder "X.xcdatamodel.xcdatamodel".
+        if versions.contains(name) { return name }
+        let bare = form.bare(name)
+        guard versions.contains(bare) else {
+            throw MigrationError(
+                "model.unknownVersion", .noInput, "The \(form.title) has no version \"\(bare)\"",
+                remedy: "It has \(list)", context: .init(path: path))
+        }
+        return bare
+    }
+
+    private func failure(
         _ code: MigrationError.Code, _ message: String, remedy: String? = nil, at place: String? = nil
     ) -> MigrationError {
         MigrationError(
@@ -93,61 +116,39 @@ extension VersionedBundle {
     }
 
     /// The versions, for messages.
-    var list: String { versions.map { "\"\($0)\"" }.joined(separator: ", ") }
+    private var list: String { versions.map { "\"\($0)\"" }.joined(separator: ", ") }
 
-    /// Returns the version with a name, given with or without extension.
+    /// Returns the folder name of the current version in an `.xccurrentversion`, an XML property list with one key of
+    /// interest; nil if the file does not state it.
     ///
-    /// - Throws: `model.unknownVersion` (66), naming the existing versions.
-    package func version(named name: String) throws(MigrationError) -> String {
-        // The name of a version may itself end like this: "X.xcdatamodel" in a folder "X.xcdatamodel.xcdatamodel".
-        if versions.contains(name) { return name }
-        let bare = Self.withoutSuffix(name)
-        guard versions.contains(bare) else {
-            throw MigrationError(
-                "model.unknownVersion", .noInput, "The \(Self.title) has no version \"\(bare)\"",
-                remedy: "It has \(list)", context: .init(path: path))
-        }
-        return bare
+    /// - Throws: the errors of ``XMLSource`` and ``XMLTagParser`` for hostile or malformed XML.
+    private static func currentVersion(in file: String) throws(MigrationError) -> String? {
+        let handler = CurrentVersionHandler()
+        // Property lists have a document type, but entities in it are still refused.
+        try XMLTagParser.parse(
+            try XMLSource(try ModelFile.read(file), path: file, allowsDocumentType: true), into: handler)
+        return handler.name
     }
 }
 
-/// Reads `.xccurrentversion`: an XML property list with one key of interest, `_XCCurrentVersionName`.
-enum CurrentVersionFile {
-    /// Returns the folder name of the current version; nil if the file does not state it.
-    ///
-    /// - Throws: the errors of ``XMLSource`` and ``XMLTagParser`` for hostile or malformed XML.
-    static func read(_ data: Data, path: String) throws(MigrationError) -> String? {
-        let handler = Handler()
-        // Property lists have a document type, but entities in it are still refused.
-        try XMLTagParser.parse(try XMLSource(data, path: path, allowsDocumentType: true), into: handler)
-        return handler.name
+/// Reads the string that follows the key `_XCCurrentVersionName` in the outermost dictionary of a property list.
+private final class CurrentVersionHandler: XMLTagHandler {
+    private(set) var name: String?
+    private var open: [String] = []
+    private var piece = ""
+    private var key: String?
+
+    func open(_ tag: XMLTag) throws(MigrationError) {
+        open.append(tag.name)
+        piece = ""
     }
 
-    /// Reads the string that follows the key.
-    private final class Handler: XMLTagHandler {
-        private(set) var name: String?
-        private var open: [String] = []
-        private var piece = ""
-        private var key: String?
+    func text(_ piece: String) { self.piece += piece }
 
-        /// Starts a new text.
-        func open(_ tag: XMLTag) throws(MigrationError) {
-            open.append(tag.name)
-            piece = ""
-        }
-
-        /// Collects the text of the innermost element.
-        func text(_ piece: String) { self.piece += piece }
-
-        /// Examines only the keys and strings of the outermost dictionary.
-        func close() throws(MigrationError) {
-            guard let element = open.popLast(), open == ["plist", "dict"] else { return }
-            if element == "key" {
-                key = piece
-            } else {
-                if element == "string", key == "_XCCurrentVersionName", !piece.isEmpty { name = piece }
-                key = nil
-            }
-        }
+    func close() throws(MigrationError) {
+        let place = open.joined(separator: "/")
+        open.removeLast()
+        if place == "plist/dict/string", key == "_XCCurrentVersionName", !piece.isEmpty { name = piece }
+        key = place == "plist/dict/key" ? piece : nil
     }
 }

@@ -30,31 +30,29 @@ public enum ModelLocator {
         let (path, version) = try split(argument)
         guard try ModelFile.kind(at: path) != nil else { throw ModelFile.notFound(path) }
         switch ModelKind(name: lastComponent(path)) {
-        case .versionedBundle?:
+        case .versionedBundle?, .compiledBundle?:
             let bundle = try ModelBundle(path: path)
             let name = if let version { try bundle.version(named: version) } else { try bundle.currentVersion() }
-            return try load(versionFolder: bundle.folder(of: name))
+            let file = bundle.file(of: name)
+            return try bundle.isCompiled
+                ? load(compiled: file, versionName: name, info: bundle.info) : load(versionFolder: file)
         case .versionFolder?:
             return try load(versionFolder: path)
         case .contents?:
             let folder = lastComponent(String(path.dropLast(lastComponent(path).count)))
             return try load(contents: path, versionName: versionName(folder))
-        case .compiledBundle?:
-            let bundle = try CompiledBundle(path: path)
-            let name = if let version { try bundle.version(named: version) } else { try bundle.currentVersion() }
-            return try load(compiled: bundle.file(of: name), versionName: name, info: bundle.info)
         case .compiledVersion?:
             let name = lastComponent(path)
             let folder = String(path.dropLast(name.count)).withoutTrailingSlashes
             // Only in such a folder the two belong together.
-            let isBundled = folder.hasSuffix(CompiledBundle.suffix)
+            let isBundled = folder.hasSuffix(ModelBundle.Form.compiled.suffix)
             return try load(
-                compiled: path, versionName: CompiledBundle.withoutSuffix(name),
+                compiled: path, versionName: ModelBundle.Form.compiled.bare(name),
                 info: isBundled ? try CompiledVersionInfo(folder: folder) : nil)
         case nil:
             throw MigrationError(
                 "model.unknownKind", .configuration, "The name does not say that this is a model",
-                remedy: path.hasSuffix(CompiledBundle.optimizedSuffix)
+                remedy: path.hasSuffix(ModelBundle.optimizedSuffix)
                     ? "Name the .mom beside it: an .omo is Core Data's private copy of that"
                     : "Name an .xcdatamodeld or .xcdatamodel folder, its contents file, a .momd or a .mom",
                 context: .init(path: path))
@@ -64,7 +62,7 @@ public enum ModelLocator {
     /// Tells whether a path's name is that of a model, or of a version in a folder of versions.
     package static func isModel(name argument: String) -> Bool {
         let path = argument.withoutTrailingSlashes
-        return ModelKind(name: lastComponent(path)) != nil || path.hasSuffix(CompiledBundle.optimizedSuffix)
+        return ModelKind(name: lastComponent(path)) != nil || path.hasSuffix(ModelBundle.optimizedSuffix)
             || bundle(of: path) != nil
     }
 
@@ -74,16 +72,12 @@ public enum ModelLocator {
     /// The folder of versions that an argument names, alone, with a version, or by a version in it; nil if it names none.
     package static func bundle(of argument: String) -> String? {
         let whole = argument.withoutTrailingSlashes
-        for suffix in [ModelBundle.suffix, CompiledBundle.suffix] {
-            if whole.hasSuffix(suffix) { return whole }
-            if let colon = whole.range(of: suffix + ":", options: .backwards) {
-                return String(whole[..<whole.index(before: colon.upperBound)])
-            }
-        }
+        if ModelBundle.Form.all.contains(where: { whole.hasSuffix($0.suffix) }) { return whole }
+        if let parts = parts(whole) { return parts.path }
         let folder = String(whole.dropLast(lastComponent(whole).count)).withoutTrailingSlashes
-        let isVersion =
-            folder.hasSuffix(ModelBundle.suffix) && whole.hasSuffix(ModelBundle.versionSuffix)
-            || folder.hasSuffix(CompiledBundle.suffix) && whole.hasSuffix(CompiledBundle.versionSuffix)
+        let isVersion = ModelBundle.Form.all.contains {
+            folder.hasSuffix($0.suffix) && whole.hasSuffix($0.versionSuffix)
+        }
         return isVersion ? folder : nil
     }
 
@@ -93,9 +87,7 @@ public enum ModelLocator {
     /// - Throws: `model.notFound` (66), `model.noVersion`, `model.versionInfo` (78), `model.permission` (77),
     ///   `model.unreadable` (74).
     public static func versions(in bundle: String) throws(MigrationError) -> [String] {
-        let path = bundle.withoutTrailingSlashes
-        if path.hasSuffix(CompiledBundle.suffix) { return try CompiledBundle(path: path).versions }
-        return try ModelBundle(path: path).versions
+        try ModelBundle(path: bundle.withoutTrailingSlashes).versions
     }
 
     /// Splits `Bundle.xcdatamodeld:Version` and `Bundle.momd:Version` into two. An existing path is not split.
@@ -103,15 +95,20 @@ public enum ModelLocator {
     /// - Throws: as ``ModelFile/kind(at:)``.
     private static func split(_ argument: String) throws(MigrationError) -> (path: String, version: String?) {
         let whole = argument.withoutTrailingSlashes
-        guard try ModelFile.kind(at: whole) == nil else { return (whole, nil) }
+        guard try ModelFile.kind(at: whole) == nil, let (path, version) = parts(argument) else { return (whole, nil) }
+        return (path, version.withoutTrailingSlashes)
+    }
+
+    /// Returns the two parts of `Bundle.xcdatamodeld:Version` and `Bundle.momd:Version`; nil for other texts.
+    private static func parts(_ argument: String) -> (path: String, version: String)? {
         let bytes = Array(argument.utf8)
-        for suffix in [ModelBundle.suffix, CompiledBundle.suffix] {
-            let mark = Array((suffix + ":").utf8)
+        for form in ModelBundle.Form.all {
+            let mark = Array((form.suffix + ":").utf8)
             guard let start = bytes.indices.last(where: { bytes[$0...].starts(with: mark) }) else { continue }
-            let path = String(decoding: bytes[..<(start + mark.count - 1)], as: UTF8.self)
-            return (path, String(decoding: bytes[(start + mark.count)...], as: UTF8.self).withoutTrailingSlashes)
+            let (path, version) = (bytes[..<(start + mark.count - 1)], bytes[(start + mark.count)...])
+            return (String(decoding: path, as: UTF8.self), String(decoding: version, as: UTF8.self))
         }
-        return (whole, nil)
+        return nil
     }
 
     private static func load(
@@ -151,7 +148,8 @@ public enum ModelLocator {
 
     /// Returns the name of a version from its folder's name; nil if the folder is not that of a version.
     private static func versionName(_ folder: String) -> String? {
-        folder.hasSuffix(ModelBundle.versionSuffix) ? ModelBundle.withoutSuffix(folder) : nil
+        let form = ModelBundle.Form.source
+        return folder.hasSuffix(form.versionSuffix) ? form.bare(folder) : nil
     }
 
     private static func lastComponent(_ path: String) -> String {
@@ -185,9 +183,8 @@ package enum ModelKind: Sendable, Equatable {
     /// Finds the kind for a path's name; nil if the name does not show it.
     init?(name: String) {
         let bySuffix: [(String, ModelKind)] = [
-            (ModelBundle.suffix, .versionedBundle), (ModelBundle.versionSuffix, .versionFolder),
-            (CompiledBundle.suffix, .compiledBundle), (CompiledBundle.versionSuffix, .compiledVersion),
-            (".xml", .contents),
+            (".xcdatamodeld", .versionedBundle), (".xcdatamodel", .versionFolder), (".momd", .compiledBundle),
+            (".mom", .compiledVersion), (".xml", .contents),
         ]
         if let found = bySuffix.first(where: { name.hasSuffix($0.0) }) {
             self = found.1
