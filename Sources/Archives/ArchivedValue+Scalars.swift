@@ -1,6 +1,9 @@
 import Diagnostics
 
+import struct Foundation.Decimal
 import struct Foundation.URL
+import struct Foundation.UUID
+import typealias Foundation.uuid_t
 
 /// Foundation's value classes. Each function returns nil for a value of another kind, and throws for a damaged value of its
 /// kind.
@@ -107,11 +110,37 @@ extension ArchivedValue {
         throw object.damaged("a date without time")
     }
 
-    /// The 16 bytes of an NSUUID.
-    package func uuid() throws(MigrationError) -> [UInt8]? {
+    /// The UUID of an NSUUID.
+    package func uuid() throws(MigrationError) -> UUID? {
         guard let object = instance(of: "NSUUID") else { return nil }
-        if let bytes = try object.data("NS.uuidbytes"), bytes.count == 16 { return bytes }
-        throw object.damaged("a UUID that is not 16 bytes")
+        guard let bytes = try object.data("NS.uuidbytes"), bytes.count == 16 else {
+            throw object.damaged("a UUID that is not 16 bytes")
+        }
+        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+
+    /// The number of an NSDecimalNumber or NSDecimalNumberPlaceholder; nil for other values.
+    ///
+    /// Fields: `NS.mantissa` of eight 16-bit words, the lowest first, in the byte order of `NS.mantissa.bo` (1 little, 2 big),
+    /// `NS.length` words in use, `NS.exponent`, `NS.negative`, `NS.compact`. Not a number is negative with length 0.
+    ///
+    /// - Throws: `archive.type` if a field is missing or out of range.
+    package func decimal() throws(MigrationError) -> Decimal? {
+        guard let object = instance(of: "NSDecimalNumber") else { return nil }
+        guard let bytes = try object.data("NS.mantissa"), bytes.count == 16,
+            let exponent = try object.integer("NS.exponent"), (-128...127).contains(exponent),
+            let length = try object.integer("NS.length"), (0...8).contains(length)
+        else { throw object.damaged("a decimal number without mantissa, exponent or length") }
+        let isBigEndian = try object.integer("NS.mantissa.bo") == 2
+        let isNegative = try object.flag("NS.negative")
+        var mantissa: UInt128 = 0
+        for word in (0..<Int(length)).reversed() {
+            let low = UInt128(bytes[word * 2 + (isBigEndian ? 1 : 0)])
+            let high = UInt128(bytes[word * 2 + (isBigEndian ? 0 : 1)])
+            mantissa = mantissa << 16 | high << 8 | low
+        }
+        guard !isNegative || length > 0, let digits = Decimal(string: String(mantissa)) else { return .nan }
+        return Decimal(sign: isNegative ? .minus : .plus, exponent: Int(exponent), significand: digits)
     }
 
     /// The absolute string of an NSURL, after its base URLs are applied (at most 16 URLs in all).

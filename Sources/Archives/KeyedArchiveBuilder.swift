@@ -1,6 +1,7 @@
 import Diagnostics
 
 import struct Foundation.Decimal
+import struct Foundation.UUID
 
 /// Builds a keyed archive object by object. Plain values and classes are stored once.
 ///
@@ -131,11 +132,8 @@ package struct KeyedArchiveBuilder {
         object(ClassName("NSDate"), ["NS.time": .real(seconds)])
     }
 
-    /// Adds a UUID.
-    ///
-    /// - Parameter bytes: the 16 bytes in the order of the text form.
-    package mutating func uuid(_ bytes: [UInt8]) -> Reference {
-        object(ClassName("NSUUID"), ["NS.uuidbytes": .data(bytes)])
+    package mutating func uuid(_ uuid: UUID) -> Reference {
+        object(ClassName("NSUUID"), ["NS.uuidbytes": .data(withUnsafeBytes(of: uuid.uuid) { Array($0) })])
     }
 
     package mutating func url(_ absolute: String) -> Reference {
@@ -143,18 +141,18 @@ package struct KeyedArchiveBuilder {
         return object(ClassName("NSURL"), ["NS.base": Reference.null.field, "NS.relative": relative.field])
     }
 
-    package mutating func decimal(_ number: ArchivedDecimal) -> Reference {
-        var words: [UInt8] = []
-        for word in 0..<8 {
-            let bits = UInt16(truncatingIfNeeded: number.mantissa >> UInt128(word * 16))
-            words += [UInt8(truncatingIfNeeded: bits), UInt8(truncatingIfNeeded: bits >> 8)]
-        }
-        let length = number.isNaN ? 0 : (128 - number.mantissa.leadingZeroBitCount + 15) / 16
+    /// Adds a decimal number in the form that ``ArchivedValue/decimal()`` reads.
+    package mutating func decimal(_ number: Decimal) -> Reference {
+        // The digits of every Decimal fit 128 bits. Those of NaN are none.
+        let digits = UInt128(Decimal(sign: .plus, exponent: 0, significand: number.significand).description) ?? 0
+        let words = withUnsafeBytes(of: digits.littleEndian) { Array($0) }
+        let length = Int64(128 - digits.leadingZeroBitCount + 15) / 16
+        let isNegative = number.isNaN || number.sign == .minus && digits != 0
         return object(
             ClassName("NSDecimalNumberPlaceholder", "NSDecimalNumber", "NSNumber", "NSValue"),
             [
-                "NS.mantissa": .data(words), "NS.mantissa.bo": .integer(1), "NS.length": .integer(Int64(length)),
-                "NS.exponent": .integer(Int64(number.exponent)), "NS.negative": .boolean(number.isNegative),
+                "NS.mantissa": .data(words), "NS.mantissa.bo": .integer(1), "NS.length": .integer(length),
+                "NS.exponent": .integer(number.isNaN ? 0 : Int64(number.exponent)), "NS.negative": .boolean(isNegative),
                 "NS.compact": .boolean(false),
             ])
     }

@@ -127,11 +127,11 @@ private struct ObjectReader {
             case "NSMutableString": try value.string().map { NSMutableString(string: $0) }
             case "NSNumber": try value.number().map { number throws(MigrationError) in try scalar(number) }
             case "NSDecimalNumber", "NSDecimalNumberPlaceholder":
-                try value.decimal().map { NSDecimalNumber(decimal: $0.decimal) }
+                try value.decimal().map { NSDecimalNumber(decimal: $0) }
             case "NSDate": try value.date().flatMap { $0.isNaN ? nil : Date(timeIntervalSinceReferenceDate: $0) }
             case "NSData": try value.data().map { Data($0) }
             case "NSMutableData": try value.data().map { NSMutableData(data: Data($0)) }
-            case "NSUUID": try value.uuid().map { $0.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) } }
+            case "NSUUID": try value.uuid()
             case "NSURL": try value.url().flatMap { URL(string: $0) }
             default: throw ObjectArchive.foreign(object.className)
             }
@@ -208,10 +208,10 @@ private struct ObjectWriter {
         case let number as Double: return builder.real(number)
         case let number as Float: return builder.real(Double(number))
         case let number as any BinaryInteger: return try add(integer: number)
-        case let number as Decimal: return try add(decimal: number)
+        case let number as Decimal: return builder.decimal(number)
         case let date as Date: return builder.date(date.timeIntervalSinceReferenceDate)
         case let data as Data: return builder.data(Array(data))
-        case let uuid as UUID: return builder.uuid(withUnsafeBytes(of: uuid.uuid) { Array($0) })
+        case let uuid as UUID: return builder.uuid(uuid)
         case let url as URL: return builder.url(url.absoluteString)
         case let members as [Any]: return builder.array(try add(all: members, depth))
         case let entries as [AnyHashable: Any]: return try dictionary(entries.map { ($0.base, $1) }, false, depth)
@@ -240,7 +240,7 @@ private struct ObjectWriter {
                 set is NSMutableOrderedSet
                     ? ClassName("NSMutableOrderedSet", "NSOrderedSet") : ClassName("NSOrderedSet"),
                 Dictionary(uniqueKeysWithValues: fields))
-        case let number as NSDecimalNumber: return try add(decimal: number.decimalValue)
+        case let number as NSDecimalNumber: return builder.decimal(number.decimalValue)
         case let number as NSNumber: return try add(number: number)
         case let text as NSMutableString:
             return builder.object(
@@ -250,7 +250,7 @@ private struct ObjectWriter {
             return builder.object(ClassName("NSMutableData", "NSData"), ["NS.data": .data(Array(data))])
         case let data as NSData: return builder.data(Array(data))
         case let date as NSDate: return builder.date(date.timeIntervalSinceReferenceDate)
-        case let uuid as NSUUID: return builder.uuid(withUnsafeBytes(of: (uuid as UUID).uuid) { Array($0) })
+        case let uuid as NSUUID: return builder.uuid(uuid as UUID)
         case let url as NSURL: return builder.url((url as URL).absoluteString)
         case is NSNull: return builder.object(ClassName("NSNull"), [:])
         default: throw ObjectArchive.foreign("\(type(of: object))")
@@ -272,11 +272,6 @@ private struct ObjectWriter {
         case UInt8(ascii: "Q"): return try add(integer: number.uint64Value)
         default: return builder.integer(number.int64Value)
         }
-    }
-
-    private mutating func add(decimal: Decimal) throws(MigrationError) -> Reference {
-        guard let number = ArchivedDecimal(decimal) else { throw ObjectArchive.foreign("NSDecimalNumber") }
-        return builder.decimal(number)
     }
 
     private mutating func add(all members: [Any], _ depth: Int) throws(MigrationError) -> [Reference] {

@@ -134,7 +134,7 @@ struct ObjectArchiveTests {
             builder = KeyedArchiveBuilder()
             let member =
                 isDate
-                ? builder.date(.nan) : builder.decimal(.init(isNegative: false, exponent: 0, mantissa: 7))
+                ? builder.date(.nan) : builder.decimal(7)
             let set = try builder.encode(root: builder.set([member]))
             #expect(throws: MigrationError.self) { try ObjectArchive.object(from: set) }
         }

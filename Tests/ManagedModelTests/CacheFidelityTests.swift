@@ -78,7 +78,7 @@ struct CacheFidelityTests {
             if case .boolean(let flag)? = try value.number() { return "number integer(\(flag ? 1 : 0))" }
             if let number = try value.number() { return "number \(number)" }
             if let date = try value.date() { return "date \(date)" }
-            if let decimal = try value.decimal() { return "decimal \(decimal.decimal)" }
+            if let decimal = try value.decimal() { return "decimal \(decimal)" }
             guard let object = value.object else { return value.kindName }
             for name in ["NSEntityName", "NSPropertyName"] where object.field(name) != nil {
                 return "\(object.className) \(try object.string(name) ?? "")"

@@ -130,7 +130,9 @@ struct ArchivedExpressionTests {
             #expect(again == read)
             return read
         }
-        let uuid = try constant { $0.builder.uuid(Array(0..<16)) }
+        let uuid = try constant {
+            $0.builder.uuid(UUID(uuid: (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)))
+        }
         #expect(uuid.format == "CAST('00010203-0405-0607-0809-0A0B0C0D0E0F', 'NSUUID')")
         #expect(try uuid.evaluate(with: nil) as? UUID == UUID(uuidString: "00010203-0405-0607-0809-0A0B0C0D0E0F"))
         let url = try constant { $0.builder.url("https://example.org/a?b=c") }
@@ -161,7 +163,10 @@ struct ArchivedExpressionTests {
             { $0.object("NSSetExpression", [:], type: 9) },
             { $0.object("NSFetchRequestExpression", [:]) },
             { $0.object("NSVariableAssignmentExpression", ["NSAssignmentVariable": $0.builder.string("x")]) },
-            { $0.object("NSConstantValueExpression", ["NSConstantValue": $0.builder.uuid(Array(0..<15))]) },
+            {
+                let uuid = $0.builder.object(.init("NSUUID"), ["NS.uuidbytes": .data(Array(0..<15))])
+                return $0.object("NSConstantValueExpression", ["NSConstantValue": uuid])
+            },
             { $0.object("NSAggregateExpression", ["NSCollection": $0.builder.array([$0.builder.integer(1)])]) },
             { $0.object("NSUnheardOfExpression", [:]) },
         ]

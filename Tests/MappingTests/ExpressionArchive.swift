@@ -116,9 +116,7 @@ struct ExpressionArchive {
         case .boolean(let flag): value = builder.boolean(flag)
         case .integer(let number): value = builder.integer(number)
         case .double(let number): value = builder.real(number)
-        case .decimal(let number):
-            guard let decimal = ArchivedDecimal(number) else { throw NotArchivable() }
-            value = builder.decimal(decimal)
+        case .decimal(let number): value = builder.decimal(number)
         case .string(let text): value = builder.string(text)
         case .date(let seconds): value = builder.date(seconds)
         case .data(let data): value = builder.data(Array(data))

@@ -65,7 +65,7 @@ struct ArchivedExpressionText {
             return texts.map { "{" + $0.joined(separator: ", ") + "}" }
         }
         if let text = try value.string() { return text.utf8.count <= Self.longestText ? Self.quoted(text) : nil }
-        if let decimal = try value.decimal() { return decimal.decimal.description }
+        if let decimal = try value.decimal() { return decimal.description }
         if let seconds = try value.date() { return "CAST(\(seconds), \"NSDate\")" }
         switch try value.number() {
         case .boolean(let flag): return flag ? "YES" : "NO"

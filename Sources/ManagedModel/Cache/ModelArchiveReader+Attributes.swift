@@ -102,7 +102,7 @@ extension ModelArchiveReader {
         case .string: result = try value.string().map { .string($0) }
         case .date: result = try value.date().map { .date($0) }
         case .binaryData: result = try value.data().map { .data(Data($0)) }
-        case .uuid: result = try uuid(value).map { .uuid($0) }
+        case .uuid: result = try value.uuid().map { .uuid($0) }
         case .uri:
             var text = try value.url()
             if text == nil { text = try value.string() }
@@ -114,14 +114,9 @@ extension ModelArchiveReader {
     }
 
     private static func decimal(_ value: ArchivedValue) throws(MigrationError) -> Decimal? {
-        if let decimal = try value.decimal() { return decimal.decimal }
+        if let decimal = try value.decimal() { return decimal }
         if case .real(let real)? = try value.number() { return Decimal(real) }
         return try value.integer().map { Decimal($0) }
-    }
-
-    private static func uuid(_ value: ArchivedValue) throws(MigrationError) -> UUID? {
-        guard let bytes = try value.uuid() else { return nil }
-        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
 
     /// Returns a value by its own kind, for types that accept any.
@@ -133,10 +128,10 @@ extension ModelArchiveReader {
         case .real(let real): return .double(real)
         default: break
         }
-        if let decimal = try value.decimal() { return .decimal(decimal.decimal) }
+        if let decimal = try value.decimal() { return .decimal(decimal) }
         if let seconds = try value.date() { return .date(seconds) }
         if let bytes = try value.data() { return .data(Data(bytes)) }
-        if let uuid = try uuid(value) { return .uuid(uuid) }
+        if let uuid = try value.uuid() { return .uuid(uuid) }
         return try value.url().map { .uri($0) }
     }
 }

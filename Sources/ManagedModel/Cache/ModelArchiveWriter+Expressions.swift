@@ -7,9 +7,7 @@ extension ModelArchiveWriter {
 
     /// Writes the rules of an attribute with their warnings. Rules that are unchanged are written as they were archived.
     /// Returns nil if there is none.
-    mutating func validation(
-        of attribute: AttributeDefinition
-    ) throws(MigrationError) -> (predicates: Reference, warnings: Reference)? {
+    mutating func validation(of attribute: AttributeDefinition) -> (predicates: Reference, warnings: Reference)? {
         let rules = attribute.validationRules
         if let archived = attribute.archived.validation, archived.rules == rules {
             return (graph(archived.predicates), graph(archived.warnings))
@@ -18,7 +16,7 @@ extension ModelArchiveWriter {
         var warnings: [Reference] = []
         for (isOnLength, operation, constant, warning) in Self.bounds(of: attribute) {
             guard let constant else { continue }
-            let reference = try value(constant)
+            let reference = value(constant)
             let left = isOnLength ? builder.keyPath("length") : builder.selfExpression()
             predicates.append(
                 builder.comparison(left, builder.operation(operation), builder.constant(reference)))

@@ -72,7 +72,7 @@ extension ModelArchiveWriter {
     private mutating func write(
         _ attribute: AttributeDefinition, at reference: Reference, entity: Reference, depth: Int = 0
     ) throws(MigrationError) {
-        let validation = try validation(of: attribute)
+        let validation = validation(of: attribute)
         let isDerived = attribute.derivationExpression != nil
         var fields = propertyFields(
             attribute, entity: entity, isOptional: attribute.isOptional, isTransient: attribute.isTransient,
@@ -87,11 +87,8 @@ extension ModelArchiveWriter {
         let valueClass = attribute.valueClassName ?? attribute.type.defaultValueClassName
         fields["NSAttributeType"] = .integer(Int64(attribute.type.rawValue))
         fields["NSAttributeValueClassName"] = builder.string(valueClass).field
-        if attribute.defaultValue == nil, let archived = attribute.archived.defaultValue {
-            fields["NSDefaultValue"] = graph(archived).field
-        } else {
-            fields["NSDefaultValue"] = try value(attribute.defaultValue).field
-        }
+        let standard = attribute.defaultValue.map { value($0) } ?? attribute.archived.defaultValue.map { graph($0) }
+        fields["NSDefaultValue"] = (standard ?? .null).field
         fields["NSValueTransformerName"] = builder.string(attribute.valueTransformerName).field
         fields["NSFlagsKey"] = .integer(flags)
         if let validation {
@@ -135,24 +132,19 @@ extension ModelArchiveWriter {
         return builder.array(references, isMutable: true)
     }
 
-    /// Writes a default or a bound, or the archive's nil.
-    mutating func value(_ value: AttributeValue?) throws(MigrationError) -> Reference {
+    /// Writes a default or a bound.
+    mutating func value(_ value: AttributeValue) -> Reference {
         switch value {
-        case nil: return .null
         // Xcode compiles Boolean defaults to 0 and 1 (691 of 742 in real archives; models made in code have Booleans).
-        case .boolean(let flag): return builder.integer(flag ? 1 : 0)
-        case .integer(let integer): return builder.integer(integer)
-        case .double(let real): return builder.real(real)
-        case .string(let text): return builder.string(text)
-        case .date(let seconds): return builder.date(seconds)
-        case .data(let data): return builder.data(Array(data))
-        case .uuid(let uuid): return builder.uuid(withUnsafeBytes(of: uuid.uuid) { Array($0) })
-        case .uri(let text): return builder.url(text)
-        case .decimal(let decimal):
-            guard let parts = ArchivedDecimal(decimal) else {
-                throw .archive("archive.model", "The decimal \(decimal) cannot be archived")
-            }
-            return builder.decimal(parts)
+        case .boolean(let flag): builder.integer(flag ? 1 : 0)
+        case .integer(let integer): builder.integer(integer)
+        case .double(let real): builder.real(real)
+        case .string(let text): builder.string(text)
+        case .date(let seconds): builder.date(seconds)
+        case .data(let data): builder.data(Array(data))
+        case .uuid(let uuid): builder.uuid(uuid)
+        case .uri(let text): builder.url(text)
+        case .decimal(let decimal): builder.decimal(decimal)
         }
     }
 

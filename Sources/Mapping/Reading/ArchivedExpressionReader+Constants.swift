@@ -26,8 +26,8 @@ extension ArchivedExpressionReader {
         }
         if let seconds = try value.date() { return .constant(.date(seconds)) }
         if let decimal = try value.decimal() {
-            guard !decimal.isNaN, decimal.decimal.isFinite else { throw Self.unreadable(object, "is not a number") }
-            return .constant(.decimal(decimal.decimal))
+            guard decimal.isFinite else { throw Self.unreadable(object, "is not a number") }
+            return .constant(.decimal(decimal))
         }
         switch try value.number() {
         case .boolean(let flag): return .constant(.boolean(flag))
@@ -39,10 +39,7 @@ extension ArchivedExpressionReader {
             return .constant(.decimal(decimal))
         default: break
         }
-        if let bytes = try value.uuid() {
-            let uuid = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
-            return .cast(.constant(.string(uuid.uuidString)), "NSUUID")
-        }
+        if let uuid = try value.uuid() { return .cast(.constant(.string(uuid.uuidString)), "NSUUID") }
         if let address = try value.url() {
             try tree.charge(bytes: address.utf8.count)
             return .cast(.constant(.string(address)), "NSURL")

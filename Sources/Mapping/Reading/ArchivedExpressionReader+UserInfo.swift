@@ -32,7 +32,7 @@ extension ArchivedExpressionReader {
             return .data(bytes)
         }
         if let seconds = try value.date() { return .date(seconds) }
-        if let decimal = try value.decimal() { return .decimal(decimal.decimal) }
+        if let decimal = try value.decimal() { return .decimal(decimal) }
         switch try value.number() {
         case .boolean(let flag): return .boolean(flag)
         case .integer(let number): return .integer(Int(number))

@@ -47,7 +47,7 @@ struct ExpressionArchiveWriter {
     /// - Throws: `archive.expression` for what no archive of ours has a form for: assignments, fetches, opaque constants.
     mutating func write(_ node: ExpressionNode) throws(MigrationError) -> Reference {
         switch node {
-        case .constant(let constant): return try write(constant)
+        case .constant(let constant): return write(constant)
         case .variable(let name): return variable(name)
         case .evaluatedObject: return builder.selfExpression()
         case .keyPath(let target, let components):
@@ -84,12 +84,9 @@ struct ExpressionArchiveWriter {
         case .element(let collection, .at(let index)):
             return try builtIn("objectFrom:withIndex:", [collection, index])
         case .anyKey: return expression("NSAnyKeyExpression", Code.anyKey)
-        case .element, .fetch, .assignment, .predicate, .opaque: throw Self.noForm()
+        case .element, .fetch, .assignment, .predicate, .opaque:
+            throw .archive("archive.expression", "The expression has no archived form")
         }
-    }
-
-    private static func noForm() -> MigrationError {
-        .archive("archive.expression", "The expression has no archived form")
     }
 
     private mutating func list(_ nodes: [ExpressionNode]) throws(MigrationError) -> [Reference] {
@@ -100,24 +97,20 @@ struct ExpressionArchiveWriter {
         expression("NSVariableExpression", Code.variable, ["NSVariable": builder.string(name).field])
     }
 
-    private mutating func write(_ constant: ExpressionConstant) throws(MigrationError) -> Reference {
-        let value: Reference
+    private mutating func write(_ constant: ExpressionConstant) -> Reference {
         switch constant {
         // nil is the constant of no class (Photos' partial indexes).
         case .null:
-            return expression(
+            expression(
                 "NSConstantValueExpression", Code.constantValue, ["NSConstantValueClassName": Reference.null.field])
-        case .boolean(let flag): value = builder.boolean(flag)
-        case .integer(let number): value = builder.integer(number)
-        case .double(let number): value = builder.real(number)
-        case .string(let text): value = builder.string(text)
-        case .date(let seconds): value = builder.date(seconds)
-        case .data(let data): value = builder.data(Array(data))
-        case .decimal(let number):
-            guard let parts = ArchivedDecimal(number) else { throw Self.noForm() }
-            value = builder.decimal(parts)
+        case .boolean(let flag): builder.constant(builder.boolean(flag))
+        case .integer(let number): builder.constant(builder.integer(number))
+        case .double(let number): builder.constant(builder.real(number))
+        case .decimal(let number): builder.constant(builder.decimal(number))
+        case .string(let text): builder.constant(builder.string(text))
+        case .date(let seconds): builder.constant(builder.date(seconds))
+        case .data(let data): builder.constant(builder.data(Array(data)))
         }
-        return builder.constant(value)
     }
 
     private mutating func builtIn(
