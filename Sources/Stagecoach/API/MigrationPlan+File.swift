@@ -24,8 +24,7 @@ extension MigrationPlan {
     static func check(version: Int, is current: Int, _ path: String?) throws(MigrationError) {
         guard version != current else { return }
         throw MigrationError(
-            "plan.version", .configuration,
-            "The plan has the form \(version), and this program reads \(current)",
+            "plan.version", .configuration, "The plan has the form \(version), and this program reads \(current)",
             remedy: "Make a new plan", context: .init(path: path))
     }
 

@@ -49,12 +49,11 @@ final class ObjectIDMap {
     /// - Throws: `output.io` (74), `store.full`, `store.io`.
     /// - Complexity: O(associations); if objects were deleted or rejected, one lookup in the store for each.
     func write(_ run: MigrationRun, _ archive: AssociationArchive, firstMapping: Int, storePath: String) throws {
-        let reader = IDPairReader(
-            run: run,
-            rows: archive.hasDeletions ? try StoredKeys(path: storePath, run.inputs.destinationSchema) : nil)
+        // The keys of the finished store; nil if every associated object has a row.
+        let rows = archive.hasDeletions ? try StoredKeys(path: storePath, run.inputs.destinationSchema) : nil
         func forEachPair(_ body: (IDPair) throws -> Void) throws {
             for table in archive.tables.dropFirst(firstMapping) {
-                try reader.forEach(table) { pair in
+                try Self.forEachPair(of: table, run, rows) { pair in
                     // In a chain the source's object is the one of the chain's source.
                     if let earlier { try earlier.forEach(before: pair, body) } else { try body(pair) }
                 }
@@ -93,6 +92,52 @@ final class ObjectIDMap {
             try connection.close()
         }
         try file.finish()
+    }
+
+    /// Shows a mapping's associations: first its own rows by source key, then those that policies made.
+    private static func forEachPair(
+        of table: MappingAssociations, _ run: MigrationRun, _ rows: StoredKeys?, _ body: (IDPair) throws -> Void
+    ) throws {
+        let mapping = table.mapping
+        let model = run.inputs.destinationSchema.model
+        if let keys = table.keys, table.isCreated, let from = mapping.source, let made = mapping.destination,
+            let destinationTable = mapping.destinationTable
+        {
+            let (sourceName, madeName) = (from.definition.name, made.definition.name)
+            try keys.forEachPair { source, destination in
+                if let rows, try !rows.contains(destination, table: destinationTable) { return }
+                try body(
+                    IDPair(
+                        mapping: mapping.name, sourceEntity: sourceName, sourceKey: source, destinationEntity: madeName,
+                        destinationKey: destination))
+            }
+        }
+        guard table.hasPairs else { return }
+        let cursor = try table.pairs.pairs()
+        while let pair = try cursor.next() {
+            let entity = Int(pair.destination.entity)
+            let destinationTable = run.inputs.destinationSchema.tableByEntity[entity]
+            if let rows, try !rows.contains(pair.destination.key, table: destinationTable) { continue }
+            if entity == mapping.destination?.index,
+                let own = try table.ownDestination(ofKey: pair.source.key, table: Int(pair.source.entity)),
+                own == pair.destination.key
+            {
+                continue
+            }
+            try body(
+                IDPair(
+                    mapping: mapping.name, sourceEntity: try sourceEntity(pair.source, run), sourceKey: pair.source.key,
+                    destinationEntity: model.entity(at: entity).definition.name, destinationKey: pair.destination.key))
+        }
+    }
+
+    /// Returns the entity of a source object. Associations of policies have only its table.
+    private static func sourceEntity(_ object: ObjectReference, _ run: MigrationRun) throws -> String {
+        let (layout, index) = (run.inputs.layout, Int(object.entity))
+        let table = layout.schema.tables[index]
+        let isSingle = table.entities.count == 1
+        let found = try isSingle ? nil : run.inputs.source.entity(ofKey: object.key, table: index, in: layout)
+        return layout.schema.model.entity(at: found ?? table.root).definition.name
     }
 
     /// Renames the file to its final path.
@@ -157,57 +202,6 @@ final class PreviousStepIDMap {
             whole.sourceKey = find.integer(2)
             try body(whole)
         }
-    }
-}
-
-/// A reader of the associations of entity mappings.
-private struct IDPairReader {
-    let run: MigrationRun
-    /// The keys of the finished store; nil if every associated object has a row.
-    let rows: StoredKeys?
-
-    /// Shows a mapping's associations: first its own rows by source key, then those that policies made.
-    func forEach(_ table: MappingAssociations, _ body: (IDPair) throws -> Void) throws {
-        let mapping = table.mapping
-        let model = run.inputs.destinationSchema.model
-        if let keys = table.keys, table.isCreated, let from = mapping.source, let made = mapping.destination,
-            let destinationTable = mapping.destinationTable
-        {
-            let (sourceName, madeName) = (from.definition.name, made.definition.name)
-            try keys.forEachPair { source, destination in
-                if let rows, try !rows.contains(destination, table: destinationTable) { return }
-                try body(
-                    IDPair(
-                        mapping: mapping.name, sourceEntity: sourceName, sourceKey: source, destinationEntity: madeName,
-                        destinationKey: destination))
-            }
-        }
-        guard table.hasPairs else { return }
-        let cursor = try table.pairs.pairs()
-        while let pair = try cursor.next() {
-            let entity = Int(pair.destination.entity)
-            let destinationTable = run.inputs.destinationSchema.tableByEntity[entity]
-            if let rows, try !rows.contains(pair.destination.key, table: destinationTable) { continue }
-            if entity == mapping.destination?.index,
-                let own = try table.ownDestination(ofKey: pair.source.key, table: Int(pair.source.entity)),
-                own == pair.destination.key
-            {
-                continue
-            }
-            try body(
-                IDPair(
-                    mapping: mapping.name, sourceEntity: try sourceEntity(pair.source), sourceKey: pair.source.key,
-                    destinationEntity: model.entity(at: entity).definition.name, destinationKey: pair.destination.key))
-        }
-    }
-
-    /// Returns the entity of a source object. Associations of policies have only its table.
-    private func sourceEntity(_ object: ObjectReference) throws -> String {
-        let (layout, index) = (run.inputs.layout, Int(object.entity))
-        let table = layout.schema.tables[index]
-        let isSingle = table.entities.count == 1
-        let found = try isSingle ? nil : run.inputs.source.entity(ofKey: object.key, table: index, in: layout)
-        return layout.schema.model.entity(at: found ?? table.root).definition.name
     }
 }
 

@@ -18,8 +18,7 @@ extension ManagedObjectContext {
         try results(of: request).map { value in
             guard let result = value as? Result else {
                 throw MigrationError(
-                    "fetch.unsupported", .data,
-                    "A request for \(Result.self) gives objects of type \(type(of: value))",
+                    "fetch.unsupported", .data, "A request for \(Result.self) gives objects of type \(type(of: value))",
                     remedy: "Set the request's resultType, or use another type of request")
             }
             return result

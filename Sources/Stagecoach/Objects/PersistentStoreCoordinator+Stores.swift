@@ -37,8 +37,7 @@ extension PersistentStoreCoordinator {
         let metadata = try Self.metadataForPersistentStore(ofType: storeType, at: url)
         guard managedObjectModel.isConfiguration(withName: configuration, compatibleWithStoreMetadata: metadata) else {
             throw MigrationError(
-                "store.incompatibleModel", .configuration,
-                "The model is not the version that wrote the store",
+                "store.incompatibleModel", .configuration, "The model is not the version that wrote the store",
                 remedy: "Migrate the store to the model first, with a MigrationManager", context: .init(path: url.path))
         }
         let pragmas = options?[NSSQLitePragmasOption] as? [String: Any]

@@ -8,8 +8,7 @@ enum RunNotes {
         source: SourceStore, foreign: ForeignTables, existing: ExistingStore? = nil,
         missing: [ExternalFiles.Missing] = [],
         history: String? = nil, mirroring: String? = nil, repairs: [MigrationPlan.Repair] = [],
-        unmapped: [MigrationPlan.Unmapped] = [], layout: [String] = [],
-        unknownHashes: [String] = []
+        unmapped: [MigrationPlan.Unmapped] = [], layout: [String] = [], unknownHashes: [String] = []
     ) -> [String] {
         var notes = repairs.map(\.sentence) + unmapped.map(\.sentence)
         notes += renumbered(tables, schema, appends: existing != nil, options)

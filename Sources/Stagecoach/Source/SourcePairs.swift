@@ -52,8 +52,7 @@ struct SourcePairs {
                 let order = place.map { found[member, $0] } ?? .null
                 try sorter.append(
                     SortKey.encode(keys[row]), order.kind == .integer ? 1 : 0,
-                    order.kind == .integer ? SortKey.encode(order.integerValue) : 0,
-                    SortKey.encode(found.key(member)))
+                    order.kind == .integer ? SortKey.encode(order.integerValue) : 0, SortKey.encode(found.key(member)))
             }
         }
         try forEachSorted(try sorter.finish(), width: 4, isOrdered: place != nil, body)

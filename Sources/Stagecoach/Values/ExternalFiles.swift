@@ -275,8 +275,7 @@ final class ExternalFiles {
             if access(path, F_OK) == 0 { return path }
             guard errno == ENOENT || errno == ENOTDIR else {
                 throw MigrationError(
-                    "external.io", .io,
-                    "Looking for external binary data failed: \(String(cString: strerror(errno)))",
+                    "external.io", .io, "Looking for external binary data failed: \(String(cString: strerror(errno)))",
                     context: .init(path: path))
             }
         }

@@ -34,19 +34,15 @@ struct StagedRoute {
         known.add(store.whole, checksum: checksum)
         start = store
         let end = destination.versionChecksum
-        if checksum == end {
-            moves = [Move(stage: nil, destination: destination.counterpart(of: store))]
-            return
-        }
         let all = stages.flatMap(\.checksums)
         if let end, let to = all.lastIndex(of: end), let from = all.firstIndex(of: checksum), to < from {
             throw MigrationError(
                 "staged.backward", .configuration, "The destination's version comes before the store's in the stages",
                 context: .init(path: source))
         }
-        guard let first = stages.firstIndex(where: { Self.begins($0, with: checksum) }) else {
+        guard checksum != end, let first = stages.firstIndex(where: { Self.begins($0, with: checksum) }) else {
             // The last stage may end with the store's version. Then only the migration to the destination is left.
-            guard stages.last?.checksums.last == checksum else { throw Self.unknown(checksum, source) }
+            guard checksum == end || stages.last?.checksums.last == checksum else { throw Self.unknown(checksum, source) }
             moves = [Move(stage: nil, destination: destination.counterpart(of: store))]
             return
         }

@@ -39,9 +39,7 @@ final class VersionInHistory {
 
     /// The names of all entities, in every configuration; nil if the version cannot be read.
     var entityNames: Set<String>? {
-        if let knownNames { return knownNames }
-        guard let model = try? model() else { return nil }
-        knownNames = Set(model.whole.entities.map(\.definition.name))
+        if knownNames == nil { knownNames = (try? model()).map { Set($0.whole.entities.map(\.definition.name)) } }
         return knownNames
     }
 

@@ -42,8 +42,7 @@ enum ConvertCommand {
             remedy += "; Xcode made the mapping model from \(source) to \(destination)"
         }
         return MigrationError(
-            "mapping.modelsNeeded", .configuration,
-            "A mapping model is between two models, and only one is named",
+            "mapping.modelsNeeded", .configuration, "A mapping model is between two models, and only one is named",
             remedy: remedy, at: file.path)
     }
 }

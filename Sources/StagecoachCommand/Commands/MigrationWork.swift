@@ -31,8 +31,7 @@ struct MigrationWork {
     func run<Report>(
         counter: ProgressCounter = ProgressCounter(),
         preparing prepare: (MigrationInputs, ChainedMigration) throws -> Void,
-        outcome: String = "no destination was made",
-        _ work: (ChainedMigration) throws -> Report
+        outcome: String = "no destination was made", _ work: (ChainedMigration) throws -> Report
     ) throws -> (inputs: MigrationInputs, report: Report) {
         let cancellation = CancellationFlag()
         let permissions = FilePermissions(ofSource: request.source)

@@ -17,8 +17,7 @@ package struct Console: Sendable {
 
     package init(
         output: any TextSink, error: any TextSink, environment: [String: String] = [:], isTerminal: Bool = false,
-        columns: @escaping @Sendable () -> Int? = { nil }, interruption: Interruption? = nil,
-        workerMemory: Int? = nil
+        columns: @escaping @Sendable () -> Int? = { nil }, interruption: Interruption? = nil, workerMemory: Int? = nil
     ) {
         self.output = output
         messages = MessageStream(error)
