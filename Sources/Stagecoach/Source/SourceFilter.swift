@@ -55,9 +55,8 @@ struct SourceFilter {
         case .not(let inner):
             return try compile(inner, isNegated: !isNegated, mayEvaluate, context, &slots, &needsObjects)
         case .and(let parts), .or(let parts):
-            var conditions: [Condition] = []
-            for part in parts {
-                conditions.append(try compile(part, isNegated: isNegated, mayEvaluate, context, &slots, &needsObjects))
+            let conditions = try parts.map { part throws(MigrationError) in
+                try compile(part, isNegated: isNegated, mayEvaluate, context, &slots, &needsObjects)
             }
             if case .and = node { return isNegated ? .any(conditions) : .all(conditions) }
             return isNegated ? .all(conditions) : .any(conditions)

@@ -21,11 +21,9 @@ final class SourceFolds {
     ///   - isScan: true if batches come in ascending key order, as in a scan of the table.
     ///   - depth: the number of enclosing collections; their members' batches are smaller.
     init(run: MigrationRun, slots: SourceColumns, isScan: Bool, depth: Int = 0) throws(MigrationError) {
-        var runs: [GroupRun] = []
-        for group in slots.folds {
-            runs.append(try GroupRun(run: run, group: group, isScan: isScan, depth: depth))
+        runs = try slots.folds.map { group throws(MigrationError) in
+            try GroupRun(run: run, group: group, isScan: isScan, depth: depth)
         }
-        self.runs = runs
     }
 
     /// Fills the computed slots of all rows of a batch.

@@ -152,9 +152,8 @@ struct UserInfoArchive {
     }
 
     private static func members(_ state: inout StateReader, _ depth: Int) throws(MigrationError) -> [Any] {
-        var members: [Any] = []
-        for _ in 0..<(try state.count(upTo: Int(Int32.max))) { members.append(try value(&state, depth: depth + 1)) }
-        return members
+        let count = try state.count(upTo: Int(Int32.max))
+        return try (0..<count).map { _ throws(MigrationError) in try value(&state, depth: depth + 1) }
     }
 
     private static func entries(_ state: inout StateReader, _ depth: Int) throws(MigrationError) -> [String: Any] {

@@ -47,8 +47,7 @@ final class RouteSearch {
         guard !line.isOrdered || used.count == byPair.values.joined().count else {
             throw MigrationError("chain.noWay", .configuration, "A mapping model fits none of the versions of --via")
         }
-        var steps: [MigrationStep] = []
-        for pair in way { steps.append(try step(pair, byPair[pair] ?? [])) }
+        let steps = try way.map { pair throws(MigrationError) in try step(pair, byPair[pair] ?? []) }
         return VersionRoute(
             steps: steps, unneeded: candidates.indices.filter { !used.contains($0) }.map { candidates[$0].path })
     }

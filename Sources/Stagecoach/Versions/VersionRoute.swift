@@ -60,8 +60,7 @@ public struct VersionRoute {
             VersionInHistory(named: version.name, on: shelf, version.model.counterpart(of: source.model))
         }
         let end = placed(destination)
-        var candidates: [MappingCandidate] = []
-        for mapping in mappings { candidates.append(try MappingCandidate(mapping)) }
+        let candidates = try mappings.map { mapping throws(MigrationError) in try MappingCandidate(mapping) }
         if via.isEmpty {
             let only = RouteSearch(
                 line: .init(VersionInHistory(source, on: shelf), names: [], end), all: [], candidates: candidates,

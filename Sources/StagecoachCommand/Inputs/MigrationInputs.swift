@@ -50,8 +50,7 @@ struct MigrationInputs {
             chainPlan = try ChainPlan.read(json: json, path: path)
             plan = chainPlan == nil ? try MigrationPlan.read(json: json, path: path) : nil
         }
-        var via: [ModelVersion] = []
-        for name in request.via { via.append(try ModelArgument.stop(name, bundle: bundle)) }
+        let via = try request.via.map { name throws(MigrationError) in try ModelArgument.stop(name, bundle: bundle) }
         route = try VersionRoute.find(
             from: source, to: ModelVersion(name: destinationModel.name, model: destinationModel.model), bundle: bundle,
             via: via, mappings: request.mappings, unmappable: request.options.unmappable)

@@ -175,11 +175,9 @@ final class FetchSorter {
 
     /// Shows the rows of all runs in order, until the body returns false.
     private func forEachMerged(_ body: (RowHead) throws -> Bool) throws {
-        var heads: [RowHead] = []
-        for run in runs {
+        var heads = try runs.map { run in
             let most = inputs.fetchCapacity(slots: run.slots)
-            heads.append(
-                try RowHead(slots: run.slots, rows: most, inputs: inputs, heads: runs.count, run.makeReader().next))
+            return try RowHead(slots: run.slots, rows: most, inputs: inputs, heads: runs.count, run.makeReader().next)
         }
         try heads.merge(by: { isBefore($0.batch, $0.row, $1.batch, $1.row) }, body)
     }
