@@ -35,12 +35,11 @@ extension VerificationReport {
         /// Encodes the entities and their sums.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: Key.self)
-            try container.encode(objects, forKey: .objects)
-            try container.encode(recomputed, forKey: .recomputed)
-            try container.encode(rerun, forKey: .rerun)
-            try container.encode(checked, forKey: .checked)
-            try container.encode(passedOver, forKey: .passedOver)
-            try container.encode(takenForRejected, forKey: .takenForRejected)
+            let counts: [(Key, Int)] = [
+                (.objects, objects), (.recomputed, recomputed), (.rerun, rerun), (.checked, checked),
+                (.passedOver, passedOver), (.takenForRejected, takenForRejected),
+            ]
+            for (key, count) in counts { try container.encode(count, forKey: key) }
             try container.encode(entities, forKey: .entities)
         }
     }

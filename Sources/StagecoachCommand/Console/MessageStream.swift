@@ -19,11 +19,7 @@ package final class MessageStream: Sendable {
     /// Replaces the progress line; an empty text removes it. Spaces erase the old line, without escape codes.
     package func redraw(_ line: String) {
         drawn.withLock { width in
-            if line.isEmpty {
-                sink.write(Self.erasing(width))
-            } else {
-                sink.write("\r" + line.padded(to: width))
-            }
+            sink.write(line.isEmpty ? Self.erasing(width) : "\r" + line.padded(to: width))
             width = line.count
         }
     }

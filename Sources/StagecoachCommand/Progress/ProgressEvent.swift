@@ -42,24 +42,17 @@ struct ProgressEvent: Encodable {
         func rounded(_ seconds: Double) -> Double { (seconds * 1000).rounded() / 1000 }
         let counts = figures.counts
         var line = encoder.container(keyedBy: Key.self)
-        try line.encode(1, forKey: .schema)
-        try line.encode(run, forKey: .run)
-        try line.encode(sequence, forKey: .sequence)
-        try line.encode(event, forKey: .event)
-        try line.encode(counts.phase.label, forKey: .phase)
-        try line.encode(counts.pass, forKey: .pass)
-        try line.encode(counts.passes, forKey: .passes)
-        try line.encode(counts.rows, forKey: .rows)
-        try line.encode(counts.totalRows, forKey: .totalRows)
-        try line.encode(counts.destinationBytes, forKey: .bytes)
-        try line.encode(counts.expectedBytes, forKey: .totalBytes)
-        try line.encode(event == .finished ? 1 : counts.fraction, forKey: .fraction)
-        try line.encode(rounded(figures.elapsed), forKey: .elapsed)
-        try line.encode(figures.rate.rounded(), forKey: .rowsPerSecond)
+        let known: [(Key, any Encodable)] = [
+            (.schema, 1), (.run, run), (.sequence, sequence), (.event, event), (.phase, counts.phase.label),
+            (.pass, counts.pass), (.passes, counts.passes), (.rows, counts.rows), (.totalRows, counts.totalRows),
+            (.bytes, counts.destinationBytes), (.totalBytes, counts.expectedBytes),
+            (.fraction, event == .finished ? 1 : counts.fraction), (.elapsed, rounded(figures.elapsed)),
+            (.rowsPerSecond, figures.rate.rounded()), (.spilledBytes, counts.spilledBytes),
+        ]
+        for (key, value) in known { try line.encode(value, forKey: key) }
         // An estimate is absent before 1 % is done, and at the end.
         if event == .progress { try line.encodeIfPresent(figures.timeLeft.map(rounded), forKey: .secondsLeft) }
         try line.encodeIfPresent(figures.memory, forKey: .memory)
-        try line.encode(counts.spilledBytes, forKey: .spilledBytes)
         // Absent while the run works.
         try line.encodeIfPresent(counts.waitsFor, forKey: .waitsFor)
         try line.encodeIfPresent(exitCode, forKey: .exitCode)

@@ -41,8 +41,7 @@ final class RunReporter {
 
     /// Samples the run during the work, if a page will show it.
     func during<Result>(_ work: () throws -> Result) rethrows -> Result {
-        guard let recorder else { return try work() }
-        return try recorder.during(work)
+        try recorder?.during(work) ?? work()
     }
 
     /// Writes the reports of a run that succeeded.
