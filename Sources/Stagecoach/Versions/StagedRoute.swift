@@ -42,7 +42,9 @@ struct StagedRoute {
         }
         guard checksum != end, let first = stages.firstIndex(where: { Self.begins($0, with: checksum) }) else {
             // The last stage may end with the store's version. Then only the migration to the destination is left.
-            guard checksum == end || stages.last?.checksums.last == checksum else { throw Self.unknown(checksum, source) }
+            guard checksum == end || stages.last?.checksums.last == checksum else {
+                throw Self.unknown(checksum, source)
+            }
             moves = [Move(stage: nil, destination: destination.counterpart(of: store))]
             return
         }
