@@ -15,14 +15,14 @@ package final class ArchivedTreeGuard {
         self.maximumVisits = maximumVisits
     }
 
-    /// Charges bytes that a visit copies; 64 bytes cost as much as one visit. Without this a long text shared by many objects
-    /// would multiply too.
+    /// Charges bytes that a visit copies or hashes; 64 bytes cost as much as one visit. Without this a long text shared by many
+    /// objects would multiply too.
     ///
     /// - Throws: `archive.limit`.
     package func charge(bytes: Int) throws(MigrationError) {
         visits += bytes / 64
         guard visits <= maximumVisits else {
-            throw .archive("archive.limit", "The archive's texts are too long or shared too often")
+            throw .archive("archive.limit", "The archive's texts or collections are too long or shared too often")
         }
     }
 

@@ -32,9 +32,6 @@ package final class KeyedArchive: Sendable {
     /// The number of objects in the archive, the nil object included.
     package var objectCount: Int { objects.count }
 
-    /// The names of the `$top` entries, sorted.
-    package var topKeys: [String] { top.keys.sorted() }
-
     /// The root entry with a name.
     ///
     /// - Throws: `archive.missing`, and the errors of ``value(of:)``.
@@ -68,16 +65,6 @@ package final class KeyedArchive: Sendable {
             throw .archive("archive.type", "Object \(uid) of the archive is a bare \(objects[Int(uid)].kindName)")
         case let leaf: return .plain(leaf)
         }
-    }
-
-    /// The object with a number.
-    ///
-    /// - Throws: `archive.reference`, `archive.type` if the number is that of nil or of a plain value.
-    package func object(at uid: Int) throws(MigrationError) -> ArchivedObject {
-        guard case .object(let object) = try value(of: .uid(UInt64(clamping: uid))) else {
-            throw .archive("archive.type", "Object \(uid) of the archive has no class")
-        }
-        return object
     }
 
     private func object(

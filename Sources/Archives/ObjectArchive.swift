@@ -216,8 +216,7 @@ private struct ObjectWriter {
         case let members as [Any]: return builder.array(try add(all: members, depth))
         case let entries as [AnyHashable: Any]: return try dictionary(entries.map { ($0.base, $1) }, false, depth)
         case let members as Set<AnyHashable>: return try set(members.map(\.base), ClassName("NSSet"), depth)
-        case let optional as any ArchivedOptional:
-            return try add(optional.archived ?? NSNull(), depth: depth)
+        case let optional as any AnyOptional: return try add(optional.anyWrapped ?? NSNull(), depth: depth)
         case let hashable as AnyHashable where !(hashable.base is AnyHashable):
             return try add(hashable.base, depth: depth + 1)
         default: throw ObjectArchive.foreign("\(type(of: value))")
@@ -310,11 +309,11 @@ private struct ObjectWriter {
     }
 }
 
-/// An Optional of any type.
-private protocol ArchivedOptional {
-    var archived: Any? { get }
+/// An Optional of any wrapped type.
+package protocol AnyOptional {
+    var anyWrapped: Any? { get }
 }
 
-extension Optional: ArchivedOptional {
-    fileprivate var archived: Any? { map { $0 } }
+extension Optional: AnyOptional {
+    package var anyWrapped: Any? { map { $0 as Any } }
 }

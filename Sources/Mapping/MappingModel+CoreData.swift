@@ -24,8 +24,7 @@ extension MappingModel {
         destinationModel: ManagedObjectModel?
     ) {
         guard let sourceModel, let destinationModel else { return nil }
-        let folders = (bundles ?? [Bundle.main]).map { $0.resourcePath ?? $0.bundlePath }
-        for path in folders.flatMap(MappingModel.files(in:)) {
+        for path in ManagedObjectModel.files(in: bundles, withExtensions: ["cdm", "xcmappingmodel"]) {
             let read = try? MappingModel.read(
                 path: path, sourceModel: sourceModel, destinationModel: destinationModel)
             guard let read, read.fits(sourceModel, destinationModel) else { continue }
@@ -34,12 +33,6 @@ extension MappingModel {
             return
         }
         return nil
-    }
-
-    private static func files(in folder: String) -> [String] {
-        let names = (FileManager.default.enumerator(atPath: folder)?.allObjects ?? []).compactMap { $0 as? String }
-        let endings: Set<String> = ["cdm", "xcmappingmodel"]
-        return names.filter { endings.contains(($0 as NSString).pathExtension) }.sorted().map { folder + "/" + $0 }
     }
 
     /// Tells whether the version hashes that the mapping states, and the names in it, are those of the models.

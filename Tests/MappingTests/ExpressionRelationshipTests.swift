@@ -1,6 +1,7 @@
 import Diagnostics
-import Mapping
 import Testing
+
+@testable import Mapping
 
 @Suite("Relationship expressions")
 struct ExpressionRelationshipTests {

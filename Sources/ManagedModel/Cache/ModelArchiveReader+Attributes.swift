@@ -34,14 +34,14 @@ extension ModelArchiveReader {
         if attribute.defaultValue == nil, !defaultValue.isNull {
             attribute.archived.defaultValue = try graph(defaultValue)
         }
-        if case .data(let data)? = attribute.defaultValue { try charge(bytes: data.count) }
+        if case .data(let data)? = attribute.defaultValue { try texts.tree.charge(bytes: data.count) }
         try readValidation(object, into: &attribute)
         if object.isKind(of: "NSDerivedAttributeDescription") {
             attribute.derivationExpression = ""
             if let expression = try object.object("NSDerivationExpression") {
                 attribute.derivationExpression = try texts.expression(expression) ?? ""
                 attribute.archived.form = ArchivedForm(
-                    try graph(.object(expression)), of: attribute.derivationExpression)
+                    graph: try graph(.object(expression)), text: attribute.derivationExpression)
             }
         }
         if type == .composite {

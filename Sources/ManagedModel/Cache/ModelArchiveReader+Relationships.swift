@@ -2,9 +2,7 @@ import Archives
 import Diagnostics
 
 extension ModelArchiveReader {
-    mutating func relationship(
-        _ object: ArchivedObject, named name: String
-    ) throws(MigrationError) -> RelationshipDefinition {
+    func relationship(_ object: ArchivedObject, named name: String) throws(MigrationError) -> RelationshipDefinition {
         var destination = try object.string("_NSDestinationEntityName")
         if destination == nil { destination = try entityName(try object.object("NSDestinationEntity")) }
         guard let destination else { throw Self.malformed("The relationship has no destination entity") }
@@ -37,7 +35,7 @@ extension ModelArchiveReader {
         throw Self.malformed("\(key) of the relationship is \(number)")
     }
 
-    mutating func fetchedProperty(
+    func fetchedProperty(
         _ object: ArchivedObject, named name: String
     ) throws(MigrationError) -> FetchedPropertyDefinition {
         var property = FetchedPropertyDefinition(name: name)
@@ -53,7 +51,7 @@ extension ModelArchiveReader {
     }
 
     /// - Parameter entityName: the entity's name according to the owner of the request; nil if the owner does not state it.
-    mutating func fetchRequest(
+    func fetchRequest(
         _ object: ArchivedObject, name: String, entityName: String?
     ) throws(MigrationError) -> FetchRequestDefinition {
         guard object.isKind(of: "NSFetchRequest") else {
@@ -66,7 +64,7 @@ extension ModelArchiveReader {
         var request = FetchRequestDefinition(name: name, entityName: entity)
         if let predicate = try object.object("NSPredicate") {
             request.predicate = try texts.predicate(predicate)
-            request.archived.form = ArchivedForm(try graph(.object(predicate)), of: request.predicate)
+            request.archived.form = ArchivedForm(graph: try graph(.object(predicate)), text: request.predicate)
         }
         request.fetchLimit = try count(object, "NSFetchLimit", least: 0)
         request.fetchBatchSize = try count(object, "NSBatchSize", least: 0)
@@ -82,7 +80,7 @@ extension ModelArchiveReader {
         return request
     }
 
-    mutating func fetchIndex(_ value: ArchivedValue) throws(MigrationError) -> FetchIndexDefinition {
+    func fetchIndex(_ value: ArchivedValue) throws(MigrationError) -> FetchIndexDefinition {
         guard let object = value.object, object.isKind(of: "NSFetchIndexDescription"),
             let name = try object.string("NSIndexName")
         else { throw Self.malformed("A fetch index has no name, or is archived as a \(value.kindName)") }
@@ -90,7 +88,7 @@ extension ModelArchiveReader {
         if let predicate = try object.object("NSPartialIndexPredicate") {
             // Without its predicate it would be an index of all objects.
             index.partialIndexPredicate = try texts.predicate(predicate) ?? "(a predicate that cannot be read)"
-            index.archived.form = ArchivedForm(try graph(.object(predicate)), of: index.partialIndexPredicate)
+            index.archived.form = ArchivedForm(graph: try graph(.object(predicate)), text: index.partialIndexPredicate)
         }
         for element in try elements(object, "NSIndexElements") ?? [] {
             let what = "An element of the fetch index \(name)"
@@ -99,9 +97,7 @@ extension ModelArchiveReader {
         return index
     }
 
-    mutating func fetchIndexElement(
-        _ object: ArchivedObject, of index: String
-    ) throws(MigrationError) -> FetchIndexElement {
+    func fetchIndexElement(_ object: ArchivedObject, of index: String) throws(MigrationError) -> FetchIndexElement {
         var element = FetchIndexElement(propertyName: nil)
         let property = try object.value("NSPropertyName")
         // An expression comes with a name that Core Data made up for it (Photos: `expression1` for `entity`).
@@ -110,7 +106,7 @@ extension ModelArchiveReader {
             let expression = try description.object("NSExpression")
         {
             element.expression = try texts.expression(expression)
-            element.archived.form = ArchivedForm(try graph(.object(description)), of: element.expression)
+            element.archived.form = ArchivedForm(graph: try graph(.object(description)), text: element.expression)
         } else {
             element.propertyName = try propertyName(property, in: "The fetch index \(index)")
         }

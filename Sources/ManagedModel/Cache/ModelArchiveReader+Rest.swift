@@ -59,15 +59,15 @@ enum FetchRequestFields {
 
 extension ModelArchiveReader {
     /// Returns a part of the archive unchanged; entities and properties are referred to by name.
-    mutating func graph(_ value: ArchivedValue) throws(MigrationError) -> ArchivedGraph {
-        let graph = try ArchivedGraph(value) { object throws(MigrationError) in try ModelPartName.of(object) }
-        try charge(bytes: graph.count * 64)
+    func graph(_ value: ArchivedValue) throws(MigrationError) -> ArchivedGraph {
+        let graph = try ArchivedGraph(value) { object throws(MigrationError) in try Self.partName(of: object) }
+        try texts.tree.charge(bytes: graph.count * 64)
         return graph
     }
 
     /// Returns the unknown fields of an object that are not nil. A field that cannot be taken over is left out, because nothing
     /// needs it.
-    mutating func otherFields(
+    func otherFields(
         _ object: ArchivedObject, beside known: Set<String>
     ) throws(MigrationError) -> [String: ArchivedGraph] {
         var fields: [String: ArchivedGraph] = [:]
@@ -77,7 +77,7 @@ extension ModelArchiveReader {
                 if !value.isNull { fields[key] = try graph(value) }
             } catch {
                 // A failed attempt has its price too, so that an archive with many of them is refused.
-                try charge(bytes: 20_000 * 64)
+                try texts.tree.charge(bytes: 20_000 * 64)
             }
         }
         return fields
@@ -85,7 +85,7 @@ extension ModelArchiveReader {
 
     /// Reads the fields that entities and properties of all kinds have. A renaming identifier equal to the name is the archived
     /// form of a missing one.
-    mutating func readCommonFields(
+    func readCommonFields(
         _ object: ArchivedObject, into definition: inout some NamedDefinition, beside known: Set<String>
     ) throws(MigrationError) {
         let identifier = try object.string("NSRenamingIdentifier")
@@ -93,7 +93,7 @@ extension ModelArchiveReader {
         definition.versionHashModifier = try object.string("NSVersionHashModifier")
         for entry in try entries(object, "NSUserInfo") ?? [] {
             guard let key = try entry.key.string() else { continue }
-            try charge(bytes: key.utf8.count)
+            try texts.tree.charge(bytes: key.utf8.count)
             if let text = try entry.value.string() {
                 definition.userInfo[key] = text
             } else if let number = try entry.value.number(), let text = Self.userInfoText(number) {
@@ -105,19 +105,12 @@ extension ModelArchiveReader {
         }
         definition.archived.fields = try otherFields(object, beside: known)
     }
-}
 
-/// The names by which a kept part of an archive refers to the model's entities and properties.
-enum ModelPartName {
-    static let model = "model"
-
-    static func entity(_ name: String) -> String { "entity:\(name)" }
-    static func property(_ name: String, of entity: String) -> String { "property:\(entity):\(name)" }
-
-    /// Returns the name of an entity, a property or the model; nil for other objects.
-    static func of(_ object: ArchivedObject) throws(MigrationError) -> String? {
-        if object.isKind(of: "NSManagedObjectModel") { return model }
-        if object.isKind(of: "NSEntityDescription") { return try object.string("NSEntityName").map(entity) }
+    /// Returns the name by which a kept part of the archive refers to an entity, a property or the model: `model`,
+    /// `entity:Book`, `property:Book:title`; nil for other objects.
+    private static func partName(of object: ArchivedObject) throws(MigrationError) -> String? {
+        if object.isKind(of: "NSManagedObjectModel") { return "model" }
+        if object.isKind(of: "NSEntityDescription") { return try object.string("NSEntityName").map { "entity:\($0)" } }
         var property = object
         var owner: ArchivedObject?
         if object.isKind(of: "_NSPropertyDescriptionProxy") {
@@ -132,6 +125,6 @@ enum ModelPartName {
         guard let name = try property.string("NSPropertyName"), let entity = try owner?.string("NSEntityName") else {
             return nil
         }
-        return self.property(name, of: entity)
+        return "property:\(entity):\(name)"
     }
 }

@@ -3,9 +3,7 @@ import Diagnostics
 
 extension ModelArchiveReader {
     /// Reads the rules of an attribute with their warnings.
-    mutating func readValidation(
-        _ object: ArchivedObject, into attribute: inout AttributeDefinition
-    ) throws(MigrationError) {
+    func readValidation(_ object: ArchivedObject, into attribute: inout AttributeDefinition) throws(MigrationError) {
         let predicates = try elements(object, "NSValidationPredicates") ?? []
         let warnings = try elements(object, "NSValidationWarnings") ?? []
         var rules = ValidationRules()
@@ -16,7 +14,7 @@ extension ModelArchiveReader {
             if let found = try bounds(predicate, of: attribute.type), rules.add(found) { continue }
             let text = try texts.predicate(predicate)
             attribute.validationPredicates.append(
-                ValidationPredicate(format: text, form: ArchivedForm(try graph(.object(predicate)), of: text)))
+                ValidationPredicate(format: text, form: ArchivedForm(graph: try graph(.object(predicate)), text: text)))
         }
         attribute.take(rules)
         guard !predicates.isEmpty else { return }

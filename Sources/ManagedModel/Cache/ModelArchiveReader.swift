@@ -4,10 +4,9 @@ import Diagnostics
 /// Reads the object graph of an archived model. It holds the archive and the resulting definition.
 struct ModelArchiveReader {
     let archive: KeyedArchive
-    /// The number of collection members that may still be read: entities that share one large dictionary must not multiply it.
-    private var remainingMembers = 2_000_000
-    /// Renders expressions and predicates. Its visits are bounded over the whole model, for the same reason.
-    let texts = ArchivedExpressionText(tree: ArchivedTreeGuard(maximumVisits: 1_000_000))
+    /// Renders expressions and predicates. Its guard bounds the whole model: members of collections count as visits, because
+    /// entities that share one large dictionary must not multiply it.
+    let texts = ArchivedExpressionText(tree: ArchivedTreeGuard(maximumVisits: 3_000_000))
     /// The names of the properties of each entity read, by its number in the archive.
     private var propertyNames: [Int: Set<String>] = [:]
     var composites: [String: [AttributeDefinition]] = [:]
@@ -50,9 +49,7 @@ struct ModelArchiveReader {
 
     // MARK: Entities
 
-    private mutating func entity(
-        _ name: String, _ value: ArchivedValue
-    ) throws(MigrationError) -> EntityDefinition {
+    private mutating func entity(_ name: String, _ value: ArchivedValue) throws(MigrationError) -> EntityDefinition {
         guard let object = value.object, object.isKind(of: "NSEntityDescription") else {
             throw Self.malformed("The entity is archived as a \(value.kindName)")
         }
@@ -95,7 +92,7 @@ struct ModelArchiveReader {
         return names
     }
 
-    private mutating func properties(
+    private func properties(
         of entity: ArchivedObject
     ) throws(MigrationError) -> [(name: String, value: ArchivedObject)] {
         try (entries(entity, "NSProperties") ?? []).map { entry throws(MigrationError) in
@@ -143,39 +140,25 @@ struct ModelArchiveReader {
         throw Self.malformed("\(what) \(verb) a \(value.kindName)")
     }
 
-    private mutating func charge(_ count: Int) throws(MigrationError) {
-        remainingMembers -= count
-        guard remainingMembers >= 0 else {
-            throw .archive("archive.limit", "The archived model shares its collections too often")
-        }
-    }
-
-    /// Charges bytes that are copied or hashed at each use, 64 bytes as one member.
-    mutating func charge(bytes: Int) throws(MigrationError) { try charge(bytes / 64) }
-
-    mutating func elements(
-        _ object: ArchivedObject, _ key: String
-    ) throws(MigrationError) -> [ArchivedValue]? {
+    func elements(_ object: ArchivedObject, _ key: String) throws(MigrationError) -> [ArchivedValue]? {
         let elements = try object.elements(key)
-        try charge(1 + (elements?.count ?? 0))
+        try texts.tree.charge(bytes: 64 * (1 + (elements?.count ?? 0)))
         return elements
     }
 
-    mutating func entries(
+    func entries(
         _ object: ArchivedObject, _ key: String
     ) throws(MigrationError) -> [(key: ArchivedValue, value: ArchivedValue)]? {
         let entries = try object.entries(key)
-        try charge(1 + (entries?.count ?? 0))
+        try texts.tree.charge(bytes: 64 * (1 + (entries?.count ?? 0)))
         return entries
     }
 
-    private mutating func members(
-        _ value: ArchivedValue, _ what: String
-    ) throws(MigrationError) -> [ArchivedValue] {
+    private func members(_ value: ArchivedValue, _ what: String) throws(MigrationError) -> [ArchivedValue] {
         guard let members = try value.elements() else {
             throw Self.malformed("The \(what) is archived as a \(value.kindName)")
         }
-        try charge(1 + members.count)
+        try texts.tree.charge(bytes: 64 * (1 + members.count))
         return members
     }
 
@@ -206,9 +189,7 @@ struct ModelArchiveReader {
     }
 
     /// Lists of properties, each given by name, by itself, or by a proxy.
-    private mutating func nameLists(
-        _ object: ArchivedObject, _ key: String
-    ) throws(MigrationError) -> [[String]] {
+    private func nameLists(_ object: ArchivedObject, _ key: String) throws(MigrationError) -> [[String]] {
         try (elements(object, key) ?? []).map { list throws(MigrationError) in
             try members(list, "list in \(key)").map { member throws(MigrationError) in
                 try propertyName(member, in: key)

@@ -121,16 +121,12 @@ struct ModelArchiveWriter {
 
     /// A part of another archive, its names replaced by this archive's entities and properties.
     mutating func graph(_ graph: ArchivedGraph) -> Reference {
-        var named: [String: Reference] = [ModelPartName.model: modelReference]
-        for entity in model.entities {
-            named[ModelPartName.entity(entity.definition.name)] = entities[entity.index]
-        }
-        let (model, properties) = (model, properties)
+        let (model, modelReference, entities, properties) = (model, modelReference, entities, properties)
         return builder.graph(graph) { name in
-            if let reference = named[name] { return reference }
             let parts = name.split(separator: ":", maxSplits: 2).map(String.init)
-            guard parts.count == 3, let entity = model.entity(named: parts[1]) else { return nil }
-            return properties[entity.index][parts[2]]
+            guard parts.count > 1 else { return modelReference }
+            guard let entity = model.entity(named: parts[1]) else { return nil }
+            return parts.count == 2 ? entities[entity.index] : properties[entity.index][parts[2]]
         }
     }
 

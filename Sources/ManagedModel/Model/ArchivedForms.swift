@@ -28,13 +28,8 @@ package struct ArchivedParts: Sendable, Equatable {
 
 /// The archived form of the text of a predicate or an expression. It is valid as long as the text is the same.
 struct ArchivedForm: Sendable {
-    let text: String?
     let graph: ArchivedGraph
-
-    init(_ graph: ArchivedGraph, of text: String?) {
-        self.graph = graph
-        self.text = text
-    }
+    let text: String?
 }
 
 /// A rule for an attribute's values: a predicate over `SELF`, the value.

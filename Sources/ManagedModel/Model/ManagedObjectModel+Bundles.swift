@@ -5,7 +5,7 @@ extension ManagedObjectModel {
     ///
     /// - Parameter bundles: the bundles; nil for the program's own.
     public static func mergedModel(from bundles: [Bundle]?) -> ManagedObjectModel? {
-        let models = paths(in: bundles).compactMap { try? ModelLocator.load($0).model }
+        let models = files(in: bundles).compactMap { try? ModelLocator.load($0).model }
         return models.count > 1 ? try? ManagedObjectModel(merging: models) : models.first
     }
 
@@ -18,7 +18,7 @@ extension ManagedObjectModel {
     public static func mergedModel(
         from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]
     ) -> ManagedObjectModel? {
-        for path in paths(in: bundles) {
+        for path in files(in: bundles) {
             let versions = (try? ModelLocator.versions(in: path))?.map { path + ":" + $0 } ?? [path]
             for version in versions {
                 guard let model = try? ModelLocator.load(version).model,
@@ -47,12 +47,13 @@ extension ManagedObjectModel {
         try self.init(merged)
     }
 
-    /// Returns the models in the bundles: folders of versions, and single files.
-    private static func paths(in bundles: [Bundle]?) -> [String] {
+    /// Returns the files and folders with some extensions in the bundles, without those in such folders.
+    package static func files(
+        in bundles: [Bundle]?, withExtensions endings: Set<String> = ["momd", "mom", "xcdatamodeld", "xcdatamodel"]
+    ) -> [String] {
         (bundles ?? [Bundle.main]).flatMap { bundle in
             let folder = bundle.resourcePath ?? bundle.bundlePath
             let names = (FileManager.default.enumerator(atPath: folder)?.allObjects ?? []).compactMap { $0 as? String }
-            let endings: Set<String> = ["momd", "mom", "xcdatamodeld", "xcdatamodel"]
             return names.sorted().filter { name in
                 let isInside = name.split(separator: "/").dropLast().contains { part in
                     endings.contains((String(part) as NSString).pathExtension)

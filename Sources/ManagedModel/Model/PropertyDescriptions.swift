@@ -10,20 +10,9 @@ public struct AttributeDescription: Sendable, Equatable {
     package let entityName: String
     /// The path of the optional composite in which the element is required: if the composite has any value, the element has one
     /// too. Nil if the element is not in such a composite.
-    package let requiringComposite: String?
+    package private(set) var requiringComposite: String?
     /// The model's composites, for a composite attribute's elements.
-    let composites: [String: [AttributeDefinition]]
-
-    init(
-        definition: AttributeDefinition, declaringEntityIndex: Int, entityName: String,
-        requiringComposite: String? = nil, composites: [String: [AttributeDefinition]] = [:]
-    ) {
-        self.definition = definition
-        self.declaringEntityIndex = declaringEntityIndex
-        self.entityName = entityName
-        self.requiringComposite = requiringComposite
-        self.composites = composites
-    }
+    private(set) var composites: [String: [AttributeDefinition]] = [:]
 
     /// The property's name.
     public var name: String { definition.name }

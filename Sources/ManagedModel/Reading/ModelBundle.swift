@@ -123,11 +123,9 @@ package struct ModelBundle: Sendable {
     ///
     /// - Throws: the errors of ``XMLSource`` and ``XMLTagParser`` for hostile or malformed XML.
     private static func currentVersion(in file: String) throws(MigrationError) -> String? {
-        let handler = CurrentVersionHandler()
         // Property lists have a document type, but entities in it are still refused.
-        try XMLTagParser.parse(
-            try XMLSource(try ModelFile.read(file), path: file, allowsDocumentType: true), into: handler)
-        return handler.name
+        let source = try XMLSource(try ModelFile.read(file), path: file, allowsDocumentType: true)
+        return try XMLTagParser.parse(source, into: CurrentVersionHandler()).name
     }
 }
 

@@ -69,7 +69,7 @@ final class ModelTagHandler: XMLTagHandler {
     private func read(_ tag: XMLTag, in parent: String?) throws(MigrationError) -> Bool {
         switch (parent, tag.name) {
         case (nil, "model"):
-            if let identifier = TagValues(tag).text("userDefinedModelVersionIdentifier") {
+            if let identifier = TagValues(tag: tag).text("userDefinedModelVersionIdentifier") {
                 definition.versionIdentifiers = [identifier]
             }
         case (nil, _):
@@ -83,7 +83,7 @@ final class ModelTagHandler: XMLTagHandler {
             place(composite.name, attribute.name, tag)
         case ("attribute"?, "userInfo"), ("relationship"?, "userInfo"), ("fetchedProperty"?, "userInfo"): userInfo = [:]
         case ("userInfo"?, "entry"):
-            let values = TagValues(tag, entity: scopes.contains("entity") ? entity.name : nil)
+            let values = TagValues(tag: tag, entity: scopes.contains("entity") ? entity.name : nil)
             userInfo[try values.required("key")] = values.text("value") ?? ""
         case ("fetchedProperty"?, "fetchRequest"):
             fetchedProperty.fetchRequest = try PropertyTags.fetchRequest(tag, entity: entity.name)
@@ -92,9 +92,9 @@ final class ModelTagHandler: XMLTagHandler {
             fetchIndex.elements.append(element)
         case ("compoundIndexes"?, "compoundIndex"), ("uniquenessConstraints"?, "uniquenessConstraint"): members = []
         case ("compoundIndex"?, "index"), ("uniquenessConstraint"?, "constraint"):
-            members.append(try TagValues(tag, entity: entity.name).required("value"))
+            members.append(try TagValues(tag: tag, entity: entity.name).required("value"))
         case ("configuration"?, "memberEntity"):
-            let member = try TagValues(tag).required("name")
+            let member = try TagValues(tag: tag).required("name")
             place(member, nil, tag)
             members.append(member)
         default: return false
@@ -103,7 +103,7 @@ final class ModelTagHandler: XMLTagHandler {
     }
 
     private func openModelChild(_ tag: XMLTag) throws(MigrationError) -> Bool {
-        let values = TagValues(tag)
+        let values = TagValues(tag: tag)
         switch tag.name {
         case "entity": try openEntity(tag)
         case "composite":
@@ -121,8 +121,8 @@ final class ModelTagHandler: XMLTagHandler {
     }
 
     private func openEntity(_ tag: XMLTag) throws(MigrationError) {
-        entity = EntityDefinition(name: try TagValues(tag).required("name"))
-        let values = TagValues(tag, entity: entity.name)
+        entity = EntityDefinition(name: try TagValues(tag: tag).required("name"))
+        let values = TagValues(tag: tag, entity: entity.name)
         // A leading point stands for the module that the model is compiled into.
         entity.managedObjectClassName = values.nonEmpty("representedClassName").map {
             $0.hasPrefix(".") ? String($0.dropFirst()) : $0

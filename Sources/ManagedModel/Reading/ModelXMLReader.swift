@@ -15,8 +15,7 @@ package enum ModelXMLReader {
     ///   `model.invalidChoice`, `model.invalidDefault`, `model.invalidBound`.
     /// - Complexity: O(file) time; memory: the bytes twice, and the definition.
     package static func read(_ data: Data, path: String) throws(MigrationError) -> ModelDefinition {
-        let source = try XMLSource(data, path: path)
-        return try handler(of: source).definition
+        try XMLTagParser.parse(try XMLSource(data, path: path), into: ModelTagHandler()).definition
     }
 
     /// Reads a file's bytes and resolves names, inheritance and inverses.
@@ -26,7 +25,7 @@ package enum ModelXMLReader {
     ///   the entity or property concerned.
     package static func readModel(_ data: Data, path: String) throws(MigrationError) -> ManagedObjectModel {
         let source = try XMLSource(data, path: path)
-        let handler = try handler(of: source)
+        let handler = try XMLTagParser.parse(source, into: ModelTagHandler())
         do { return try ManagedObjectModel(handler.definition) } catch {
             let offset = error.context.entity.flatMap { entity in
                 handler.offsets[.init(entity: entity, property: error.context.property)]
@@ -42,11 +41,5 @@ package enum ModelXMLReader {
     /// - Throws: as ``readModel(_:path:)``.
     package static func readModel(_ text: String) throws(MigrationError) -> ManagedObjectModel {
         try readModel(Data(text.utf8), path: ModelBundle.contentsName)
-    }
-
-    private static func handler(of source: XMLSource) throws(MigrationError) -> ModelTagHandler {
-        let handler = ModelTagHandler()
-        try XMLTagParser.parse(source, into: handler)
-        return handler
     }
 }

@@ -2,7 +2,8 @@ import Diagnostics
 
 /// Reads the tags of an entity's other properties and of its indexes, with the errors of ``TagValues``.
 enum PropertyTags {
-    private static let deleteRules: KeyValuePairs<String, DeleteRule> = [
+    /// The delete rules by the words that Xcode writes.
+    static let deleteRules: KeyValuePairs<String, DeleteRule> = [
         "Nullify": .nullify, "Cascade": .cascade, "Deny": .deny, "No Action": .noAction,
     ]
 
@@ -37,7 +38,7 @@ enum PropertyTags {
     /// A `<fetchRequest>` of the model or of a fetched property. Faults, subentities and pending changes do not matter to
     /// a migration, and their archived form is not known: they are not read.
     static func fetchRequest(_ tag: XMLTag, entity: String?) throws(MigrationError) -> FetchRequestDefinition {
-        let values = TagValues(tag, entity: entity)
+        let values = TagValues(tag: tag, entity: entity)
         var request = FetchRequestDefinition(
             name: try values.required("name"), entityName: try values.required("entity"),
             predicate: values.nonEmpty("predicateString"))
@@ -50,7 +51,7 @@ enum PropertyTags {
 
     /// Reads a `<fetchIndex>` without its elements, which are children.
     static func fetchIndex(_ tag: XMLTag, entity: String) throws(MigrationError) -> FetchIndexDefinition {
-        let values = TagValues(tag, entity: entity)
+        let values = TagValues(tag: tag, entity: entity)
         var index = FetchIndexDefinition(name: try values.required("name"))
         index.partialIndexPredicate = values.nonEmpty("partialIndexPredicate")
         return index
@@ -60,7 +61,7 @@ enum PropertyTags {
     static func fetchIndexElement(
         _ tag: XMLTag, entity: String, index: String
     ) throws(MigrationError) -> FetchIndexElement {
-        let values = TagValues(tag, entity: entity, property: index)
+        let values = TagValues(tag: tag, entity: entity, property: index)
         let expression = values.nonEmpty("expression")
         var element = FetchIndexElement(propertyName: expression == nil ? try values.required("property") : nil)
         element.expression = expression

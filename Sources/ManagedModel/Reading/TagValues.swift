@@ -4,19 +4,13 @@ import Diagnostics
 struct TagValues {
     let tag: XMLTag
     /// The name of the entity for errors; ``property`` is that of the property.
-    let entity: String?
-    let property: String?
-
-    init(_ tag: XMLTag, entity: String? = nil, property: String? = nil) {
-        self.tag = tag
-        self.entity = entity
-        self.property = property
-    }
+    var entity: String?
+    var property: String?
 
     /// Makes the values of a tag that has to name a property of an entity.
     static func named(_ tag: XMLTag, in entity: String) throws(MigrationError) -> (name: String, values: TagValues) {
-        let name = try TagValues(tag, entity: entity).required("name")
-        return (name, TagValues(tag, entity: entity, property: name))
+        let name = try TagValues(tag: tag, entity: entity).required("name")
+        return (name, TagValues(tag: tag, entity: entity, property: name))
     }
 
     /// Makes an error that names the entity and the property.

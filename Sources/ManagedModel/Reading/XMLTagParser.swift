@@ -27,11 +27,16 @@ package struct XMLTagParser {
     ///
     /// - Throws: `model.xml` if the XML is not well-formed, `model.documentType`, `model.encoding`, `model.tooDeep`, and the
     ///   handler's errors, completed with path, line and column of the last tag.
+    /// - Returns: the handler.
     /// - Complexity: O(file) time.
-    package static func parse(_ source: XMLSource, into handler: any XMLTagHandler) throws(MigrationError) {
+    @discardableResult
+    package static func parse<Handler: XMLTagHandler>(
+        _ source: XMLSource, into handler: Handler
+    ) throws(MigrationError) -> Handler {
         var parser = XMLTagParser(source, handler)
         try parser.scan()
         if let failure = parser.failure { throw failure }
+        return handler
     }
 
     private init(_ source: XMLSource, _ handler: any XMLTagHandler) {

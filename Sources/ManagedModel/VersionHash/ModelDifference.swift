@@ -67,6 +67,15 @@ package enum ModelDifference {
         return lines
     }
 
+    /// Tells whether all that enters the version hash of an entity is the same in two versions, also if a hash is unknown.
+    package static func areAlike(_ first: EntityDescription, _ second: EntityDescription) -> Bool {
+        guard first.definition.name == second.definition.name, entityDifferences(first, second).isEmpty else {
+            return false
+        }
+        guard let parent = first.superentity, let other = second.superentity else { return true }
+        return areAlike(parent, other)
+    }
+
     private static func entityDifferences(_ first: EntityDescription, _ second: EntityDescription) -> [String] {
         let name = first.definition.name
         var lines: [String] = []
@@ -86,8 +95,7 @@ package enum ModelDifference {
             case (_, nil): lines.append("\(name).\(property) is in the store only")
             case (let old?, let new?):
                 // Two properties of one kind have the same number of words, in the same order.
-                let pairs = old.kind == new.kind ? Array(zip(old.words, new.words)) : [(old.kind, new.kind)]
-                for (stored, given) in pairs where stored != given {
+                for (stored, given) in zip(old, new).prefix(old[0] == new[0] ? old.count : 1) where stored != given {
                     lines.append("\(name).\(property) is \(stored) in the store, \(given) in the model")
                 }
             }
@@ -95,18 +103,12 @@ package enum ModelDifference {
         return lines
     }
 
-    /// A property in words.
-    private struct PropertyWords {
-        var kind: String
-        /// The values that enter the hash, in the same number for each property of one kind.
-        var words: [String]
-    }
-
-    /// Returns the own, stored properties of an entity.
-    private static func properties(_ entity: EntityDescription) -> [String: PropertyWords] {
-        var properties: [String: PropertyWords] = [:]
+    /// Returns the own, stored properties of an entity in words: the kind, then the values that enter the hash.
+    private static func properties(_ entity: EntityDescription) -> [String: [String]] {
+        var properties: [String: [String]] = [:]
         for attribute in entity.definition.attributes where !attribute.isTransient {
-            let words = [
+            properties[attribute.name] = [
+                "an attribute",
                 "of type \(attribute.type.label)",
                 attribute.isOptional ? "optional" : "required",
                 attribute.allowsExternalBinaryDataStorage ? "stored externally" : "stored inline",
@@ -115,12 +117,12 @@ package enum ModelDifference {
                 "with hash modifier \(quoted(attribute.versionHashModifier))",
                 "with \(elements(of: attribute, in: entity))",
             ]
-            properties[attribute.name] = PropertyWords(kind: "an attribute", words: words)
         }
         // Use the resolved relationships, whose counts are normalised.
         for resolved in entity.relationships where !resolved.isTransient && resolved.entity == entity {
             let relationship = resolved.definition
-            let words = [
+            properties[relationship.name] = [
+                "a relationship",
                 "a relationship to \(relationship.destinationEntityName)",
                 relationship.inverseName.map { "with inverse \($0)" } ?? "without inverse",
                 relationship.isOptional ? "optional" : "required",
@@ -130,7 +132,6 @@ package enum ModelDifference {
                 relationship.maximumCount == 0 ? "unbounded" : "of at most \(relationship.maximumCount)",
                 "with hash modifier \(quoted(relationship.versionHashModifier))",
             ]
-            properties[relationship.name] = PropertyWords(kind: "a relationship", words: words)
         }
         return properties
     }
@@ -139,7 +140,10 @@ package enum ModelDifference {
     private static func elements(of attribute: AttributeDefinition, in entity: EntityDescription) -> String {
         let elements = (entity.composite(named: attribute.name)?.attributes ?? []).compactMap(entity.attribute(named:))
         guard !elements.isEmpty else { return "no elements" }
-        let words = elements.map { "\($0.elementName) \($0.attributeType.label)\($0.isRequired ? "" : " optional")" }
+        let words = elements.map { element in
+            "\(element.elementName) \(element.attributeType.label)\(element.isRequired ? "" : " optional")"
+                + (element.definition.allowsExternalBinaryDataStorage ? " stored externally" : "")
+        }
         return "the elements " + words.sorted(by: ModelResolution.precedes).joined(separator: ", ")
     }
 

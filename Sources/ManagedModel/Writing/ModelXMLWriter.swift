@@ -85,13 +85,14 @@ package struct ModelXMLWriter {
     private mutating func write(_ relationship: RelationshipDefinition) {
         let greatest: Int? =
             if relationship.isToMany { relationship.maximumCount == 0 ? nil : relationship.maximumCount } else { 1 }
+        let rule = PropertyTags.deleteRules.first { $0.value == relationship.deleteRule }?.key
         let attributes: [Attribute] = [
             ("name", relationship.name), ("optional", Self.flag(relationship.isOptional)),
             ("transient", Self.flag(relationship.isTransient)), ("indexed", Self.flag(relationship.isIndexed)),
             ("toMany", Self.flag(relationship.isToMany)),
             ("minCount", relationship.minimumCount == 0 ? nil : String(relationship.minimumCount)),
             ("maxCount", greatest.map { String($0) }), ("ordered", Self.flag(relationship.isOrdered)),
-            ("deletionRule", relationship.deleteRule.label), ("destinationEntity", relationship.destinationEntityName),
+            ("deletionRule", rule), ("destinationEntity", relationship.destinationEntityName),
             ("inverseName", relationship.inverseName),
             ("inverseEntity", relationship.inverseName.map { _ in relationship.destinationEntityName }),
             ("elementID", relationship.renamingIdentifier), ("versionHashModifier", relationship.versionHashModifier),
@@ -204,17 +205,5 @@ package struct ModelXMLWriter {
             }
         }
         return escaped
-    }
-}
-
-extension DeleteRule {
-    /// The words that Xcode writes.
-    var label: String {
-        switch self {
-        case .noAction: "No Action"
-        case .nullify: "Nullify"
-        case .cascade: "Cascade"
-        case .deny: "Deny"
-        }
     }
 }

@@ -83,16 +83,14 @@ package struct CollectionFoldProgram: Sendable {
     ) throws(ProgramFault) -> AttributeType {
         switch (operation, operand) {
         case (.count, _): return .integer64
-        case (.any, _), (.every, _): return .boolean
-        case (.sum, .boolean), (.sum, .integer), (.sum, .null): return .integer64
-        case (.sum, .real), (.sum, .float), (.average, .real), (.average, .float), (.average, .integer),
-            (.average, .boolean), (.average, .null):
+        case (.any, _), (.every, _), (.minimum, .boolean), (.maximum, .boolean): return .boolean
+        case (.sum, .boolean), (.sum, .integer), (.sum, .null), (.minimum, .integer), (.maximum, .integer):
+            return .integer64
+        case (_, .decimal): return .decimal
+        case (.average, .integer), (.average, .boolean), (.average, .null), (.average, .float), (.sum, .float),
+            (_, .real):
             return .double
-        case (.sum, .decimal), (.average, .decimal), (.minimum, .decimal), (.maximum, .decimal): return .decimal
-        case (.minimum, .boolean), (.maximum, .boolean): return .boolean
-        case (.minimum, .integer), (.maximum, .integer): return .integer64
-        case (.minimum, .real), (.maximum, .real): return .double
-        case (.minimum, .float), (.maximum, .float): return .float
+        case (_, .float): return .float
         case (.minimum, .date), (.maximum, .date): return .date
         case (.minimum, .text), (.maximum, .text):
             throw .unsupported("the \(operation.rawValue) of texts cannot be evaluated per row")

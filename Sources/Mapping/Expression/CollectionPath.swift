@@ -100,7 +100,7 @@ extension EntityDescription {
         if definition.fetchedProperties.contains(where: { $0.name == name }) {
             throw .unsupportedExpression("\(self).\(name) is a fetched property")
         }
-        if ObjectKeys.contains(name) { throw .unsupportedExpression("\(name) is a key of objects") }
+        if KnownObject.isObjectKey(name) { throw .unsupportedExpression("\(name) is a key of objects") }
         throw .unknownKeyPath("The source entity \(self) has no property \(name)")
     }
 }

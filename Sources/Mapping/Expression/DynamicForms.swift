@@ -96,7 +96,7 @@ extension SyntaxOwner {
             let isKnown =
                 name.hasPrefix("@") || current.hasProperty(named: name)
                 || current.definition.fetchedProperties.contains { $0.name == name }
-                || name == "self" || ObjectKeys.contains(name)
+                || name == "self" || KnownObject.isObjectKey(name)
             guard isKnown else { throw .unknownKeyPath("The source entity \(current) has no property \(name)") }
             return
         }

@@ -170,7 +170,7 @@ struct ExpressionLexer {
         return token
     }
 
-    private static func radix(_ letter: UInt8?) -> UInt64? {
+    private static func radix(_ letter: UInt8?) -> Int? {
         switch letter {
         case UInt8(ascii: "x"), UInt8(ascii: "X"): 16
         case UInt8(ascii: "o"), UInt8(ascii: "O"): 8
@@ -179,21 +179,14 @@ struct ExpressionLexer {
         }
     }
 
-    private static func digit(_ byte: UInt8) -> UInt64? {
-        Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt64($0) }
-    }
+    private static func digit(_ byte: UInt8) -> Int? { Character(Unicode.Scalar(byte)).hexDigitValue }
 
-    private mutating func digits(radix: UInt64, start: Int) throws(ProgramFault) -> UInt64 {
-        var value: UInt64 = 0
+    private mutating func digits(radix: Int, start: Int) throws(ProgramFault) -> UInt64 {
         let first = offset
-        while let next = byte(), let digit = Self.digit(next), digit < radix {
-            let (product, tooLarge) = value.multipliedReportingOverflow(by: radix)
-            let (sum, overflow) = product.addingReportingOverflow(digit)
-            guard !tooLarge, !overflow else { throw error(at: start, "the number does not fit 64 bits") }
-            value = sum
-            offset += 1
-        }
+        while let next = byte(), let digit = Self.digit(next), digit < radix { offset += 1 }
         guard offset > first else { throw error(at: offset, "expected a digit of base \(radix)") }
+        let text = String(decoding: bytes[first..<offset], as: UTF8.self)
+        guard let value = UInt64(text, radix: radix) else { throw error(at: start, "the number does not fit 64 bits") }
         return value
     }
 
@@ -214,11 +207,8 @@ struct ExpressionLexer {
             }
         }
         if isWhole {
-            let end = offset
             offset = start
-            let value = try digits(radix: 10, start: start)
-            offset = end
-            return .integer(value)
+            return .integer(try digits(radix: 10, start: start))
         }
         var text = String(decoding: bytes[start..<offset], as: UTF8.self)
         if text.hasPrefix(".") { text = "0" + text }
@@ -285,14 +275,14 @@ struct ExpressionLexer {
     }
 
     private mutating func hexadecimal(_ count: Int, start: Int) throws(ProgramFault) -> UInt32 {
-        var value: UInt64 = 0
+        var value: UInt32 = 0
         for _ in 0..<count {
             guard let next = byte(), let digit = Self.digit(next) else {
                 throw error(at: start, "expected \(count) hexadecimal digits in the escape")
             }
-            value = value << 4 | digit
+            value = value << 4 | UInt32(digit)
             offset += 1
         }
-        return UInt32(truncatingIfNeeded: value)
+        return value
     }
 }

@@ -69,9 +69,7 @@ extension ExpressionParser {
         return depth
     }
 
-    private mutating func scalarArgument(
-        _ letter: UInt8, _ start: Int
-    ) throws(ProgramFault) -> ExpressionConstant {
+    private mutating func scalarArgument(_ letter: UInt8, _ start: Int) throws(ProgramFault) -> ExpressionConstant {
         let value = EvaluatedValue(try argument(start))
         switch letter {
         case UInt8(ascii: "s"), UInt8(ascii: "S"):

@@ -49,18 +49,14 @@ struct ExpressionParser {
                 "the expression has \(text.utf8.count) bytes, more than the \(ExpressionLexer.maximumLength) that are allowed",
                 context: .init(expression: ExpressionLexer.excerpt(text)))
         }
-        do {
+        do throws(ProgramFault) {
             var parser = try ExpressionParser(text, arguments)
-            return try parser.whole()
+            let operand = try parser.operand(.or)
+            guard parser.token == .end else { throw parser.unexpected("an operator or the end") }
+            return operand
         } catch {
             throw error.described(.configuration, in: .init(expression: ExpressionLexer.excerpt(text)))
         }
-    }
-
-    private mutating func whole() throws(ProgramFault) -> ExpressionOperand {
-        let operand = try operand(.or)
-        guard token == .end else { throw unexpected("an operator or the end") }
-        return operand
     }
 
     // MARK: Tokens

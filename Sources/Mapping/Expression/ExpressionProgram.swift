@@ -63,7 +63,7 @@ package final class ExpressionProgram: Sendable {
             let finished = compiler.finish()
             code = finished
             copiedSlot = nil
-            constant = finished.readsRow ? nil : try Self.constant(of: finished, bytesKind)
+            constant = finished.draft.readsRow ? nil : try Self.constant(of: finished, bytesKind)
         } catch {
             throw error.described(.configuration, in: context)
         }

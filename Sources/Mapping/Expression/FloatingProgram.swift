@@ -33,8 +33,8 @@ enum FloatingProgram {
         from first: Int, slot: Int
     ) -> Bool {
         precondition(code.isFloating)
-        return withUnsafeTemporaryAllocation(of: Double.self, capacity: code.registers * most) { values in
-            withUnsafeTemporaryAllocation(of: UInt64.self, capacity: code.registers) { nulls in
+        return withUnsafeTemporaryAllocation(of: Double.self, capacity: code.draft.registers * most) { values in
+            withUnsafeTemporaryAllocation(of: UInt64.self, capacity: code.draft.registers) { nulls in
                 values.initialize(repeating: 0)
                 var start = rows.lowerBound
                 while start < rows.upperBound {

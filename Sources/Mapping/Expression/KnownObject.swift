@@ -5,7 +5,7 @@ import ManagedModel
 ///
 /// One table gives both the kind of a key's value, before any row is read, and the value itself at a row. So every key that
 /// passes the check has a value, and an unknown key is refused when the mapping model is loaded.
-enum KnownObject: String, Sendable, CaseIterable {
+package enum KnownObject: String, Sendable, CaseIterable {
     case manager, entityPolicy, entityMapping, propertyMapping, mappingModel, model, entity, attribute, relationship
     case objectID, context, fetchRequest, expression
 
@@ -57,6 +57,9 @@ enum KnownObject: String, Sendable, CaseIterable {
         "fault": .value(.boolean), "hasChanges": .value(.boolean), "description": .value(.text),
         "hash": .value(.integer),
     ]
+
+    /// Tells whether a name is such a key. Only objects can evaluate them.
+    package static func isObjectKey(_ name: String) -> Bool { objectKeys[name] != nil }
 
     // MARK: The tables
 
@@ -185,9 +188,4 @@ package protocol ExpressionObjectID: AnyObject {
     var isTemporaryID: Bool { get }
     /// Returns the URI of the object.
     func uriRepresentation() -> URL
-}
-
-/// Keys of managed objects that are not properties of their entities, such as `objectID`. Only objects can evaluate them.
-package enum ObjectKeys {
-    package static func contains(_ name: String) -> Bool { KnownObject.objectKeys[name] != nil }
 }

@@ -31,7 +31,7 @@ package struct PredicateProgram: Sendable {
             resolver = compiler.resolver
             let finished = compiler.finish()
             code = finished
-            if finished.readsRow {
+            if finished.draft.readsRow {
                 constant = nil
             } else {
                 let empty = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)

@@ -26,12 +26,8 @@ final class ProgramCode: @unchecked Sendable {
     let instructions: UnsafeBufferPointer<ProgramInstruction>
     let constants: UnsafeBufferPointer<ProgramRegister>
     let bytes: UnsafeRawBufferPointer
-    let decimals: [Int: Decimal]
-    let comparisons: [ProgramComparison]
-    let registers: Int
-    let readsRow: Bool
-    let usesDecimals: Bool
-    let usesScratch: Bool
+    /// The draft, for all that is no such memory.
+    let draft: ProgramDraft
     /// True if many rows may be computed together: see ``FloatingProgram``.
     let isFloating: Bool
 
@@ -39,12 +35,7 @@ final class ProgramCode: @unchecked Sendable {
         instructions = UnsafeBufferPointer(Self.copy(draft.instructions))
         constants = UnsafeBufferPointer(Self.copy(draft.constants))
         bytes = UnsafeRawBufferPointer(Self.copy(draft.bytes))
-        decimals = draft.decimals
-        comparisons = draft.comparisons
-        registers = draft.registers
-        readsRow = draft.readsRow
-        usesDecimals = draft.usesDecimals
-        usesScratch = draft.usesScratch
+        self.draft = draft
         isFloating = FloatingProgram.fits(draft)
     }
 

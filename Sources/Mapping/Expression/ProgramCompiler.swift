@@ -15,13 +15,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
     /// The value of `now()`, in seconds since 2001.
     let now: Double
     var code = ProgramDraft()
-    private var depth = 0
-
-    init(resolver: Resolver, isFilter: Bool, now: Double) {
-        self.resolver = resolver
-        self.isFilter = isFilter
-        self.now = now
-    }
+    var depth = 0
 
     /// Returns the finished program.
     func finish() -> ProgramCode { ProgramCode(code) }

@@ -16,7 +16,7 @@ extension ProgramRun {
     static func evaluate(
         _ code: ProgramCode, _ source: borrowing RowBatch, row: Int, decimal: UnsafeMutablePointer<Decimal>?
     ) throws(ProgramFault) -> ProgramRegister {
-        guard code.usesScratch else {
+        guard code.draft.usesScratch else {
             return try evaluate(code, source, row: row, scratch: nil, decimal: decimal)
         }
         // Few programs make text on the way to a number or a Boolean, so an arena for each row is affordable.

@@ -27,7 +27,7 @@ extension ProgramRun {
 
     /// Returns the result of a comparison of two values.
     func compare(_ step: ProgramInstruction, _ a: ProgramRegister, _ b: ProgramRegister) -> ProgramRegister {
-        let comparison = code.comparisons[Int(step.n)]
+        let comparison = code.draft.comparisons[Int(step.n)]
         if a.isNull || b.isNull { return comparedWithNil(comparison, a, b) }
         let found: Int?
         switch step.operation {
@@ -45,7 +45,7 @@ extension ProgramRun {
 
     /// Evaluates LIKE, MATCHES, and IN with a list of constants.
     func test(_ step: ProgramInstruction, _ a: ProgramRegister) throws(ProgramFault) -> ProgramRegister {
-        let comparison = code.comparisons[Int(step.n)]
+        let comparison = code.draft.comparisons[Int(step.n)]
         if a.isNull { return comparison.isThreeValued ? a : .truth(false) }
         if let pattern = comparison.pattern { return .truth(try pattern.matches(bytes(a))) }
         if a.kind == .integer {

@@ -20,7 +20,7 @@ struct ProgramRun {
     /// Runs a program and returns register 0.
     ///
     /// - Parameters:
-    ///   - scratch: required if `code.usesScratch`.
+    ///   - scratch: required if `code.draft.usesScratch`.
     ///   - decimal: receives the value if it is a decimal.
     /// - Throws: value errors of the row.
     static func evaluate(
@@ -28,15 +28,15 @@ struct ProgramRun {
         decimal: UnsafeMutablePointer<Decimal>? = nil
     ) throws(ProgramFault) -> ProgramRegister {
         let outcome: Result<ProgramRegister, ProgramFault> = withUnsafePointer(to: source) { source in
-            withUnsafeTemporaryAllocation(of: ProgramRegister.self, capacity: code.registers) { registers in
+            withUnsafeTemporaryAllocation(of: ProgramRegister.self, capacity: code.draft.registers) { registers in
                 withUnsafeTemporaryAllocation(
-                    of: Decimal.self, capacity: code.usesDecimals ? code.registers : 1
+                    of: Decimal.self, capacity: code.draft.usesDecimals ? code.draft.registers : 1
                 ) { decimals in
                     guard let first = registers.baseAddress, let firstDecimal = decimals.baseAddress else {
                         return .success(ProgramRegister())
                     }
                     first.initialize(repeating: ProgramRegister(), count: registers.count)
-                    if code.usesDecimals {
+                    if code.draft.usesDecimals {
                         firstDecimal.initialize(repeating: Decimal(0), count: decimals.count)
                     }
                     let run = ProgramRun(
@@ -69,7 +69,9 @@ struct ProgramRun {
             case .nothing: break
             case .loadConstant:
                 let value = code.constants[Int(step.n)]
-                if value.kind == .decimal, let decimal = code.decimals[Int(step.n)] { decimals[Int(step.d)] = decimal }
+                if value.kind == .decimal, let decimal = code.draft.decimals[Int(step.n)] {
+                    decimals[Int(step.d)] = decimal
+                }
                 registers[Int(step.d)] = value
             case .loadNull: registers[Int(step.d)] = ProgramRegister()
             default: registers[Int(step.d)] = try apply(step)

@@ -6,14 +6,8 @@ package struct SourcePath: Hashable, Sendable {
     /// once.
     package let components: [String]
     /// The variable of a SUBQUERY, which names a member in ``condition``.
-    package let variable: String?
-    package let condition: PredicateNode?
-
-    package init(components: [String], variable: String? = nil, condition: PredicateNode? = nil) {
-        self.components = components
-        self.variable = variable
-        self.condition = condition
-    }
+    package private(set) var variable: String?
+    package private(set) var condition: PredicateNode?
 }
 
 /// The value expression of a relationship mapping, in a form that needs no evaluation per object.

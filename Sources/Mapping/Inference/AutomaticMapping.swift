@@ -127,12 +127,9 @@ package struct AutomaticMapping {
             return pair.filling(nil).map { .mapped($0, from: pair.optional?.old.path ?? "") } ?? .new
         }
         if pair.isPart {
-            let problem: Incompatibility =
-                switch counterpart {
-                case .relationship: .kind(from: "a relationship", to: "an attribute")
-                case .attribute, .composite:
-                    .attributeType(from: counterpart.typeLabel, to: AttributeType.composite.label)
-                }
+            let problem =
+                counterpart.type.map { Incompatibility.attributeType(from: $0, to: .composite) }
+                ?? .kind(from: "a relationship", to: "an attribute")
             return .incompatible(problem, from: counterpart.name)
         }
         if let problem = incompatibility(from: counterpart, to: pair.new) {
@@ -182,9 +179,10 @@ package struct AutomaticMapping {
         case (.attribute(let old), .attribute(let new)) where old.isElement && new.isElement:
             guard old.attributeType != new.attributeType else { return nil }
             let path = old.name.split(separator: ".").dropFirst().joined(separator: ".")
-            return .compositeElement(path: path, from: old.attributeType.label, to: new.attributeType.label)
+            return .compositeElement(path: path, from: old.attributeType, to: new.attributeType)
         case (.attribute, .attribute), (.attribute, .composite), (.composite, .attribute), (.composite, .composite):
-            return old.typeLabel == new.typeLabel ? nil : .attributeType(from: old.typeLabel, to: new.typeLabel)
+            guard let old = old.type, let new = new.type, old != new else { return nil }
+            return .attributeType(from: old, to: new)
         case (.relationship(let old), .relationship(let new)):
             if old.isToMany && !new.isToMany { return .cardinality }
             return destinationIncompatibility(from: old.destination, to: new.destination)

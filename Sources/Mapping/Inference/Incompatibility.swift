@@ -4,9 +4,9 @@ import ManagedModel
 /// The reason why a property or a hierarchy cannot be mapped without an instruction.
 package enum Incompatibility: Hashable, Sendable {
     /// The attribute's type changed.
-    case attributeType(from: String, to: String)
+    case attributeType(from: AttributeType, to: AttributeType)
     /// An element of a composite attribute changed its type.
-    case compositeElement(path: String, from: String, to: String)
+    case compositeElement(path: String, from: AttributeType, to: AttributeType)
     /// An attribute became a relationship, or a relationship an attribute.
     case kind(from: String, to: String)
     /// A to-many relationship became a to-one.
@@ -36,26 +36,21 @@ package enum Incompatibility: Hashable, Sendable {
     /// True if an expression that names the source attribute gives values that the attribute takes: numbers of another type,
     /// and the bytes of a transformable attribute.
     var convertsWhereNamed: Bool {
-        let (old, new): (String, String)
         switch self {
-        case .attributeType(let before, let after), .compositeElement(_, let before, let after):
-            (old, new) = (before, after)
+        case .attributeType(let old, let new), .compositeElement(_, let old, let new):
+            guard let given = ExpressionType(old), let wanted = ExpressionType(new) else { return false }
+            return wanted.takes(given)
         case .kind, .cardinality, .destination, .hierarchies: return false
         }
-        func type(labelled label: String) -> ExpressionType? {
-            AttributeType.allCases.first { $0.label == label }.flatMap { ExpressionType($0) }
-        }
-        guard let given = type(labelled: old), let wanted = type(labelled: new) else { return false }
-        return wanted.takes(given)
     }
 
     /// The reason in one sentence without a full stop, in Core Data's terms.
     package var reason: String {
         switch self {
         case .attributeType(let old, let new):
-            "Source and destination attribute types are incompatible: \(old) became \(new)"
+            "Source and destination attribute types are incompatible: \(old.label) became \(new.label)"
         case .compositeElement(let path, let old, let new):
-            "Source and destination attribute types are incompatible: element \(path) was \(old) and became \(new)"
+            "Source and destination attribute types are incompatible: element \(path) was \(old.label) and became \(new.label)"
         case .kind(let old, let new):
             "Source and destination property kinds are incompatible: \(old) became \(new)"
         case .cardinality:

@@ -39,12 +39,12 @@ enum StoredProperty {
         }
     }
 
-    /// The name of its type, for messages.
-    var typeLabel: String {
+    /// The type; nil for a relationship.
+    var type: AttributeType? {
         switch self {
-        case .attribute(let attribute): attribute.attributeType.label
-        case .composite: AttributeType.composite.label
-        case .relationship: "a relationship"
+        case .attribute(let attribute): attribute.attributeType
+        case .composite: .composite
+        case .relationship: nil
         }
     }
 

@@ -15,9 +15,4 @@ package struct UnmappedProperty: Sendable, Equatable {
     package var source: String?
     /// A sentence without a full stop.
     package var reason: String
-
-    package init(source: String?, reason: String) {
-        self.source = source
-        self.reason = reason
-    }
 }

@@ -52,7 +52,7 @@ struct ArchivedExpressionReader {
         case object.isKind(of: "NSVariableAssignmentExpression"): return try assignment(object)
         case object.isKind(of: "NSVariableExpression"): return .variable(try variable(object, "NSVariable"))
         case object.isKind(of: "NSKeyPathSpecifierExpression"):
-            return .keyPath(target: nil, components: try components(object))
+            return .keyPath(target: nil, components: try components(object.string("NSKeyPath"), in: object))
         case object.isKind(of: "NSFunctionExpression"): return try function(object)
         case object.isKind(of: "NSAggregateExpression"):
             return .aggregate(try nodes(try object.elements("NSCollection") ?? [], in: object))
@@ -133,12 +133,8 @@ struct ArchivedExpressionReader {
         return name
     }
 
-    private func components(_ object: ArchivedObject) throws(MigrationError) -> [String] {
-        guard let path = try object.string("NSKeyPath") else { throw Self.unreadable(object, "has no key path") }
-        return try components(path, in: object)
-    }
-
-    private func components(_ path: String, in object: ArchivedObject) throws(MigrationError) -> [String] {
+    private func components(_ path: String?, in object: ArchivedObject) throws(MigrationError) -> [String] {
+        guard let path else { throw Self.unreadable(object, "has no key path") }
         try tree.charge(bytes: path.utf8.count)
         let components = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard components.count <= Self.maximumDepth, !components.contains("") else {
@@ -199,7 +195,9 @@ struct ArchivedExpressionReader {
     /// Returns the components of a key path's argument; nil if the call computes its key.
     private func keyPath(_ value: ArchivedValue, isPath: Bool) throws(MigrationError) -> [String]? {
         guard let argument = value.object else { return nil }
-        if argument.isKind(of: "NSKeyPathSpecifierExpression") { return try components(argument) }
+        if argument.isKind(of: "NSKeyPathSpecifierExpression") {
+            return try components(argument.string("NSKeyPath"), in: argument)
+        }
         guard isPath, argument.isKind(of: "NSConstantValueExpression"),
             let text = try argument.value("NSConstantValue").string()
         else { return nil }

@@ -39,17 +39,6 @@ struct JSONParser {
         return root
     }
 
-    private init(bytes: [UInt8], path: String) {
-        self.bytes = bytes
-        self.path = path
-    }
-
-    private enum Byte {
-        static let quote = UInt8(ascii: "\"")
-        static let backslash = UInt8(ascii: "\\")
-        static let comma = UInt8(ascii: ",")
-    }
-
     private var peek: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
     private static func isDigit(_ byte: UInt8?) -> Bool { byte.map { (0x30...0x39).contains($0) } ?? false }
@@ -85,7 +74,7 @@ struct JSONParser {
         case nil: throw failure("The text ends where a value is expected")
         case UInt8(ascii: "{"): value = try object(depth: depth)
         case UInt8(ascii: "["): value = try array(depth: depth)
-        case Byte.quote: value = .string(try string())
+        case UInt8(ascii: "\""): value = .string(try string())
         case let byte? where byte == UInt8(ascii: "-") || Self.isDigit(byte): value = .number(try number())
         case UInt8(ascii: "t"): value = try word("true", .boolean(true))
         case UInt8(ascii: "f"): value = try word("false", .boolean(false))
@@ -117,7 +106,7 @@ struct JSONParser {
         var keys: Set<String> = []
         try parts(until: "}", of: "an object") { parser throws(MigrationError) in
             guard let byte = parser.peek else { throw parser.failure("The text ends inside an object") }
-            guard byte == Byte.quote else { throw parser.failure("A key in quotation marks is expected") }
+            guard byte == UInt8(ascii: "\"") else { throw parser.failure("A key in quotation marks is expected") }
             let keyPosition = parser.position
             let key = try parser.string()
             guard keys.insert(key).inserted else {
@@ -147,7 +136,7 @@ struct JSONParser {
             try part(&self)
             skipSpace()
             switch peek {
-            case Byte.comma:
+            case UInt8(ascii: ","):
                 advance()
                 skipSpace()
             case UInt8(ascii: closing):
@@ -189,10 +178,9 @@ struct JSONParser {
     private mutating func string() throws(MigrationError) -> String {
         let start = position
         advance()
-        if let plain = plainString() { return plain }
         var scalars = String.UnicodeScalarView()
         while let byte = peek {
-            if byte == Byte.quote {
+            if byte == UInt8(ascii: "\"") {
                 advance()
                 return String(scalars)
             }
@@ -201,27 +189,11 @@ struct JSONParser {
         throw failure("The string that begins here has no end", at: start)
     }
 
-    /// Reads a string of ASCII characters without escapes, as nearly all strings are. For other strings it returns nil and
-    /// reads nothing.
-    private mutating func plainString() -> String? {
-        guard
-            let end = bytes[offset...].firstIndex(where: {
-                $0 < 0x20 || $0 >= 0x80 || $0 == Byte.backslash || $0 == Byte.quote
-            }),
-            bytes[end] == Byte.quote
-        else { return nil }
-        defer {
-            position.column += end + 1 - offset
-            offset = end + 1
-        }
-        return String(decoding: bytes[offset..<end], as: UTF8.self)
-    }
-
     /// Reads one character of a string, escaped or not.
     private mutating func character() throws(MigrationError) -> Unicode.Scalar {
         guard let byte = peek else { throw failure("The text ends inside a string") }
         switch byte {
-        case Byte.backslash: return try escape()
+        case UInt8(ascii: "\\"): return try escape()
         case 0..<0x20: throw failure("A control character in a string must be written as an escape")
         case 0..<0x80:
             advance()
@@ -261,7 +233,7 @@ struct JSONParser {
     private mutating func unicodeEscape(_ place: TextPosition) throws(MigrationError) -> Unicode.Scalar {
         let first = try codeUnit(place)
         if let scalar = Unicode.Scalar(UInt32(first)) { return scalar }
-        guard UTF16.isLeadSurrogate(first), peek == Byte.backslash else {
+        guard UTF16.isLeadSurrogate(first), peek == UInt8(ascii: "\\") else {
             throw failure("The escape is half of a surrogate pair", at: place)
         }
         advance()

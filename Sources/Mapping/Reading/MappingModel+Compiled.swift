@@ -5,35 +5,15 @@ import ManagedModel
 import struct Foundation.Data
 
 extension MappingModel {
-    /// Reads a compiled mapping model, a `.cdm` file, against its two models.
-    ///
-    /// The compiler has filled in all defaults, so defaults are recognised by their spelling: an expression equal to the
-    /// automatic one counts as automatic. Version hashes in the file must be those of the models, as far as these are known.
-    /// Core Data, too, refuses a mapping model of other versions.
-    ///
-    /// - Parameter earlier: the names of entity mappings of mapping models that run before.
-    /// - Throws: `mapping.archive` for damage (the archive's error is the cause), `mapping.versionHash`,
-    ///   `mapping.unknownEntity`, `mapping.unknownProperty`, and the errors of ``validate(source:destination:)``; all 78,
-    ///   with path, entity mapping and property.
-    /// - Complexity: O(file) time and memory.
-    static func reading(
-        compiled bytes: [UInt8], path: String, source: ManagedObjectModel, destination: ManagedObjectModel,
-        earlier: Set<String> = [], misfits: MisfittingExpressions = .refused
-    ) throws(MigrationError) -> MappingModel {
-        let model = try reading(compiled: bytes, path: path)
-        try model.complete(source: source, destination: destination, earlier: earlier, misfits: misfits)
-        return model
-    }
-
-    /// Reads a compiled mapping model literally, without its models: no expression counts as automatic, and unlisted properties
-    /// are not touched.
+    /// Reads a compiled mapping model, a `.cdm` file, literally, without its models: no expression counts as automatic, and
+    /// unlisted properties are not touched. The compiler has filled in all defaults, so ``complete(source:destination:…)``
+    /// recognises them by their spelling.
     ///
     /// - Throws: `mapping.archive` (78).
     /// - Complexity: O(file) time and memory.
     package static func reading(compiled bytes: [UInt8], path: String) throws(MigrationError) -> MappingModel {
         do throws(MigrationError) {
-            var reader = try CompiledMappingReader(bytes)
-            let model = try reader.read()
+            let model = try CompiledMappingReader(bytes).read()
             model.path = path
             return model
         } catch {
@@ -49,8 +29,6 @@ extension MappingModel {
 /// Reads the object graph of a compiled mapping model (SampleModel's V2toV3.cdm).
 private struct CompiledMappingReader {
     private let archive: KeyedArchive
-    /// The number of collection members that may still be read, so that shared ones cannot multiply.
-    private var remainingMembers = 500_000
     private let expressions = ArchivedExpressionReader()
 
     init(_ bytes: [UInt8]) throws(MigrationError) {
@@ -60,7 +38,7 @@ private struct CompiledMappingReader {
 
     static func malformed(_ message: String) -> MigrationError { .archive("archive.mapping", message) }
 
-    mutating func read() throws(MigrationError) -> MappingModel {
+    func read() throws(MigrationError) -> MappingModel {
         let root = try archive.root()
         guard root.isKind(of: "NSMappingModel") else {
             throw Self.malformed("The archive holds a \(root.className), not a mapping model")
@@ -76,19 +54,15 @@ private struct CompiledMappingReader {
         return model
     }
 
-    private mutating func elements(
-        _ object: ArchivedObject, _ key: String
-    ) throws(MigrationError) -> [ArchivedValue]? {
+    private func elements(_ object: ArchivedObject, _ key: String) throws(MigrationError) -> [ArchivedValue]? {
         // Old compilers may store the mappings by name, in a dictionary with the known keys or another one.
         let value = try object.value(key)
         if case .null = value { return nil }
         var members = try value.elements()
         if members == nil { members = try value.entries()?.map(\.value) }
         guard let members else { throw Self.malformed("\(key) of \(object.className) is a \(value.kindName)") }
-        remainingMembers -= 1 + members.count
-        guard remainingMembers >= 0 else {
-            throw .archive("archive.limit", "The archived mapping model shares its collections too often")
-        }
+        // Shared collections must not multiply.
+        try expressions.tree.charge(bytes: 128 * (1 + members.count))
         return members
     }
 
@@ -98,7 +72,7 @@ private struct CompiledMappingReader {
         return name
     }
 
-    private mutating func entityMapping(_ object: ArchivedObject) throws(MigrationError) -> EntityMapping {
+    private func entityMapping(_ object: ArchivedObject) throws(MigrationError) -> EntityMapping {
         let mapping = EntityMapping()
         mapping.sourceEntityName = try name(object, "NSSourceEntityName")
         mapping.destinationEntityName = try name(object, "NSDestinationEntityName")
@@ -109,7 +83,7 @@ private struct CompiledMappingReader {
         return mapping
     }
 
-    private mutating func fill(_ mapping: EntityMapping, from object: ArchivedObject) throws(MigrationError) {
+    private func fill(_ mapping: EntityMapping, from object: ArchivedObject) throws(MigrationError) {
         let code = try object.integer("NSMappingType") ?? 0
         guard let type = UInt(exactly: code).flatMap({ EntityMappingType(rawValue: $0) }) else {
             throw Self.malformed("The mapping type \(code) is not known")
@@ -134,9 +108,7 @@ private struct CompiledMappingReader {
         return Data(bytes)
     }
 
-    private mutating func properties(
-        _ object: ArchivedObject, _ key: String
-    ) throws(MigrationError) -> [PropertyMapping] {
+    private func properties(_ object: ArchivedObject, _ key: String) throws(MigrationError) -> [PropertyMapping] {
         var mappings: [PropertyMapping] = []
         for value in try elements(object, key) ?? [] {
             guard let property = value.object, property.isKind(of: "NSPropertyMapping") else {

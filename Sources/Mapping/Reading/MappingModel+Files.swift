@@ -32,18 +32,18 @@ extension MappingModel {
         misfits: MisfittingExpressions = .refused
     ) throws(MigrationError) -> MappingModel {
         let names = Set(earlier.flatMap(\.entityMappingNames))
-        return switch file.form {
+        switch file.form {
         case .json:
-            try reading(
+            return try reading(
                 json: file.bytes, path: file.path, source: sourceModel, destination: destinationModel, earlier: names,
                 unmappable: unmappable, misfits: misfits)
         case .xcode:
-            try XcodeMapping(file.bytes, path: file.path).mappingModel(
+            return try XcodeMapping(file.bytes, path: file.path).mappingModel(
                 source: sourceModel, destination: destinationModel, earlier: names, misfits: misfits)
         case .compiled:
-            try reading(
-                compiled: file.bytes, path: file.path, source: sourceModel, destination: destinationModel,
-                earlier: names, misfits: misfits)
+            let model = try reading(compiled: file.bytes, path: file.path)
+            try model.complete(source: sourceModel, destination: destinationModel, earlier: names, misfits: misfits)
+            return model
         }
     }
 }

@@ -2,22 +2,16 @@ import Diagnostics
 import ManagedModel
 
 extension MappingModel {
-    /// Reads a mapping model in Stagecoach's JSON form (format versions 1 and 2) and checks it against its two models.
+    /// Reads a mapping model in the form of ``json()`` (format versions 1 and 2) and checks it against its two models.
     ///
-    /// - Omitted parts are filled in. The name is `<source>To<destination>` (or the one name given). The type is custom with a
-    ///   policy, add without a source, remove without a destination, else transform. A property is mapped as
-    ///   ``AutomaticMapping`` maps it.
-    /// - `null` is no expression. An expression or a `null` equal to the automatic one counts as automatic, so that a written
-    ///   mapping model that lists everything means the same as the inferred one. The exception is an attribute that was
-    ///   optional and is now required with a default: there an automatic expression replaces nil by the default, a listed one
-    ///   never does, and ``json()`` omits the automatic one.
-    /// - With `"unlisted": "untouched"`, unlisted properties have no expression instead of the automatic one.
-    /// - A property may be listed with an object instead of its expression: `{"expression": "…", "userInfo": {…}}`. Without
-    ///   `expression` it is mapped like an unlisted one.
-    /// - With `convertedFrom` the mapping was written without its models, and is completed like the form that it names.
-    /// - Stated version hashes (`sourceEntityVersionHash`, `destinationEntityVersionHash`, in hexadecimal digits or base64)
-    ///   must be those of the models, as far as these are known.
-    /// - ``MappingModel/rulesOfTheSource`` is `error` unless the text has `"rulesOfTheSource": "warn"`.
+    /// - Omitted parts are filled in: the name `<source>To<destination>` (or the one name given), the type as
+    ///   ``EntityMapping/effectiveType`` derives it, and properties as ``AutomaticMapping`` maps them, or without an expression
+    ///   with `"unlisted": "untouched"`.
+    /// - An expression or a `null` equal to the automatic one counts as automatic, so that a written mapping model that lists
+    ///   everything means the same as the inferred one. Only the expression of an attribute that was optional and is now
+    ///   required with a default is different: listed, it never replaces nil by the default.
+    /// - With `convertedFrom` the mapping is completed like the form that it names.
+    /// - Stated version hashes, in hexadecimal digits or base64, must be those of the models, as far as these are known.
     /// - Attribute and relationship mappings are sorted by name, in code point order.
     ///
     /// - Parameters:

@@ -26,33 +26,29 @@ package enum UserInfoValue: Hashable {
 
     /// - Complexity: O(n) in nested values.
     package init(_ value: Any) {
-        let type = Swift.type(of: value)
-        // Numbers and Booleans convert into each other with `as?`, so Swift's own are identified by their type.
-        if type == Bool.self, let flag = value as? Bool {
-            self = .boolean(flag)
-        } else if let number = value as? any BinaryInteger, let integer = Int(exactly: number) {
-            self = .integer(integer)
-        } else if type == Double.self || type == Float.self, let number = value as? any BinaryFloatingPoint {
-            self.init(finite: Double(number))
-        } else if value is NSNull {
-            self = .null
-        } else if let text = value as? String {
-            self = .string(text)
-        } else if let decimal = value as? Decimal ?? (value as? NSDecimalNumber)?.decimalValue {
-            self = decimal.isFinite ? .decimal(decimal) : .foreign(type: "Decimal", description: "\(decimal)")
-        } else if let date = value as? Date {
-            self = .date(date.timeIntervalSinceReferenceDate)
-        } else if let data = value as? Data {
-            self = .data(Array(data))
-        } else if let number = value as? NSNumber {
-            self.init(number)
-        } else if let array = value as? [Any] {
-            self = .array(array.map(UserInfoValue.init))
-        } else if let object = value as? [AnyHashable: Any], let members = Self.members(object) {
-            self = .object(members)
-        } else {
-            self = .foreign(type: String(describing: type), description: String(reflecting: value))
+        func foreign(_ description: String) -> UserInfoValue {
+            .foreign(type: String(describing: Swift.type(of: value)), description: description)
         }
+        func finite(_ number: Double) -> UserInfoValue { number.isFinite ? .double(number) : foreign("\(number)") }
+        self =
+            switch EvaluatedValue(value) {
+            case .null: .null
+            case .boolean(let flag): .boolean(flag)
+            case .integer(let number): .integer(Int(number))
+            case .float(let number): finite(Double(number))
+            case .real(let number): finite(number)
+            case .decimal(let number) where number.isFinite && !(value is any BinaryInteger): .decimal(number)
+            case .decimal(let number): foreign("\(number)")
+            case .text(let text): .string(text)
+            case .date(let seconds): .date(seconds)
+            case .data(let data): .data(Array(data))
+            case .collection(let list) where list.kind == .array:
+                .array(list.members.map { UserInfoValue($0.object ?? NSNull()) })
+            case .dictionary(let dictionary):
+                (dictionary.object as? [AnyHashable: Any]).flatMap(Self.members).map { .object($0) }
+                    ?? foreign(String(reflecting: value))
+            case .uuid, .url, .collection, .object: foreign(String(reflecting: value))
+            }
     }
 
     /// Makes the value of a JSON node.
@@ -92,20 +88,6 @@ package enum UserInfoValue: Hashable {
 
     private static let (dateKey, dataKey, decimalKey, objectKey) = ("$date", "$data", "$decimal", "$object")
     private static let specialKeys: Set<String> = [dateKey, dataKey, decimalKey, objectKey]
-
-    private init(finite number: Double) {
-        self = number.isFinite ? .double(number) : .foreign(type: "Double", description: "\(number)")
-    }
-
-    private init(_ number: NSNumber) {
-        switch String(cString: number.objCType) {
-        case "c", "B": self = number == 0 || number == 1 ? .boolean(number.boolValue) : .integer(number.intValue)
-        case "f", "d": self.init(finite: number.doubleValue)
-        case "Q" where number.uint64Value > UInt64(Int.max):
-            self = .foreign(type: "NSNumber", description: "\(number)")
-        default: self = .integer(number.intValue)
-        }
-    }
 
     /// Returns the members of a dictionary; nil if a key is not a string.
     static func members(_ dictionary: [AnyHashable: Any]) -> [String: UserInfoValue]? {

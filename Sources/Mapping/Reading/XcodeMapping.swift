@@ -11,12 +11,8 @@ import ManagedModel
 /// Memory: the file's texts without the models' copies.
 struct XcodeMapping {
     /// An entity mapping as in the file. What the compiler fills in is open, and the attributes and relationships are sorted by
-    /// name, because the file has no order.
-    struct Entity {
-        let mapping: EntityMapping
-        /// True if the compiler fills the source expression in. An existing one may then be a leftover.
-        let isSourceAutomatic: Bool
-    }
+    /// name, because the file has no order. An existing source expression that the compiler fills in may be a leftover.
+    typealias Entity = (mapping: EntityMapping, isSourceAutomatic: Bool)
 
     let path: String
     /// The path of the model for Xcode, relative to a project: a hint.
@@ -33,16 +29,16 @@ struct XcodeMapping {
     /// - Complexity: O(file).
     init(_ bytes: [UInt8], path: String) throws(MigrationError) {
         self.path = path
-        let handler = XcodeObjectHandler()
         let source: XMLSource
+        let objects: [XcodeObject]
         do throws(MigrationError) {
             source = try XMLSource(
                 Data(bytes), path: path, allowsDocumentType: true, byteLimit: MappingFile.greatestByteCount)
-            try XMLTagParser.parse(source, into: handler)
+            objects = try XMLTagParser.parse(source, into: XcodeObjectHandler()).objects
         } catch {
             throw Self.ofMapping(error)
         }
-        var reader = try XcodeObjectReader(handler.objects, source: source, path: path)
+        var reader = try XcodeObjectReader(objects, source: source, path: path)
         let model = reader.model
         sourceModelPath = model?.attributes["sourcemodelpath"]?.unescapedFromXcode
         destinationModelPath = model?.attributes["destinationmodelpath"]?.unescapedFromXcode
@@ -181,8 +177,7 @@ private struct XcodeObjectReader {
         }
         let isCopy = mapping.sourceEntityName == mapping.destinationEntityName && !mapping.hasPolicy
         mapping.mappingType = isCopy ? .copyEntityMappingType : mapping.effectiveType
-        return XcodeMapping.Entity(
-            mapping: mapping, isSourceAutomatic: text("autogenerateexpression", of: object) == "1")
+        return (mapping: mapping, isSourceAutomatic: text("autogenerateexpression", of: object) == "1")
     }
 
     private func filter(_ object: XcodeObject) throws(MigrationError) -> SourcePredicate? {

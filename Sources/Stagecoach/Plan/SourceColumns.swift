@@ -125,7 +125,7 @@ struct SourceColumns: KeyPathResolver {
                 return (slot(steps: steps, column: column), attribute.attributeType)
             }
             guard let relationship = current.relationship(named: name) else {
-                if ObjectKeys.contains(name) {
+                if KnownObject.isObjectKey(name) {
                     throw MigrationError("expression.unsupported", .configuration, "\(name) is a key of objects")
                 }
                 if current.composite(named: name) != nil, position == path.count - 1 {

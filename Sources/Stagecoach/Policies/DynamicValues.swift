@@ -42,7 +42,7 @@ final class DynamicValues {
             if isOuter { runtime.userCode.end() }
         }
         do {
-            let value = try expression.evaluateForStorage(with: source, variables: variables)
+            let value = try expression.evaluate(with: source, variables: variables, asStored: true)
             try runtime.failures.rethrow()
             return value
         } catch {

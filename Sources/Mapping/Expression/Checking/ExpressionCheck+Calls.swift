@@ -185,9 +185,7 @@ extension ExpressionCheck {
     }
 
     /// Checks a fetch request's predicate against its entity.
-    private func checkFetch(
-        _ arguments: [ExpressionNode], _ kinds: [ExpressionKind]
-    ) throws(ProgramFault) {
+    private func checkFetch(_ arguments: [ExpressionNode], _ kinds: [ExpressionKind]) throws(ProgramFault) {
         if !kinds[0].mayBeText {
             try mistyped("the request's first argument is an entity's name", at: Self.text(arguments[0]))
         }
@@ -222,14 +220,12 @@ extension ExpressionCheck {
         _ selector: String, _ arguments: [ExpressionNode], _ node: ExpressionNode
     ) throws(ProgramFault) -> ExpressionKind {
         let name = String(selector.prefix { $0 != ":" })
-        guard ExpressionSelectors.isBuiltIn(selector, arguments: arguments.count) else {
+        guard ExpressionEvaluator.isBuiltIn(selector, arguments: arguments.count) else {
             throw unknownFunction(selector, arguments.count, node)
         }
         switch selector {
-        case "add:to:", "from:subtract:", "multiply:by:", "divide:by:", "modulus:by:", "raise:toPower:":
-            return try arithmetic(selector, arguments)
-        case "bitwiseAnd:with:", "bitwiseOr:with:", "bitwiseXor:with:", "leftshift:by:", "rightshift:by:",
-            "onesComplement:":
+        case _ where ArithmeticOperator.bySelector[selector] != nil: return try arithmetic(selector, arguments)
+        case _ where ExpressionEvaluator.bitOperations[selector] != nil:
             for argument in arguments {
                 let found = try kind(of: argument)
                 if !found.mayBeNumber {
@@ -237,7 +233,7 @@ extension ExpressionCheck {
                 }
             }
             return .value(.integer)
-        case "abs:", "ceiling:", "floor:", "trunc:", "sqrt:", "ln:", "log:", "exp:", "negate:":
+        case _ where ExpressionEvaluator.numberFunctions[selector] != nil:
             try number(arguments[0], for: name)
             return .value(.real)
         case "uppercase:", "lowercase:", "canonical:", "length:":
@@ -270,9 +266,7 @@ extension ExpressionCheck {
     }
 
     /// Checks `sum`, `count` and the other functions of lists.
-    private mutating func fold(
-        _ name: String, _ arguments: [ExpressionNode]
-    ) throws(ProgramFault) -> ExpressionKind {
+    private mutating func fold(_ name: String, _ arguments: [ExpressionNode]) throws(ProgramFault) -> ExpressionKind {
         var members: [ExpressionKind] = []
         for argument in arguments {
             if arguments.count == 1, case .aggregate(let elements) = argument {
@@ -309,8 +303,8 @@ extension ExpressionCheck {
         }
         // The parser gave a name without colons one colon for each argument.
         let takes = (0...3).first {
-            ExpressionSelectors.isBuiltIn(selector, arguments: $0)
-                || ExpressionSelectors.isBuiltIn(name + String(repeating: ":", count: $0), arguments: $0)
+            ExpressionEvaluator.isBuiltIn(selector, arguments: $0)
+                || ExpressionEvaluator.isBuiltIn(name + String(repeating: ":", count: $0), arguments: $0)
         }
         if let takes {
             return ProgramFault(

@@ -3,9 +3,7 @@ import ManagedModel
 
 /// Checks that the value of an expression fits the property that takes it.
 extension ExpressionCheck {
-    func fit(
-        _ kind: ExpressionKind, of node: ExpressionNode, _ attribute: AttributeDescription
-    ) throws(ProgramFault) {
+    func fit(_ kind: ExpressionKind, of node: ExpressionNode, _ attribute: AttributeDescription) throws(ProgramFault) {
         let type = attribute.attributeType
         guard type != .undefined, type != .composite else { return }
         let text = Self.text(node)

@@ -48,7 +48,8 @@ struct ExpressionCheck {
     /// Returns the kind of a value.
     mutating func kind(of node: ExpressionNode) throws(ProgramFault) -> ExpressionKind {
         switch node {
-        case .constant(let constant): return ExpressionKind(constant)
+        case .constant(.null): return .null
+        case .constant(let constant): return EvaluatedValue(constant).scalarType.map(ExpressionKind.value) ?? .unknown
         case .variable(let name): return try variable(name)
         case .evaluatedObject: return source.map { ExpressionKind.object(.source, $0) } ?? .unknown
         case .keyPath(let target, let components):
@@ -165,9 +166,7 @@ struct ExpressionCheck {
     }
 
     /// Checks the operand of a form that takes collections, and returns its kind.
-    mutating func collection(
-        _ node: ExpressionNode, for form: String
-    ) throws(ProgramFault) -> ExpressionKind {
+    mutating func collection(_ node: ExpressionNode, for form: String) throws(ProgramFault) -> ExpressionKind {
         let found = try kind(of: node)
         let isCollection = found.isAlways { kind in
             switch kind {
@@ -213,9 +212,7 @@ struct ExpressionCheck {
         if !found.mayBeNumber { try mistyped("'\(name)' does not take \(found.label)", at: Self.text(node)) }
     }
 
-    func cast(
-        _ value: ExpressionKind, to name: String, _ fragment: String
-    ) throws(ProgramFault) -> ExpressionKind {
+    func cast(_ value: ExpressionKind, to name: String, _ fragment: String) throws(ProgramFault) -> ExpressionKind {
         guard let target = ExpressionType.castTargets[name] else {
             switch name {
             case "NSArray", "Array", "NSOrderedSet": return .collection(value.element, isOrdered: true)
@@ -253,12 +250,5 @@ extension ExpressionType {
             return true
         default: return false
         }
-    }
-}
-
-extension ExpressionKind {
-    init(_ constant: ExpressionConstant) {
-        let type = EvaluatedValue(constant).scalarType ?? .null
-        self = type == .null ? .null : .value(type)
     }
 }

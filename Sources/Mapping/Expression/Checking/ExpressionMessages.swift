@@ -132,18 +132,13 @@ struct MessageTable<Receiver>: Sendable {
 
     init(_ fill: (inout MessageTable) -> Void) { fill(&self) }
 
-    mutating func add(
-        _ selectors: String..., takes arguments: [ExpressionMessages.ArgumentKind?], gives result: ExpressionKind,
-        _ answer: @escaping Answer
-    ) {
-        for selector in selectors { messages[selector] = (arguments, result, answer) }
-    }
-
+    /// Adds messages with arguments; those that give a list give values of the type.
     mutating func add(
         _ selectors: String..., takes arguments: [ExpressionMessages.ArgumentKind?], gives type: ExpressionType,
-        _ answer: @escaping Answer
+        isList: Bool = false, _ answer: @escaping Answer
     ) {
-        for selector in selectors { messages[selector] = (arguments, .value(type), answer) }
+        let result = isList ? ExpressionKind.collection(.value(type), isOrdered: true) : .value(type)
+        for selector in selectors { messages[selector] = (arguments, result, answer) }
     }
 
     /// Adds messages without arguments.

@@ -101,15 +101,6 @@ extension Set: AnyMembers {
     static var kind: EvaluatedCollection.Kind { .set }
 }
 
-/// An Optional of any wrapped type.
-protocol AnyOptional {
-    var anyWrapped: Any? { get }
-}
-
-extension Optional: AnyOptional {
-    var anyWrapped: Any? { map { $0 as Any } }
-}
-
 /// A Swift dictionary of any key and value types.
 protocol AnyDictionary {
     func anyValue(forKey key: AnyHashable) -> Any?

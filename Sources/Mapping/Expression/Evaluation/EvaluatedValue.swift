@@ -1,3 +1,4 @@
+import Archives
 import Foundation
 
 /// A value inside an evaluation.

@@ -83,14 +83,31 @@ extension ExpressionEvaluator {
 
     static func isListFunction(_ name: String) -> Bool { listFunctions[name] != nil }
 
+    /// Tells whether a built-in function takes the given number of arguments.
+    static func isBuiltIn(_ selector: String, arguments: Int) -> Bool {
+        let name = String(selector.prefix { $0 != ":" })
+        if isListFunction(name) {
+            return selector == name + String(repeating: ":", count: arguments)
+        }
+        let isKnown =
+            numberFunctions[selector] != nil || ArithmeticOperator.bySelector[selector] != nil
+            || bitOperations[selector] != nil || otherBuiltIns.contains(selector)
+        return isKnown && selector.count(where: { $0 == ":" }) == arguments
+    }
+
+    private static let otherBuiltIns: Set<String> = [
+        "now", "random", "random:", "randomn:", "uppercase:", "lowercase:", "canonical:", "length:", "noindex:",
+        "first:", "last:", "size:", "distinct:", "objectFrom:withIndex:", "castObject:toType:",
+    ]
+
     private func wrongCall(_ selector: String, _ shown: String, _ count: Int) -> ProgramFault {
         let name = String(selector.prefix { $0 != ":" })
-        if (0...3).contains(where: { ExpressionSelectors.isBuiltIn(selector, arguments: $0) }) {
+        if (0...3).contains(where: { Self.isBuiltIn(selector, arguments: $0) }) {
             return .type("'\(shown)' does not take \(count) arguments")
         }
         // The parser gave a name without colons one colon for each argument.
         let isKnown = [name, name + ":"].enumerated().contains {
-            ExpressionSelectors.isBuiltIn($0.element, arguments: $0.offset)
+            Self.isBuiltIn($0.element, arguments: $0.offset)
         }
         return isKnown
             ? .type("'\(shown)' does not take \(count) arguments") : .unsupported("the function '\(shown)' is unknown")

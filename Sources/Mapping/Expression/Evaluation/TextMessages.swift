@@ -28,9 +28,8 @@ enum TextMessages {
             else { return .null }
             return .text(old.isEmpty ? text : try joined(text.components(separatedBy: old), new))
         }
-        table.add(
-            "componentsSeparatedByString:", takes: [.text], gives: .collection(.value(.text), isOrdered: true)
-        ) { text, arguments, selector in
+        table.add("componentsSeparatedByString:", takes: [.text], gives: .text, isList: true) {
+            text, arguments, selector in
             guard let separator = try arguments[0].argumentText(selector) else { return .null }
             let parts = separator.isEmpty ? [text] : text.components(separatedBy: separator)
             return .collection(try EvaluatedCollection(parts.map { .text($0) }, .array))

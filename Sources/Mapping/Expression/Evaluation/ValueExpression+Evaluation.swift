@@ -7,17 +7,13 @@ extension ValueExpression {
     /// - Parameters:
     ///   - object: the value of SELF and the start of bare key paths; any value a policy sees.
     ///   - variables: the values of `$name`, by name.
+    ///   - asStored: true for a ``TransformableValue`` where the value is that of a transformable attribute, passed on.
     /// - Returns: a value as policies see it: NSNumber, NSDecimalNumber, String, Date, Data, UUID, URL, an object, an NSSet,
     ///   NSOrderedSet or array; or nil.
     /// - Throws: `value.type`, `value.outOfRange`, `value.divisionByZero`, `value.key`, `expression.variable`,
     ///   `expression.unsupported`, `expression.limit` with the expression's text, and the errors of objects and functions.
-    package func evaluate(with object: Any?, variables: [String: Any?] = [:]) throws -> Any? {
-        try ExpressionEvaluator(object: object, variables: variables).value(of: self).object
-    }
-
-    /// Returns the same, for a column: a ``TransformableValue`` where the value is that of a transformable attribute, passed on.
-    package func evaluateForStorage(with object: Any?, variables: [String: Any?]) throws -> Any? {
-        try ExpressionEvaluator(object: object, variables: variables).value(of: self, asStored: true).object
+    package func evaluate(with object: Any?, variables: [String: Any?] = [:], asStored: Bool = false) throws -> Any? {
+        try ExpressionEvaluator(object: object, variables: variables).value(of: self, asStored: asStored).object
     }
 }
 
@@ -27,7 +23,7 @@ extension SourcePredicate {
     /// There are two truth values, as in NSPredicate: a comparison with nil is false, and NOT makes it true. A compiled filter
     /// follows SQL, where NOT leaves it unknown.
     ///
-    /// - Throws: as ``ValueExpression/evaluate(with:variables:)``.
+    /// - Throws: as ``ValueExpression/evaluate(with:variables:asStored:)``.
     package func evaluate(with object: Any?, variables: [String: Any?] = [:]) throws -> Bool {
         var variables = variables
         if variables["source"] == nil { variables["source"] = .some(object) }
@@ -38,7 +34,7 @@ extension SourcePredicate {
     /// as in SQL and compiled filters.
     ///
     /// - Returns: nil for unknown.
-    /// - Throws: as ``ValueExpression/evaluate(with:variables:)``.
+    /// - Throws: as ``ValueExpression/evaluate(with:variables:asStored:)``.
     package func filterTruth(of object: Any?, variables: [String: Any?]) throws -> Bool? {
         var variables = variables
         variables["source"] = .some(object)
@@ -63,7 +59,7 @@ package final class ExpressionEvaluation {
     private let expression: ValueExpression
     private let evaluator: ExpressionEvaluator
 
-    /// Makes an evaluation; the parameters are those of ``ValueExpression/evaluate(with:variables:)``.
+    /// Makes an evaluation; the parameters are those of ``ValueExpression/evaluate(with:variables:asStored:)``.
     package init(of expression: ValueExpression, with object: Any?, variables: [String: Any?]) {
         self.expression = expression
         evaluator = ExpressionEvaluator(object: object, variables: variables)
@@ -71,7 +67,7 @@ package final class ExpressionEvaluation {
 
     /// Returns the present value.
     ///
-    /// - Throws: as ``ValueExpression/evaluate(with:variables:)``.
+    /// - Throws: as ``ValueExpression/evaluate(with:variables:asStored:)``.
     package func value() throws -> Value {
         evaluator.beginAgain()
         return Value(value: try evaluator.value(of: expression, asStored: true))

@@ -1,25 +1,5 @@
 import Diagnostics
 
-/// The functions and messages that an evaluation knows. They serve to find unknown ones before any row is read.
-package enum ExpressionSelectors {
-    /// Tells whether a built-in function takes the given number of arguments.
-    package static func isBuiltIn(_ selector: String, arguments: Int) -> Bool {
-        let name = String(selector.prefix { $0 != ":" })
-        if ExpressionEvaluator.isListFunction(name) {
-            return selector == name + String(repeating: ":", count: arguments)
-        }
-        let isKnown =
-            ExpressionEvaluator.numberFunctions[selector] != nil || ArithmeticOperator.bySelector[selector] != nil
-            || ExpressionEvaluator.bitOperations[selector] != nil || otherBuiltIns.contains(selector)
-        return isKnown && selector.count(where: { $0 == ":" }) == arguments
-    }
-
-    private static let otherBuiltIns: Set<String> = [
-        "now", "random", "random:", "randomn:", "uppercase:", "lowercase:", "canonical:", "length:", "noindex:",
-        "first:", "last:", "size:", "distinct:", "objectFrom:withIndex:", "castObject:toType:",
-    ]
-}
-
 extension ValueExpression {
     /// Finds unknown functions and selectors, so that they are errors when a mapping model is loaded.
     ///
@@ -40,7 +20,7 @@ extension ValueExpression {
             switch target {
             case nil:
                 fault =
-                    ExpressionSelectors.isBuiltIn(selector, arguments: arguments.count)
+                    ExpressionEvaluator.isBuiltIn(selector, arguments: arguments.count)
                     ? nil : .unsupported("the function '\(selector)' with \(arguments.count) arguments is unknown")
             case .variable(let name)? where name != "source" && name != "destination" && knows(name, selector):
                 fault = nil
