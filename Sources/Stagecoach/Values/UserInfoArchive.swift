@@ -152,8 +152,10 @@ struct UserInfoArchive {
     }
 
     private static func members(_ state: inout StateReader, _ depth: Int) throws(MigrationError) -> [Any] {
-        let count = try state.count(upTo: Int(Int32.max))
-        return try (0..<count).map { _ throws(MigrationError) in try value(&state, depth: depth + 1) }
+        // Room is made for members that are there, not for a number that a damaged state says.
+        var members: [Any] = []
+        for _ in 0..<(try state.count(upTo: Int(Int32.max))) { members.append(try value(&state, depth: depth + 1)) }
+        return members
     }
 
     private static func entries(_ state: inout StateReader, _ depth: Int) throws(MigrationError) -> [String: Any] {

@@ -75,6 +75,17 @@ struct PolicyStateTests {
         }
     }
 
+    @Test("A damaged number of members is an error, and no room is made for it")
+    func damagedCount() throws {
+        let bytes = try #require(UserInfoArchive.bytes(of: ["a": [1]]))
+        // The array's kind is followed by the number of its members.
+        let place = try #require(bytes.firstIndex(of: 6))
+        #expect(bytes[place + 1] == 1)
+        let damaged = bytes[...place] + [0xFF, 0xFF, 0xFF, 0xFF, 0x07] + bytes[(place + 2)...]
+        let error = #expect(throws: MigrationError.self) { _ = try UserInfoArchive.info(Array(damaged)) }
+        #expect(error?.code == "journal.damaged")
+    }
+
     @Test("Objects, keys that are no texts and a container at two places have no such form")
     func otherUserInfo() {
         let shared = NSMutableArray()
