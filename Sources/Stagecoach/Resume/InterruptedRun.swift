@@ -1,6 +1,7 @@
 import CoreDataStore
 import Diagnostics
 import Foundation
+import Glibc
 import SpillStorage
 
 /// The contents of the work directory of an interrupted run: its header, its last states and its publication.
@@ -14,6 +15,8 @@ struct InterruptedRun {
     /// The last states that were read, oldest first. Older ones were superseded before the newest was begun.
     let states: [JournalRecord.State]
     let publication: JournalRecord.Publication?
+    /// True if the journal cannot be read, and all that is known is the second copy of the publication record.
+    var isCopy = false
 
     /// The number of states that are read, on the first attempt and after damage was found. A run resumes from the last one, or
     /// from an earlier one if the last cannot be used.
@@ -55,6 +58,13 @@ struct InterruptedRun {
     /// - Throws: `destination.io` (74), `destination.permission` (77).
     func isPublished() throws(MigrationError) -> Bool { try publication?.store.isPlaced() ?? false }
 
+    /// Removes the result files that had their names before the store had. They are made again.
+    ///
+    /// - Throws: `destination.io` (74), `destination.permission` (77).
+    func withdrawResults() throws(MigrationError) {
+        for file in publication?.results ?? [] where try file.isPlaced() { unlink(file.path) }
+    }
+
     /// Tells whether the run reached publication, but its record of it can no longer be read. A store at the destination is
     /// then this run's result.
     func hasLostPublication(to place: DestinationPath) -> Bool {
@@ -83,7 +93,8 @@ struct InterruptedRun {
         return (state, states.reduce(bound < .max ? bound : state.ordinal) { max($0, $1.ordinal) })
     }
 
-    /// Reads the interrupted run to a destination. Returns nil if there is none.
+    /// Reads the interrupted run to a destination. Returns nil if there is none. If the journal cannot be read, the copy of the
+    /// publication record tells which result files had their names already.
     ///
     /// - Parameter most: the maximum number of states to read.
     /// - Throws: `journal.io`, `destination.io` (74), `destination.permission` (77).
@@ -92,10 +103,12 @@ struct InterruptedRun {
     ) throws(MigrationError) -> InterruptedRun? {
         let run = try read(place.journalPath, last: most)
         if let run, try run.isPublished() { return run }
-        for path in [place.publicationPath, place.lastJournalPath] {
-            if let published = try read(path), try published.isPublished() { return published }
+        var copy = try read(place.publicationPath)
+        for found in [copy, try read(place.lastJournalPath)] {
+            if let found, try found.isPublished() { return found }
         }
-        return run
+        copy?.isCopy = true
+        return run ?? copy
     }
 
     /// Writes the second copy of a publication record without syncing it. The copy survives a kill of the process; after a

@@ -27,10 +27,11 @@ struct InterruptedWork {
             let found = try InterruptedRun.read(beside: place, last: states)
             let isPublished = try found?.isPublished() ?? false
             run = restarts ? nil : found
+            if restarts, !isPublished { try found?.withdrawResults() }
             // The journal of a published run goes back to its usual path. Other files at its last path are removed below.
             let hasJournal = try DestinationPath.status(area.runJournalPath) != nil
             if !hasJournal, !restarts, isPublished { rename(area.lastJournalPath, area.runJournalPath) }
-            hasDamagedJournal = hasJournal && !restarts && run == nil
+            hasDamagedJournal = hasJournal && !restarts && (run?.isCopy ?? true)
             // A killed run's changes. The lock is ours, so no other run is making them.
             try ExternalJournal(path: area.journalPath, folder: ExternalFolder(store: place.path)).recover(
                 built: area.storePath, destination: place.path, isPublished: isPublished, staging: area.externalPath)

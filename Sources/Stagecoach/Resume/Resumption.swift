@@ -77,8 +77,8 @@ struct Resumption {
         guard differences.isEmpty else {
             throw InterruptedRun.changed(differences.shown, at: area.path)
         }
-        // These result files were named before the store was. They are made again.
-        for file in earlier.publication?.results ?? [] where try file.isPlaced() { unlink(file.path) }
+        try earlier.withdrawResults()
+        unlink(area.publicationPath)
         let found = isResumable ? try earlier.findState(in: area, before: passed.bound) : nil
         state = found?.state
         if let found {

@@ -21,6 +21,8 @@ struct DamageTrial {
     let kill: FaultPlan
     /// Says which file is damaged, where and in which way.
     let seed: UInt64
+    /// The end of the name of the only file that is damaged; nil: one or two files, as the seed says.
+    var file: String?
 
     /// The result of a trial.
     struct Outcome {
@@ -44,7 +46,13 @@ struct DamageTrial {
         let before = try FaultResult(out: out)
         let left = try Self.work(in: out)
         guard !left.isEmpty else { return outcome }
-        for _ in 0..<(1 + generator.below(2)) {
+        if let file {
+            for name in left where name.hasSuffix(file) {
+                try Self.damage(out + "/" + name, .garbage, &generator)
+                outcome.files.append("garbage \(name)")
+            }
+        }
+        for _ in 0..<(file == nil ? 1 + generator.below(2) : 0) {
             let file = left[generator.below(left.count)]
             let deed = Deed.allCases[generator.below(Deed.allCases.count)]
             try Self.damage(out + "/" + file, deed, &generator)
