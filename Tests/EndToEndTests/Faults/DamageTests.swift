@@ -39,7 +39,7 @@ struct DamageTests {
             for problem in outcome.problems { Issue.record("\(trial.name): \(problem)") }
         }
         // While results get their names, one after the other, the second copy of the record tells which are the run's own.
-        for at in stride(from: all - 2, to: max(1, all - 60), by: name == "mapping" ? -2 : -20) {
+        for at in stride(from: all - 2, to: name == "mapping" ? all - 60 : all, by: -4) {
             let kill = FaultPlan(deed: "kill", kinds: "all", at: [at])
             let trial = DamageTrial(fixture: fixture, kill: kill, seed: generator.next(), file: "run.journal")
             let outcome = try trial.run()
