@@ -14,7 +14,7 @@ struct InterruptedRun {
     let header: JournalRecord.Header
     /// The last states that were read, oldest first. Older ones were superseded before the newest was begun.
     let states: [JournalRecord.State]
-    let publication: JournalRecord.Publication?
+    private(set) var publication: JournalRecord.Publication?
     /// True if the journal cannot be read, and all that is known is the second copy of the publication record.
     var isCopy = false
 
@@ -93,22 +93,26 @@ struct InterruptedRun {
         return (state, states.reduce(bound < .max ? bound : state.ordinal) { max($0, $1.ordinal) })
     }
 
-    /// Reads the interrupted run to a destination. Returns nil if there is none. If the journal cannot be read, the copy of the
-    /// publication record tells which result files had their names already.
+    /// Reads the interrupted run to a destination. Returns nil if there is none. If the journal lacks the publication
+    /// record or cannot be read, the record's copy tells which result files had their names already.
     ///
     /// - Parameter most: the maximum number of states to read.
     /// - Throws: `journal.io`, `destination.io` (74), `destination.permission` (77).
     static func read(
         beside place: DestinationPath, last most: Int = statesRead.first
     ) throws(MigrationError) -> InterruptedRun? {
-        let run = try read(place.journalPath, last: most)
+        var run = try read(place.journalPath, last: most)
         if let run, try run.isPublished() { return run }
         var copy = try read(place.publicationPath)
         for found in [copy, try read(place.lastJournalPath)] {
             if let found, try found.isPublished() { return found }
         }
-        copy?.isCopy = true
-        return run ?? copy
+        guard run != nil else {
+            copy?.isCopy = true
+            return copy
+        }
+        run?.publication = run?.publication ?? copy?.publication
+        return run
     }
 
     /// Writes the second copy of a publication record without syncing it. The copy survives a kill of the process; after a
