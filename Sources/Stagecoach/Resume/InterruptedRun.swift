@@ -101,17 +101,17 @@ struct InterruptedRun {
     static func read(
         beside place: DestinationPath, last most: Int = statesRead.first
     ) throws(MigrationError) -> InterruptedRun? {
-        var run = try read(place.journalPath, last: most)
+        let run = try read(place.journalPath, last: most)
         if let run, try run.isPublished() { return run }
         var copy = try read(place.publicationPath)
         for found in [copy, try read(place.lastJournalPath)] {
             if let found, try found.isPublished() { return found }
         }
-        guard run != nil else {
+        guard var run else {
             copy?.isCopy = true
             return copy
         }
-        run?.publication = run?.publication ?? copy?.publication
+        run.publication = run.publication ?? copy?.publication
         return run
     }
 
