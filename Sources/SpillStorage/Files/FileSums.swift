@@ -36,7 +36,10 @@ package final class FileSums {
     }
 
     /// Moves the checksums of a file to the name that the file itself takes next.
-    package static func move(from file: String, to other: String) { rename(path(of: file), path(of: other)) }
+    package static func move(from file: String, to other: String) {
+        // Checksums that cannot be moved stay no longer than their file.
+        if rename(path(of: file), path(of: other)) != 0 { unlink(path(of: file)) }
+    }
 
     /// Begins the checksums of a file.
     ///
