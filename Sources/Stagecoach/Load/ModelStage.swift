@@ -1,4 +1,4 @@
-/// What all stages and loads of one mapping model work with.
+/// The inputs that all stages and loads of one mapping model share.
 struct StageInputs {
     let modelRun: ModelRun
     /// Nil if no checkpoints are taken.
