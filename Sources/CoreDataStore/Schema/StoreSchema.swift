@@ -166,6 +166,14 @@ package enum RelationshipStorage: Sendable, Equatable {
     case toManyHidden(table: Int, column: Int, orderColumn: Int?)
     /// In a join table; `ownerSide` is the side (0 or 1) whose column holds the owners' keys.
     case join(table: Int, ownerSide: Int)
+
+    /// The index of the table with the relationship's own columns; nil if the columns are its inverse's or a join table's.
+    package var columnTable: Int? {
+        switch self {
+        case .toOne(let table, _, _, _), .toManyHidden(let table, _, _): table
+        case .none, .toManyByInverse, .join: nil
+        }
+    }
 }
 
 /// The table of a many-to-many pair. A row (x, y) means that y is in x's relationship and x in y's.

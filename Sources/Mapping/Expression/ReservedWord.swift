@@ -9,9 +9,13 @@ enum ReservedWord: String, CaseIterable {
     /// Finds the reserved word that the bytes spell, in any case.
     init?(_ bytes: some Collection<UInt8>) {
         // The longest word has 15 letters; longer names are never looked up.
-        guard bytes.count <= 15 else { return nil }
-        self.init(rawValue: String(decoding: bytes.map(TextFolding.lowered), as: UTF8.self))
+        guard bytes.count <= 15,
+            let word = Self.byText[String(decoding: bytes.map(TextFolding.lowered), as: UTF8.self)]
+        else { return nil }
+        self = word
     }
+
+    private static let byText = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })
 
     /// True if the word may be a name at the start of an expression, because no other form begins with it.
     var isNameWhereExpressionBegins: Bool {

@@ -19,10 +19,10 @@ final class BlockIndex {
     private let place: RunPlace
     private var file: BlockFile?
     /// The first entry and the offset of each page; nil before the first page.
-    private var pages: BlockIndex?
-    private var tail: [UInt64] = []
+    @exclusivity(unchecked) private var pages: BlockIndex?
+    @exclusivity(unchecked) private var tail: [UInt64] = []
     private let page = RawBuffer()
-    private var loaded = -1
+    @exclusivity(unchecked) private var loaded = -1
 
     /// Makes an empty index. It makes no file until there are ``kept`` + ``pageEntries`` entries.
     ///

@@ -25,15 +25,10 @@ struct LinkPlan {
 
         /// Returns the indices of the tables whose columns the task sets.
         func tables(in schema: StoreSchema) -> [Int] {
-            func table(_ relationship: RelationshipDescription) -> [Int] {
-                switch schema.storage(of: relationship) {
-                case .toOne(let table, _, _, _), .toManyHidden(let table, _, _): [table]
-                case .none, .toManyByInverse, .join: []
-                }
-            }
             switch self {
-            case .oneToMany(let relationship, _, _), .hidden(let relationship): return table(relationship)
-            case .oneToOne(let first, let second): return table(first) + table(second)
+            case .oneToMany(let side, _, _), .hidden(let side): [schema.storage(of: side)].compactMap(\.columnTable)
+            case .oneToOne(let first, let second):
+                [first, second].compactMap { schema.storage(of: $0).columnTable }
             }
         }
     }

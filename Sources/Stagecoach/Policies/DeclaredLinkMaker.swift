@@ -105,11 +105,12 @@ extension DeclaredLinkMaker: FurtherLinks {
 
     func exists(_ end: LinkEnd) throws -> Bool { try objects.exists(end) }
 
+    func hasObjects(of mapping: Int) -> Bool { associations[mapping].hasPairs }
+
     func forEachObject(
         of source: Int64, table: Int, _ mapping: Int, for relationship: PlannedRelationship,
         _ body: (LinkEnd) throws -> Void
     ) throws {
-        guard associations[mapping].hasPairs else { return }
         let schema = modelRun.inputs.destinationSchema
         try associations[mapping].forEachPair(ofKey: source, table: table) { reference in
             let entity = schema.model.entity(at: Int(reference.entity))

@@ -8,14 +8,6 @@ struct DecidedLinks {
     let storage: RelationshipStorage
     /// Records in the form of ``ColumnPatches``.
     let records: SortedRecords
-
-    /// The index of the table that has the columns.
-    var table: Int? {
-        switch storage {
-        case .toOne(let table, _, _, _), .toManyHidden(let table, _, _): table
-        case .none, .toManyByInverse, .join: nil
-        }
-    }
 }
 
 /// The resolution of links over whole tables by external sorts: the winning owner, the surviving one-to-one links, and the

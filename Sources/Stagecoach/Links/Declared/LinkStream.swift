@@ -65,6 +65,9 @@ protocol FurtherLinks: AnyObject {
     /// Tells whether an object still exists.
     func exists(_ end: LinkEnd) throws -> Bool
 
+    /// Tells whether policies associated objects with a mapping.
+    func hasObjects(of mapping: Int) -> Bool
+
     /// Shows the objects that policies associated with a source object for a mapping, if they fit a relationship.
     ///
     /// - Parameter mapping: the index of the mapping.
@@ -122,6 +125,7 @@ struct LinkStream {
         var counts = ReferenceCounts()
         let missing = missing
         let further = further
+        let makers = further.map { further in indices.filter(further.hasObjects) } ?? []
         let hasDeletions = further?.hasDeletions ?? false
         let lookup = missing.unmigrated?.number(of: planned.relationship, sourceTable: argument.table)
         let counted = CountedRelationship(planned.relationship)
@@ -150,13 +154,11 @@ struct LinkStream {
                     try show(LinkEnd(key: member, entity: entity), candidate.keys.mapping.index, number: 0)
                 }
             }
-            if let further {
-                for maker in indices {
-                    var number = 0
-                    try further.forEachObject(of: memberSource, table: argument.table, maker, for: planned) {
-                        number += 1
-                        try show($0, maker, number: number)
-                    }
+            for maker in makers {
+                var number = 0
+                try further?.forEachObject(of: memberSource, table: argument.table, maker, for: planned) {
+                    number += 1
+                    try show($0, maker, number: number)
                 }
             }
             guard !found, countsMissing else { return }

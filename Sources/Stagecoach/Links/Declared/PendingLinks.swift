@@ -19,7 +19,7 @@ struct PendingLinks {
         tasks.removeAll { $0.tables(in: schema).contains(table) }
         for task in due where !task.tables(in: schema).allSatisfy(isClosed) {
             for links in try resolution.resolve(task) {
-                guard let target = links.table, let made = try ColumnPatches(links) else { continue }
+                guard let target = links.storage.columnTable, let made = try ColumnPatches(links) else { continue }
                 patches[target, default: []].append(made)
             }
         }
