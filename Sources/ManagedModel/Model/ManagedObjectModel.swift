@@ -4,13 +4,6 @@ import Synchronization
 /// A model version with its entities resolved. It is immutable, so tasks can share it.
 ///
 /// Memory: a few hundred bytes a property, inherited ones counted in each subentity.
-///
-/// ```swift
-/// let model = try ModelLocator.load("Library.xcdatamodeld").model
-/// for entity in model.entities {
-///     print(entity.name ?? "", entity.attributesByName.keys.sorted(), entity.relationshipsByName.keys.sorted())
-/// }
-/// ```
 public final class ManagedObjectModel: Sendable {
     /// The definition that the model was made from.
     public let definition: ModelDefinition

@@ -297,8 +297,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         if hasDeletions, try !exists(place) { return }
         let members = try members(value, of: property)
         guard property.isToMany || members.count <= 1 else {
-            throw MigrationError(
-                "value.type", .data, "A to-one relationship was given \(members.count.counted("object"))")
+            throw MigrationError("value.type", .data, "A to-one relationship was given \(members.count) objects")
         }
         try links.set(end(place), store, side, to: members)
     }

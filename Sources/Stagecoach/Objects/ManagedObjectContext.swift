@@ -7,15 +7,6 @@ import Mapping
 ///
 /// The source's context is read-only. Changes in the destination's context are visible at once and saved once, after
 /// the last policy's `end`.
-///
-/// ```swift
-/// let request = FetchRequest<ManagedObject>(entityName: "Publisher")
-/// request.predicate = FormatPredicate(format: "name == %@", "Penguin")
-/// let context = manager.destinationContext
-/// let publisher = try context.fetch(request).first
-///     ?? EntityDescription.insertNewObject(forEntityName: "Publisher", into: context)
-/// publisher.setValue("Penguin", forKey: "name")
-/// ```
 public final class ManagedObjectContext {
     /// Reads and writes the objects of a side.
     protocol Backing: FetchSide {
