@@ -18,6 +18,7 @@ final class BlockIndex {
     private let width: Int
     private let place: RunPlace
     private var file: BlockFile?
+    // Only one thread uses an index. Checks of exclusive access would be made in every lookup.
     /// The first entry and the offset of each page; nil before the first page.
     @exclusivity(unchecked) private var pages: BlockIndex?
     @exclusivity(unchecked) private var tail: [UInt64] = []

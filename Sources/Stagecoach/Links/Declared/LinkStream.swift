@@ -70,7 +70,7 @@ protocol FurtherLinks: AnyObject {
 
     /// Shows the objects that policies associated with a source object for a mapping, if they fit a relationship.
     ///
-    /// - Parameter mapping: the index of the mapping.
+    /// - Parameter mapping: the index of the mapping, with which objects are associated: see ``hasObjects(of:)``.
     func forEachObject(
         of source: Int64, table: Int, _ mapping: Int, for relationship: PlannedRelationship,
         _ body: (LinkEnd) throws -> Void
