@@ -23,8 +23,7 @@ extension ExpressionParser {
         let operand: ExpressionOperand
         switch letter {
         case UInt8(ascii: "K"):
-            let node = ExpressionNode.keyPath(text: try keyArgument(start).joined(separator: "."))
-            operand = ExpressionOperand(node)
+            operand = ExpressionOperand(.keyPath(from: try keyArgument(start)))
         case UInt8(ascii: "@"): operand = try objectArgument(start)
         default: operand = ExpressionOperand(.constant(try scalarArgument(letter, start)))
         }
@@ -54,7 +53,7 @@ extension ExpressionParser {
             let elements = constants.compactMap { $0.map(ExpressionNode.constant) }
             if elements.count == constants.count { return ExpressionOperand(.aggregate(elements), depth: 2) }
         }
-        return ExpressionOperand(.value(argument))
+        return ExpressionOperand(.value(argument, value))
     }
 
     /// Returns the depth of the tree that an argument adds.

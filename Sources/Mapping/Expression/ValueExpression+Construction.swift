@@ -113,7 +113,11 @@ extension ValueExpression {
 extension ExpressionNode {
     /// Returns the key path of a text like `a.b.@count`. A leading SELF is the evaluated object, a leading `$name` a variable.
     static func keyPath(text: String) -> ExpressionNode {
-        let components = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        keyPath(from: text.split(separator: ".", omittingEmptySubsequences: false).map(String.init))
+    }
+
+    /// Returns the key path of components as a text has them.
+    static func keyPath(from components: [String]) -> ExpressionNode {
         let target: ExpressionNode
         if components[0] == "self" || components[0] == "SELF" {
             target = .evaluatedObject

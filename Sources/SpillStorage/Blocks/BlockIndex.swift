@@ -24,6 +24,8 @@ final class BlockIndex {
     @exclusivity(unchecked) private var tail: [UInt64] = []
     private let page = RawBuffer()
     @exclusivity(unchecked) private var loaded = -1
+    /// The number of entries in pages.
+    @exclusivity(unchecked) private var paged = 0
 
     /// Makes an empty index. It makes no file until there are ``kept`` + ``pageEntries`` entries.
     ///
@@ -37,7 +39,6 @@ final class BlockIndex {
     }
 
     var count: Int { paged + tail.count / width }
-    private var paged: Int { (pages?.count ?? 0) * Self.pageEntries }
 
     func append(offset: Int, first: UnsafePointer<UInt64>) throws(MigrationError) {
         for word in 0..<words { tail.append(first[word]) }
@@ -95,6 +96,7 @@ final class BlockIndex {
             file?.save(to: &coder)
         }
         try pages?.code(with: &coder, levels: levels - 1)
+        paged = (pages?.count ?? 0) * Self.pageEntries
     }
 
     private func isTailBefore(_ prefix: UnsafePointer<UInt64>, _ compared: Int) -> Bool {
@@ -149,5 +151,6 @@ final class BlockIndex {
         loaded = pages.count
         try pages.append(offset: offset, first: page.start.assumingMemoryBound(to: UInt64.self))
         tail.removeFirst(taken)
+        paged += Self.pageEntries
     }
 }

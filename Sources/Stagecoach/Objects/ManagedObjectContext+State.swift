@@ -116,7 +116,9 @@ public struct ContextObjects: Sequence {
                     position += 1
                     let place = page[position - 1]
                     // The object may have been deleted after the page was read.
-                    if position > 1, let exists = try? context.backing?.exists(place), !exists { continue }
+                    if position > 1, let backing = context.backing, backing.hasDeletions,
+                        (try? backing.exists(place)) == false
+                    { continue }
                     return context.object(at: place)
                 }
                 guard fill() else { return nil }

@@ -23,6 +23,8 @@ public final class ManagedObjectContext {
         func insert(_ entity: EntityDescription) throws -> ObjectPlace
         func delete(_ object: ManagedObject) throws
         func exists(_ place: ObjectPlace) throws -> Bool
+        /// True if an object may have been deleted.
+        var hasDeletions: Bool { get }
         /// Returns the place of the row with a key, with the row's own entity; nil if the entity has no such row.
         func existingPlace(entity: EntityDescription, key: Int64) throws -> ObjectPlace?
         /// Returns the number of the side's unsaved objects.

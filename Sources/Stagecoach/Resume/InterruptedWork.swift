@@ -49,9 +49,9 @@ struct InterruptedWork {
         if run?.namesFiles != true { try area.spills.removeSpillFiles() }
     }
 
-    /// Removes the files of a run that was killed after its last act, the removal of its journal.
+    /// Removes the files of a run that was killed while it removed its last ones, and whose journal is gone or damaged.
     static func removeLeftover(beside place: DestinationPath, spills folder: String?) {
-        guard FileManager.default.fileExists(atPath: place.workDirectory),
+        guard [place.workDirectory, place.lastJournalPath].contains(where: FileManager.default.fileExists),
             let area = try? WorkArea(beside: place, spills: folder),
             (try? InterruptedWork(in: area, of: place)) != nil
         else { return }

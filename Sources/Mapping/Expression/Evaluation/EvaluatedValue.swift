@@ -32,9 +32,10 @@ enum EvaluatedValue {
     }
 
     private static func reference(_ value: Any) -> EvaluatedValue {
+        // The bridge to AnyObject takes its time.
+        if let number = value as? NSNumber { return Self.number(number) }
         switch value as AnyObject {
         case is NSNull: return .null
-        case let number as NSNumber: return Self.number(number)
         case let text as NSString: return .text(text as String)
         case let date as NSDate: return .date(date.timeIntervalSinceReferenceDate)
         case let set as NSSet: return .collection(EvaluatedCollection(set, .set, count: set.count))

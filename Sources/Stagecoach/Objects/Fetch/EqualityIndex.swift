@@ -75,6 +75,7 @@ final class EqualityIndex {
         var keys: [Int64] = []
         try log.forFirst(most, prefixWords: 1, from: wanted, startWords: 2) { keys.append(SortKey.decode($0[1])) }
         entriesRead += keys.count
+        if keys.count < min(2, most) { return (keys, nil) }
         keys.sort()
         let isLast = keys.count < most
         let unique = Self.unique(keys.prefix(most))
@@ -119,6 +120,8 @@ final class EqualityIndexes {
     private let directory: WorkDirectory
     private let memory: RecordMemory
     private(set) var indexes: [FetchColumn: EqualityIndex] = [:]
+    /// What fetches by equality have in common.
+    var forms: [FetchEquality.Kind: FetchEquality.Form] = [:]
     /// The columns that were asked for.
     private var known: Set<FetchColumn> = []
     /// The indexed columns, the least recently used first.
@@ -160,6 +163,7 @@ final class EqualityIndexes {
     /// Removes all indexes.
     func removeAll() {
         indexes = [:]
+        forms = [:]
         uses = []
         known = []
     }

@@ -12,15 +12,22 @@ struct FetchCompiler {
     /// The conditions for which keys can be looked up.
     private(set) var probes: [FetchProbe] = []
     private let predicate: SourcePredicate?
+    private let equality: FetchEquality?
     /// Made on demand, because printing the predicate takes as long as looking an object up.
     private var context: MigrationError.Context {
         .init(entity: entity.definition.name, expression: predicate?.format)
     }
 
-    init(entity: EntityDescription, side: any FetchSide, predicate: SourcePredicate?) {
+    /// Prepares to compile a predicate.
+    ///
+    /// - Parameter equality: what the whole predicate is, if it is no more than this.
+    init(
+        entity: EntityDescription, side: any FetchSide, predicate: SourcePredicate?, equality: FetchEquality? = nil
+    ) {
         self.entity = entity
         self.side = side
         self.predicate = predicate
+        self.equality = equality
         slots = FetchColumns(entity: entity, schema: side.schema, isSource: side.isSource)
     }
 
@@ -29,7 +36,11 @@ struct FetchCompiler {
     /// - Throws: `fetch.unknownKey` (65) if a key path does not begin with a property of the entity, `value.type` if an
     ///   object belongs to the other side.
     mutating func compile(_ predicate: SourcePredicate) throws -> FetchCondition {
-        if let equality = try equality(predicate.node) { return equality }
+        if let equality {
+            takeSlot(of: equality.form.column.column)
+            probes.append(equality.probe)
+            return equality.condition
+        }
         try checkKeys(predicate.node)
         let condition = try compile(predicate.node, isNegated: false)
         try collectProbes(predicate.node)
@@ -39,18 +50,10 @@ struct FetchCompiler {
     /// Returns the slot of a sort key's column; nil if only the object can give the value.
     mutating func slot(ofSortKey path: [String]) -> Int? { try? slots.slot(forKeyPath: path, level: 0).slot }
 
-    // MARK: - Conditions
+    /// Gives a column a slot, if it has none yet.
+    fileprivate mutating func takeSlot(of column: SelectedColumn) { _ = slots.slot(of: column) }
 
-    /// Compiles the comparison of an attribute of the entity's own with a value that can be looked up; nil for anything else.
-    private mutating func equality(_ node: PredicateNode) throws -> FetchCondition? {
-        guard case .comparison(.direct, let left, .equal, let right, let options) = node,
-            let comparison = FetchComparison(.direct, left, .equal, right), !comparison.isNull,
-            comparison.path.count == 1, entity.attribute(named: comparison.path[0]) != nil,
-            let probe = try probe(comparison, options), case .values(_, let slot, let values) = probe, values.count == 1
-        else { return nil }
-        probes.append(probe)
-        return .holds(values[0], slot: slot, otherwise: LaterCondition(node, self))
-    }
+    // MARK: - Conditions
 
     /// Compiles a part of a predicate.
     fileprivate mutating func compile(_ node: PredicateNode, isNegated: Bool) throws -> FetchCondition {
@@ -159,8 +162,7 @@ struct FetchCompiler {
                 FetchColumn(table: own, column: column, options: 0), slot: slot, keys.map(ColumnValue.integer))
         }
         if let (column, attribute) = slots.column(ofAttribute: comparison.path) {
-            guard FetchHash.isIndexable(attribute), options.isSubset(of: [.caseInsensitive, .diacriticInsensitive])
-            else { return nil }
+            guard FetchHash.isIndexable(attribute, options) else { return nil }
             var values: [ColumnValue] = []
             for constant in comparison.constants {
                 guard case .scalar(let value) = constant, let stored = FetchHash.columnValue(value, storedIn: attribute)
@@ -239,17 +241,26 @@ extension FetchSide {
 /// A condition that is compiled when it is first asked for.
 final class LaterCondition {
     private let node: PredicateNode
-    private var compiler: FetchCompiler
+    private let entity: EntityDescription
+    private let side: any FetchSide
+    private let column: SelectedColumn
     private var made: FetchCondition?
 
-    init(_ node: PredicateNode, _ compiler: FetchCompiler) {
+    /// Prepares to compile a comparison of an entity's attribute with a value.
+    ///
+    /// - Parameter column: the attribute's column.
+    init(_ node: PredicateNode, of column: SelectedColumn, _ entity: EntityDescription, _ side: any FetchSide) {
         self.node = node
-        self.compiler = compiler
+        self.entity = entity
+        self.side = side
+        self.column = column
     }
 
-    /// Returns the condition. It reads the columns that the compiler had slots for.
+    /// Returns the condition. It reads the column from the slot that the column has in every fetch by it.
     func condition() throws -> FetchCondition {
         if let made { return made }
+        var compiler = FetchCompiler(entity: entity, side: side, predicate: SourcePredicate(node: node))
+        compiler.takeSlot(of: column)
         let condition = try compiler.compile(node, isNegated: false)
         made = condition
         return condition

@@ -19,17 +19,23 @@ struct FetchEngine {
         entity: EntityDescription, includesSubentities: Bool, predicate: SourcePredicate?,
         sort: [KeySortDescriptor], limit: Int, offset: Int
     ) throws -> FetchQuery {
-        var compiler = FetchCompiler(entity: entity, side: side, predicate: predicate)
+        let (limit, offset) = (limit > 0 ? limit : nil, max(0, offset))
+        let equality = predicate.flatMap {
+            FetchEquality($0.node, of: entity, includesSubentities: includesSubentities, on: side)
+        }
+        if let equality, sort.isEmpty {
+            return FetchQuery(
+                entity: entity, rows: equality.form.rows, condition: equality.condition, probes: [equality.probe],
+                order: nil, limit: limit, offset: offset)
+        }
+        var compiler = FetchCompiler(entity: entity, side: side, predicate: predicate, equality: equality)
         let condition = try predicate.map { try compiler.compile($0) }
         let order = try order(sort, entity: entity, &compiler)
-        let entities = includesSubentities ? entity.withDescendants : [entity]
         return FetchQuery(
             entity: entity,
             rows: FetchRows(
-                table: side.schema.tableIndex(of: entity), entities: entities.map(\.index),
-                columns: compiler.slots.columns),
-            condition: condition, probes: compiler.probes, order: order, limit: limit > 0 ? limit : nil,
-            offset: max(0, offset))
+                of: entity, includesSubentities: includesSubentities, columns: compiler.slots.columns, in: side.schema),
+            condition: condition, probes: compiler.probes, order: order, limit: limit, offset: offset)
     }
 
     private func order(

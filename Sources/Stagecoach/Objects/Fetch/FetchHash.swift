@@ -4,10 +4,13 @@ import Rows
 
 /// Hashes of values for equality indexes. Equal values have equal hashes, whatever their storage class.
 enum FetchHash {
-    /// Tells whether an attribute's values can be looked up by hash. Floats cannot: their column may hold different
-    /// numbers that are read as the same Float.
-    static func isIndexable(_ attribute: AttributeDescription) -> Bool {
-        switch attribute.attributeType {
+    private static let knownOptions: ComparisonOptions = [.caseInsensitive, .diacriticInsensitive]
+
+    /// Tells whether an attribute's values can be looked up by hash, for a comparison with these options. Floats cannot: their
+    /// column may hold different numbers that are read as the same Float.
+    static func isIndexable(_ attribute: AttributeDescription, _ options: ComparisonOptions) -> Bool {
+        guard options.isSubset(of: knownOptions) else { return false }
+        return switch attribute.attributeType {
         case .string, .uri, .uuid, .date, .boolean, .integer16, .integer32, .integer64, .double, .decimal: true
         case .float, .binaryData, .transformable, .undefined, .objectID, .composite: false
         }
@@ -55,7 +58,7 @@ enum FetchHash {
 
     /// Returns the stored form of a predicate's value, as an attribute's column holds it; nil if it is not certain.
     static func columnValue(_ value: Any, storedIn attribute: AttributeDescription) -> ColumnValue? {
-        if attribute.attributeType == .uri, let text = value as? String { return .text(text) }
+        if [.string, .uri].contains(attribute.attributeType), let text = value as? String { return .text(text) }
         var batch = RowBatch(slots: 1, rowCapacity: 1, byteTarget: 256)
         let row = batch.appendRow(key: 0)
         do {

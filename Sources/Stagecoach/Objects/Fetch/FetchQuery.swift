@@ -40,6 +40,16 @@ struct FetchRows: Equatable {
     let columns: [SelectedColumn]
 }
 
+extension FetchRows {
+    init(
+        of entity: EntityDescription, includesSubentities: Bool, columns: [SelectedColumn], in schema: StoreSchema
+    ) {
+        self.init(
+            table: schema.tableIndex(of: entity),
+            entities: (includesSubentities ? entity.withDescendants : [entity]).map(\.index), columns: columns)
+    }
+}
+
 /// A condition for which keys can be looked up.
 enum FetchProbe {
     /// The object is one of those with the given keys.

@@ -66,6 +66,7 @@ extension SourceObjects {
     func isStored(_ place: ObjectPlace) -> Bool { true }
     func isChanged(_ place: ObjectPlace) -> Bool { false }
     var hasStoredChanges: Bool { false }
+    var hasDeletions: Bool { false }
 
     func index(of column: FetchColumn) throws -> EqualityIndex? {
         if let index = indexes.index(of: column) { return index }
