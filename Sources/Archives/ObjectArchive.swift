@@ -127,7 +127,7 @@ private struct ObjectReader {
             case "NSMutableString": try value.string().map { NSMutableString(string: $0) }
             case "NSNumber": try value.number().map { number throws(MigrationError) in try scalar(number) }
             case "NSDecimalNumber", "NSDecimalNumberPlaceholder":
-                try value.decimal().map { NSDecimalNumber(decimal: $0) }
+                try value.decimal().map { HashableDecimal(decimal: $0) }
             case "NSDate": try value.date().flatMap { $0.isNaN ? nil : Date(timeIntervalSinceReferenceDate: $0) }
             case "NSData": try value.data().map { Data($0) }
             case "NSMutableData": try value.data().map { NSMutableData(data: Data($0)) }

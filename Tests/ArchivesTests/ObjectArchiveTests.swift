@@ -49,6 +49,9 @@ struct ObjectArchiveTests {
             NSMutableDictionary(dictionary: ["k": "v"]), "NSMutableDictionary",
             NSMutableDictionary(dictionary: ["k": "v"])),
         Value(Set(["a", "b", "c"]), "NSSet", NSSet(array: ["a", "b", "c"])),
+        Value(
+            NSSet(array: [HashableDecimal(text: "1.5"), HashableDecimal(decimal: 7)]), "NSSet",
+            NSSet(array: [HashableDecimal(decimal: 7), HashableDecimal(text: "1.5")])),
         Value(NSMutableSet(array: [1]), "NSMutableSet", NSMutableSet(array: [1])),
         Value(NSOrderedSet(array: ["z", "a"]), "NSOrderedSet", NSOrderedSet(array: ["z", "a"])),
         Value(NSMutableOrderedSet(array: ["z"]), "NSMutableOrderedSet", NSMutableOrderedSet(array: ["z"])),

@@ -1,3 +1,4 @@
+import Archives
 import Foundation
 
 /// An attribute of an entity, own or inherited; an element of a composite attribute has a dotted name (`author.person`).
@@ -39,7 +40,7 @@ public struct AttributeDescription: Sendable, Equatable {
         case .boolean(let value): NSNumber(value: value)
         case .integer(let value): NSNumber(value: value)
         case .double(let value): NSNumber(value: value)
-        case .decimal(let value): NSDecimalNumber(decimal: value)
+        case .decimal(let value): HashableDecimal(decimal: value)
         case .string(let value): value
         case .date(let value): Date(timeIntervalSinceReferenceDate: value)
         case .data(let value): value

@@ -1,3 +1,4 @@
+import Archives
 import Foundation
 
 /// A value of a `userInfo`, in JSON's types or others.
@@ -111,7 +112,7 @@ package enum UserInfoValue: Hashable {
         case .object(let members): members.mapValues(\.any)
         case .date(let seconds): Date(timeIntervalSinceReferenceDate: seconds)
         case .data(let bytes): Data(bytes)
-        case .decimal(let number): NSDecimalNumber(decimal: number)
+        case .decimal(let number): HashableDecimal(decimal: number)
         case .foreign(_, let description): description
         }
     }

@@ -1,3 +1,4 @@
+import Archives
 import Diagnostics
 import Foundation
 import Mapping
@@ -76,7 +77,7 @@ enum ParameterValue {
         case is Float.Type: number.floatValue
         case is Bool.Type: number.boolValue
         case is Decimal.Type: number.exactDecimal ?? .nan
-        case is NSDecimalNumber.Type: NSDecimalNumber(decimal: number.exactDecimal ?? .nan)
+        case is NSDecimalNumber.Type: HashableDecimal(decimal: number.exactDecimal ?? .nan)
         case is NSNumber.Type: number
         default: nil
         }
@@ -171,7 +172,7 @@ enum FunctionResult {
         guard let value = ValueBridge.unwrapped(result) else { return nil }
         switch value {
         case let number as NSNumber where Swift.type(of: value) is AnyClass: return number
-        case let decimal as Decimal: return NSDecimalNumber(decimal: decimal)
+        case let decimal as Decimal: return HashableDecimal(decimal: decimal)
         case let text as NSString where Swift.type(of: value) is AnyClass: return String(describing: text)
         case let date as NSDate where Swift.type(of: value) is AnyClass:
             return Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate)

@@ -1,3 +1,4 @@
+import Archives
 import CoreDataStore
 import Diagnostics
 import Foundation
@@ -30,7 +31,7 @@ enum ValueBridge {
         let text = String(decoding: bytes, as: UTF8.self)
         switch type {
         case .uri: return URL(string: text)
-        case .decimal: return NSDecimalNumber(string: text)
+        case .decimal: return HashableDecimal(text: text)
         default: return text
         }
     }
@@ -42,7 +43,7 @@ enum ValueBridge {
         case .integer32: NSNumber(value: Int32(truncatingIfNeeded: integer))
         case .double: NSNumber(value: Double(integer))
         case .float: NSNumber(value: Float(integer))
-        case .decimal: NSDecimalNumber(value: integer)
+        case .decimal: HashableDecimal(decimal: Decimal(integer))
         case .date: Date(timeIntervalSinceReferenceDate: Double(integer))
         default: NSNumber(value: integer)
         }
@@ -52,7 +53,7 @@ enum ValueBridge {
         switch type {
         case .date: Date(timeIntervalSinceReferenceDate: real)
         case .float: NSNumber(value: Float(real))
-        case .decimal: NSDecimalNumber(string: "\(real)")
+        case .decimal: HashableDecimal(text: "\(real)")
         case .boolean: NSNumber(value: real != 0)
         default: NSNumber(value: real)
         }

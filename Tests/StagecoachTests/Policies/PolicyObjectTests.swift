@@ -99,6 +99,8 @@ struct PolicyObjectTests {
             case let url as URL: #expect(url as NSURL == setting.read)
             default: Issue.record("read back a \(type(of: value))")
             }
+            // Any value can be a member of a set.
+            if let value { #expect(NSSet(array: [value, value]).count == 1) }
             // Set again from what was read: nothing changes.
             thing.setValue(value, forKey: setting.attribute)
         }

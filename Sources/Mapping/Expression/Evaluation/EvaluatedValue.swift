@@ -97,7 +97,7 @@ enum EvaluatedValue {
         case .integer(let number): NSNumber(value: number)
         case .float(let number): NSNumber(value: number)
         case .real(let number): NSNumber(value: number)
-        case .decimal(let number): NSDecimalNumber(decimal: number)
+        case .decimal(let number): HashableDecimal(decimal: number)
         case .text(let text): text
         case .date(let seconds): Date(timeIntervalSinceReferenceDate: seconds)
         case .uuid(let uuid): uuid
