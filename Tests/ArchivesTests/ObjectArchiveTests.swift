@@ -132,15 +132,10 @@ struct ObjectArchiveTests {
         let outer = builder.array([inner, inner])
         let few = try #require(try ObjectArchive.object(from: try builder.encode(root: outer)) as? NSArray)
         #expect(few.count == 2)
-        // Foundation on Linux ends the process where it hashes such members.
-        for isDate in [false, true] {
-            builder = KeyedArchiveBuilder()
-            let member =
-                isDate
-                ? builder.date(.nan) : builder.decimal(7)
-            let set = try builder.encode(root: builder.set([member]))
-            #expect(throws: MigrationError.self) { try ObjectArchive.object(from: set) }
-        }
+        // Foundation on Linux ends the process where it hashes such a member.
+        builder = KeyedArchiveBuilder()
+        let set = try builder.encode(root: builder.set([builder.date(.nan)]))
+        #expect(throws: MigrationError.self) { try ObjectArchive.object(from: set) }
         // Too many levels. The hash of sets in sets takes Foundation twice the time with each level.
         var deep: Any = "x"
         for _ in 0..<200 { deep = NSArray(array: [deep, "y"]) }

@@ -42,6 +42,7 @@ struct DamageTrial {
         let killed = try folder.run(0, plan: kill)
         if killed.code == 0 { return outcome }
         var generator = SeededGenerator(seed: seed)
+        var damaged: Set<String> = []
         let out = folder.path("out")
         let before = try FaultResult(out: out)
         let left = try Self.work(in: out)
@@ -49,6 +50,7 @@ struct DamageTrial {
         if let file {
             for name in left where name.hasSuffix(file) {
                 try Self.damage(out + "/" + name, .garbage, &generator)
+                damaged.insert(name)
                 outcome.files.append("garbage \(name)")
             }
         }
@@ -56,7 +58,14 @@ struct DamageTrial {
             let file = left[generator.below(left.count)]
             let deed = Deed.allCases[generator.below(Deed.allCases.count)]
             try Self.damage(out + "/" + file, deed, &generator)
+            damaged.insert(file)
             outcome.files.append("\(deed) \(file)")
+        }
+        // Without any sound record, an append that was published cannot be told from one that is to come.
+        let names = ["run.journal", "run.publication", "-done"]
+        let records = left.filter { names.contains(where: $0.hasSuffix) }
+        if fixture.arguments.contains("--append"), before == fixture.after, damaged.isSuperset(of: records) {
+            return outcome
         }
         let run = try folder.run(plan: FaultPlan(deed: "EIO", kinds: "all", at: [0]))
         let result = try FaultResult(out: out)
