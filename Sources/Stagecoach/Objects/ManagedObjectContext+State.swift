@@ -118,7 +118,9 @@ public struct ContextObjects: Sequence {
                     // The object may have been deleted after the page was read.
                     if position > 1, let backing = context.backing, backing.hasDeletions,
                         (try? backing.exists(place)) == false
-                    { continue }
+                    {
+                        continue
+                    }
                     return context.object(at: place)
                 }
                 guard fill() else { return nil }
