@@ -24,7 +24,7 @@ struct PreparedRowsTests {
         fixture.isTiny = false
     }
 
-    private func source(_ key: Int64, like object: ManagedObject, _ manager: MigrationManager) throws -> ManagedObject {
+    private static func source(_ key: Int64, like object: ManagedObject, _ manager: MigrationManager) throws -> ManagedObject {
         let uri = object.objectID.uriRepresentation().deletingLastPathComponent().appendingPathComponent("p\(key)")
         let context = manager.sourceContext
         return context.object(
@@ -69,7 +69,7 @@ struct PreparedRowsTests {
                 // Another object's row: its pair is a late one.
                 if key > 1 {
                     try EntityMigrationPolicy().createDestinationInstances(
-                        forSource: try self.source(key - 1, like: source, manager), in: mapping, manager: manager)
+                        forSource: try Self.source(key - 1, like: source, manager), in: mapping, manager: manager)
                 }
                 try standard()
             case .looksAtOwn:
@@ -83,7 +83,7 @@ struct PreparedRowsTests {
             case .looksAtPrevious:
                 try standard()
                 guard key > 1 else { return }
-                for object in made(of: try self.source(key - 1, like: source, manager)) {
+                for object in made(of: try Self.source(key - 1, like: source, manager)) {
                     object.setValue("seen from \(key): \(object.value(forKey: "name") ?? "nil")", forKey: "name")
                 }
             case .fetches:
@@ -109,7 +109,7 @@ struct PreparedRowsTests {
                 try standard()
                 guard key > 1, let own = made(of: source).last else { return }
                 manager.associate(
-                    sourceInstance: try self.source(key - 1, like: source, manager), withDestinationInstance: own,
+                    sourceInstance: try Self.source(key - 1, like: source, manager), withDestinationInstance: own,
                     for: mapping)
             }
         }
