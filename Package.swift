@@ -8,11 +8,6 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 // code would take half of the build. Three targets whose tests compute much themselves are not among them.
 let tests = strict + [.unsafeFlags(["-Xfrontend", "-Onone"], .when(configuration: .debug))]
 
-// The commit that --version names, for those who build a release: Fixtures/release/build.
-let commit = (Context.environment["STAGECOACH_COMMIT"] ?? "").filter {
-    $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-")
-}
-
 let package = Package(
     name: "Stagecoach",
     products: [
@@ -33,10 +28,8 @@ let package = Package(
         .systemLibrary(name: "CLZ4", providers: [.apt(["liblz4-dev"])]),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CLinux"),
-        // What a crash in user code says of it, in C as handlers of signals must be; and the commit of a release.
-        .target(
-            name: "CCrashNote",
-            cSettings: commit.isEmpty ? [] : [.define("STAGECOACH_COMMIT", to: "\"\(commit)\"")]),
+        // What a crash in user code says of it: handlers of signals run C alone.
+        .target(name: "CCrashNote"),
 
         // What went wrong, where, and what to do: one error type for all layers.
         .target(name: "Diagnostics", swiftSettings: strict),

@@ -43,7 +43,6 @@ extension EntityMapping: NSCopying {
         copy.userInfo = userInfo
         copy.statesVersionHashes = statesVersionHashes
         copy.convertedFrom = convertedFrom
-        copy.hasOpenSource = hasOpenSource
         copy.place = place
         return copy
     }

@@ -51,7 +51,7 @@ final class DestinationRun {
             checkpoints.attach(previous, external)
             if let state {
                 try external.resume(noted: state.stagedFiles)
-                migration.progress.resume(at: state.progress.work)
+                migration.progress.resume(at: state.progress.rows)
             }
             publication = ExternalPublication(files: external, area: area)
             if appends { try publication.noteExisting(area.storePath, resumes: state != nil) }
@@ -119,8 +119,7 @@ final class DestinationRun {
         let progress = migration.progress
         progress.expect(bytes: prepared.plan.disk.destination, at: area.storePath)
         // If objects may be rejected, all rows may be loaded twice.
-        let (rows, work) = try prepared.expectedRows()
-        progress.expect(rows: rows, work: work * (options.onInvalid == .reject ? 2 : 1))
+        progress.expect(rows: try prepared.expectedRows() * (options.onInvalid == .reject ? 2 : 1))
         // Mapping models that have run say nothing of links any more.
         let oneSided = try OneSidedLinkCount.lines(
             in: prepared.source, prepared.layout, turns: prepared.turns.map { Array($0.mappings[$0.earlier...]) })
@@ -176,12 +175,6 @@ final class DestinationRun {
         try tally.counts.checkBalance()
         tally.counts.links = tally.linksWritten.reduce(0, +)
         tally.counts.oneSidedLinks = oneSided.isEmpty ? nil : oneSided
-        if let changes = run.sourceChanges {
-            let changed = changes.count - changes.deleted
-            (tally.counts.changedSources, tally.counts.deletedSources) = (
-                changed > 0 ? changed : nil, changes.deleted > 0 ? changes.deleted : nil
-            )
-        }
         try PublicationCheck(run: run, isAppended: appends).run(area.storePath)
         return try DestinationPath.size(of: area.storePath)
     }

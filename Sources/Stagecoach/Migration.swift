@@ -14,12 +14,6 @@ import SpillStorage
 ///            user code:    create, relate, validate over all mappings  (``PolicyPath``)
 ///            indexes, counts of relationships
 ///     → metadata → publish
-///
-/// ```swift
-/// let migration = Migration(from: "Library.sqlite", model: old, mapping: mappingModel, to: "New.sqlite", model: new)
-/// let report = try migration.run()
-/// print(report.counts.created["Book"] ?? 0, "books in", report.seconds, "seconds")
-/// ```
 public final class Migration {
     /// The store to migrate.
     public let sourcePath: String
@@ -120,8 +114,7 @@ public final class Migration {
                 // `now()` gives the run's start, for every expression and row, also in a resumed run.
                 let earlier = try earlierRun(passed)
                 let now = earlier?.header.started ?? Date().timeIntervalSinceReferenceDate
-                let scope = EvaluationScope(now: now, models: [destinationModel, sourceModel])
-                return try EvaluationScope.$current.withValue(scope) {
+                return try EvaluationScope.$current.withValue(EvaluationScope(now: now)) {
                     try WaitBoard.$current.withValue(progress.waits) { try migrate(earlier, passed) }
                 }
             }

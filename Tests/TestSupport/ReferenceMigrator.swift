@@ -186,15 +186,10 @@ package final class ReferenceMigrator {
             policies.append(policy)
             try hook { try policy.begin(mapping, self) }
             let rows = try rows(for: mapping)
-            if destinationModel.entity(named: name)?.isAbstract == true, rows.contains(where: { !$0.isDeleted }), !mapping.hasPolicy {
+            if destinationModel.entity(named: name)?.isAbstract == true, !rows.isEmpty, !mapping.hasPolicy {
                 throw .abstractDestination(mapping.name)
             }
             for object in rows {
-                // A policy of this mapping or one before deleted it.
-                if object.isDeleted {
-                    fetched.append((index, object))
-                    continue
-                }
                 guard try passes(object, mapping) else {
                     report.filtered[mapping.name, default: 0] += 1
                     continue

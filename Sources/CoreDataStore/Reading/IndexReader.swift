@@ -32,7 +32,7 @@ extension SourceStore {
     /// - Returns: nil if SQLite must read them.
     /// - Throws: `store.damaged`, `store.io`.
     package func rows(ofTable name: String, columns: [String]) throws(MigrationError) -> PageReader? {
-        guard readsPages, replaced[name.uppercased()] == nil else { return nil }
+        guard readsPages, !repaired.contains(name.uppercased()) else { return nil }
         return try blamingData { () throws(MigrationError) in
             let pages = try openPages()
             guard let file = pages.file, try pages.areIntegers(columns, name, connection),
@@ -42,7 +42,7 @@ extension SourceStore {
             var request = ScanRequest(
                 large: .init(limit: valueLimit) {
                     MigrationError(
-                        "store.valueTooLarge", .data, "Row \($1) of \(name) has a value of \($2.counted("byte"))",
+                        "store.valueTooLarge", .data, "Row \($1) of \(name) has a value of \($2) bytes",
                         context: .init(path: path))
                 })
             for (slot, column) in columns.enumerated() {

@@ -45,7 +45,7 @@ package struct StoreDamage: Sendable, Equatable {
 
     /// The missing part and the way it is read, as a sentence without a full stop.
     package var sentence: String {
-        func count(_ one: String, _ several: String) -> String { rows.counted(one, several) }
+        func count(_ one: String, _ several: String) -> String { rows == 1 ? "1 \(one)" : "\(rows) \(several)" }
         let what = property.map { "\(entity).\($0)" } ?? entity
         let text =
             switch part {
@@ -118,7 +118,7 @@ extension SourceStore {
         try writingTemporary { () throws(MigrationError) in
             for statement in statements { try connection.execute(statement) }
         }
-        for damage in damages { replaced[damage.table.uppercased()] = "what it lacks is read as empty or nil" }
+        for damage in damages { repaired.insert(damage.table.uppercased()) }
     }
 
     /// Returns the statements that replace the missing parts by temporary tables and views.

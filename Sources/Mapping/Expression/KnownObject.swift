@@ -25,8 +25,8 @@ package enum KnownObject: String, Sendable, CaseIterable {
         case is MappingModel: self = .mappingModel
         case is ManagedObjectModel: self = .model
         case is EntityDescription: self = .entity
-        case is NSAttributeDescription: self = .attribute
-        case is NSRelationshipDescription: self = .relationship
+        case is AttributeDescription: self = .attribute
+        case is RelationshipDescription: self = .relationship
         case is any ExpressionObjectID: self = .objectID
         case is any ExpressionFetching: self = .context
         case is ValueExpression: self = .expression
@@ -40,8 +40,11 @@ package enum KnownObject: String, Sendable, CaseIterable {
     /// Returns the key of a name; nil for an unknown name.
     func key(_ name: String) -> Key? { Self.tables[self]?[name] }
 
-    /// The names of the keys, in order.
-    var keyNames: [String] { (Self.tables[self] ?? [:]).keys.sorted() }
+    /// The names of the keys as a sentence; nil if there are none.
+    var keysInWords: String? {
+        let names = (Self.tables[self] ?? [:]).keys.sorted()
+        return names.isEmpty ? nil : "It has \(names.joined(separator: ", "))"
+    }
 
     // MARK: Keys of managed objects
 
@@ -149,7 +152,7 @@ package enum KnownObject: String, Sendable, CaseIterable {
             "isTransient": (truth, \.isTransient), "transient": (truth, \.isTransient),
             "defaultValue": (.unknown, \.defaultValue), "renamingIdentifier": (text, \.renamingIdentifier),
             "userInfo": (userInfo, \.userInfo),
-        ] as [String: Row<NSAttributeDescription>])
+        ] as [String: Row<AttributeDescription>])
 
     private static let relationships = table(
         [
@@ -158,7 +161,7 @@ package enum KnownObject: String, Sendable, CaseIterable {
             "isToMany": (truth, \.isToMany), "toMany": (truth, \.isToMany),
             "isOrdered": (truth, \.isOrdered), "ordered": (truth, \.isOrdered),
             "renamingIdentifier": (text, \.renamingIdentifier), "userInfo": (userInfo, \.userInfo),
-        ] as [String: Row<NSRelationshipDescription>])
+        ] as [String: Row<RelationshipDescription>])
 
     private static let objectIDs: [String: Key] = {
         let isTemporary = Key(kind: truth) { ($0 as? any ExpressionObjectID)?.isTemporaryID }

@@ -1,5 +1,3 @@
-import Diagnostics
-
 extension ProgramCompiler {
     /// Compiles a built-in function.
     mutating func builtIn(
@@ -10,7 +8,7 @@ extension ProgramCompiler {
         func checked(_ count: Int) throws(ProgramFault) {
             guard arguments.count == count else {
                 throw ProgramFault(
-                    "expression.type", "'\(name)' takes \(count.counted("argument")), not \(arguments.count)")
+                    "expression.type", "'\(name)' takes \(count) arguments, not \(arguments.count)")
             }
         }
         func only() throws(ProgramFault) -> ExpressionNode {

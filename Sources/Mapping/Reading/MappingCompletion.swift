@@ -10,28 +10,10 @@ extension MappingModel {
         source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String>,
         misfits: MisfittingExpressions
     ) throws(MigrationError) {
-        try completeOpen(source: source, destination: destination)
-        try validate(source: source, destination: destination, earlier: earlier, misfits: misfits)
-    }
-
-    /// Completes the entity mappings that were read without their models. Others are left alone.
-    ///
-    /// - Throws: `mapping.unknownEntity`, the errors of ``MappingCompletion`` (78).
-    /// - Complexity: O(n log n) in properties.
-    package func completeOpen(source: ManagedObjectModel, destination: ManagedObjectModel) throws(MigrationError) {
-        let open = (entityMappings ?? []).filter { $0.convertedFrom != nil }
-        guard !open.isEmpty else { return }
-        for mapping in open { try mapping.checkEntities(source, destination, path) }
+        for mapping in entityMappings { try mapping.checkEntities(source, destination, path) }
         let completion = MappingCompletion(self, source, destination)
-        for mapping in open {
-            if mapping.convertedFrom == .xcode {
-                if mapping.hasOpenSource { mapping.dropStraySourceExpression(source) }
-                if mapping.destinationEntityName == nil {
-                    (mapping.attributeMappings, mapping.relationshipMappings) = ([], [])
-                }
-            }
-            try completion.complete(mapping)
-        }
+        for mapping in entityMappings { try completion.complete(mapping) }
+        try validate(source: source, destination: destination, earlier: earlier, misfits: misfits)
     }
 }
 
@@ -163,7 +145,7 @@ struct MappingCompletion {
         if let problem = mapping.problem(
             ofProperty: name, isRelationship: isRelationship, destination: destination.managedObjectModel)
         {
-            throw failure(problem.code, problem.message, item, mapping, remedy: problem.remedy)
+            throw failure(problem.code, problem.message, item, mapping)
         }
         // The compiler writes this expression for each transient attribute.
         if expression.node == .keyPath(target: .variable("source"), components: [name]) { return nil }
@@ -171,11 +153,9 @@ struct MappingCompletion {
     }
 
     private func failure(
-        _ code: MigrationError.Code, _ message: String, _ item: PropertyMapping, _ mapping: EntityMapping,
-        remedy: String? = nil
+        _ code: MigrationError.Code, _ message: String, _ item: PropertyMapping, _ mapping: EntityMapping
     ) -> MigrationError {
-        mapping.failure(
-            code, message, path, remedy: remedy, entity: mapping.destinationEntityName, property: item)
+        mapping.failure(code, message, path, entity: mapping.destinationEntityName, property: item)
     }
 }
 

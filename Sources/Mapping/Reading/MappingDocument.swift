@@ -53,8 +53,7 @@ struct MappingDocument {
             guard known.contains(member.key) else {
                 throw failure(
                     "mapping.unknownKey", "Unknown key \"\(member.key)\" in \(what)", at: member.keyPosition,
-                    remedy: EditDistance.question(member.key, among: known)
-                        ?? "Known keys are " + known.joined(separator: ", "))
+                    remedy: "Known keys are " + known.joined(separator: ", "))
             }
             byKey[member.key] = member
         }

@@ -139,7 +139,6 @@ private struct MappingModelReader {
         guard let member, case .string(let name) = member.value.value, model.entity(named: name) == nil else { return }
         throw document.failure(
             "mapping.unknownEntity", "The \(side) model has no entity \(name)", at: member.value.position,
-            remedy: EditDistance.remedy(for: name, among: model.entities.map(\.definition.name)),
             context: .init(entity: name, entityMapping: mapping.name))
     }
 
@@ -149,8 +148,7 @@ private struct MappingModelReader {
         guard let type = EntityMappingType(jsonName: text) else {
             throw document.failure(
                 "mapping.type", "Unknown mapping type \"\(text)\"", at: member.value.position,
-                remedy: EditDistance.question(text, among: ["add", "remove", "copy", "transform", "custom"])
-                    ?? "The types are add, remove, copy, transform and custom", context: context)
+                remedy: "The types are add, remove, copy, transform and custom", context: context)
         }
         mapping.mappingType = type
         if let problem = mapping.typeProblem {
@@ -184,8 +182,7 @@ private struct MappingModelReader {
                 let problem = mapping.problem(
                     ofProperty: entry.key, isRelationship: isRelationship, destination: models.destination)
             {
-                throw document.failure(
-                    problem.code, problem.message, at: entry.keyPosition, remedy: problem.remedy, context: context)
+                throw document.failure(problem.code, problem.message, at: entry.keyPosition, context: context)
             }
             do throws(MigrationError) {
                 listed.append(try property(entry, of: mapping, isRelationship: isRelationship))

@@ -44,8 +44,9 @@ struct KeyScan {
             try run.services.checkCancelled()
             let allowance = allowances[table] ?? KeyScan.leastAllowance
             var all = KeyIndex(directory: run.inputs.work, name: "keys", memory: allowance)
-            if awaited[table] != nil {
+            if let mapping = awaited[table] {
                 waiting[table] = all
+                run.services.progress.advance(rows: run.tally.counts.mappings[mapping].sourceObjects)
                 continue
             }
             // Mappings that read all objects of one entity share an index.
@@ -63,6 +64,9 @@ struct KeyScan {
             }
             if let first = unasked[table], let only = plain.values.first {
                 byMapping[first]?.isFilledByLoad = true
+                // The progress counts these rows here and not in the load, so that it is the same whether the scan or the load
+                // collects the keys.
+                run.services.progress.advance(rows: run.tally.counts.mappings[first].sourceObjects)
                 byTable[table] = only
                 continue
             }
@@ -181,6 +185,7 @@ struct KeyScan {
                 try index?.append(contentsOf: batch.keys(row..<end))
                 row = end
             }
+            run.services.progress.advance(rows: batch.count)
         }
         try all.seal()
         for index in byEntity.values { try index.seal() }

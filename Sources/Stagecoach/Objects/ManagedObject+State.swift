@@ -2,18 +2,18 @@ import Foundation
 import ManagedModel
 
 extension ManagedObject {
-    /// The object's context while the migration runs.
-    private var openContext: ManagedObjectContext? { context.flatMap { $0.isOpen ? $0 : nil } }
+    /// The destination's context, while the migration runs; nil for a source object.
+    private var openDestination: ManagedObjectContext? { context.flatMap { $0.isOpen && $0.isDestination ? $0 : nil } }
 
     /// True if the object has been deleted in its context.
-    public final var isDeleted: Bool { openContext.map { !$0.exists(self) } ?? false }
+    public final var isDeleted: Bool { openDestination.map { !$0.exists(self) } ?? false }
 
     /// True if the object will be saved as a new one. This holds for every object of the destination that was neither
     /// deleted nor in the store before.
-    public final var isInserted: Bool { openContext?.isInserted(self) ?? false }
+    public final var isInserted: Bool { openDestination?.isInserted(self) ?? false }
 
-    /// True if the object was in its store before and has been changed.
-    public final var isUpdated: Bool { openContext?.isUpdated(self) ?? false }
+    /// True if the object was in the destination's store before and has been changed. Source objects cannot be changed.
+    public final var isUpdated: Bool { openDestination?.isUpdated(self) ?? false }
 
     /// True if the object will be saved.
     public final var hasChanges: Bool { isInserted || isUpdated }
@@ -61,6 +61,19 @@ extension ManagedObject {
     public final func willChangeValue(forKey key: String) {}
     /// Does nothing: changes are not observed.
     public final func didChangeValue(forKey key: String) {}
+
+    /// Returns a live view of the members of a to-many relationship. Members added or removed there change the object
+    /// at once, and each read shows the current members. A cast of the view to Swift's `Set` does not work; use
+    /// ``value(forKey:)`` for that.
+    public func mutableSetValue(forKey key: String) -> NSMutableSet { RelationshipSet(object: self, key: key) }
+
+    /// Returns a live view of the members of an ordered to-many relationship, in their order. Changes apply at once.
+    public func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet {
+        if let known: RelationshipOrderedSet = context?.mutableView(of: self, key), known.isCurrent { return known }
+        let view = RelationshipOrderedSet(object: self, key: key)
+        context?.noteMutableView(view, of: self, key)
+        return view
+    }
 
     /// Checks the object against the model's rules: required values, bounds, lengths, patterns, counts. Every object is
     /// checked in the same way when it is saved.

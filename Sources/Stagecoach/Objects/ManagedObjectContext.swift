@@ -5,18 +5,8 @@ import Mapping
 
 /// The objects of one side of a migration: made as faults on demand, unique by id, kept while code refers to them.
 ///
-/// Changes are visible at once. Those in the destination's context are saved once, after the last policy's `end`. Those in the
-/// source's context hold until the end of the run: a later mapping does not get an object that was deleted. The source itself
-/// is never written.
-///
-/// ```swift
-/// let request = FetchRequest<ManagedObject>(entityName: "Publisher")
-/// request.predicate = FormatPredicate(format: "name == %@", "Penguin")
-/// let context = manager.destinationContext
-/// let publisher = try context.fetch(request).first
-///     ?? EntityDescription.insertNewObject(forEntityName: "Publisher", into: context)
-/// publisher.setValue("Penguin", forKey: "name")
-/// ```
+/// The source's context is read-only. Changes in the destination's context are visible at once and saved once, after
+/// the last policy's `end`.
 public final class ManagedObjectContext {
     /// Reads and writes the objects of a side.
     protocol Backing: FetchSide {
@@ -65,31 +55,16 @@ public final class ManagedObjectContext {
     /// The mutable view that was made last. Code that adds one member after the other asks for it each time.
     private var mutableView: (object: ObjectPlace, key: String, view: NSObject)?
 
-    /// The store that the objects belong to, with its model. Those of a migration's own contexts cannot be replaced.
-    public var persistentStoreCoordinator: PersistentStoreCoordinator! {
-        get { coordinator ?? parent?.persistentStoreCoordinator }
-        set { if !isOfRun { coordinator = newValue } }
-    }
-    private var coordinator: PersistentStoreCoordinator?
-    /// The context through which this one works. A context that code makes during a migration has the migration's objects if
-    /// its parent is the migration's context: it then is another name of it.
-    public var parent: ManagedObjectContext?
-    /// The queue that the context was made for; it changes nothing, since every call runs on its caller's thread.
-    public let concurrencyType: ConcurrencyType
-    /// True for a context of a migration, also after its end.
-    private let isOfRun: Bool
-    /// The context that has the objects: the nearest one of a migration.
-    var target: ManagedObjectContext { isOfRun ? self : parent?.target ?? self }
-    /// True once code has inserted an object of a subclass.
-    private var hasSubclassObjects = false
+    /// The store that the objects belong to, with its model.
+    public let persistentStoreCoordinator: PersistentStoreCoordinator!
     /// Values for the caller's own use.
     public let userInfo = NSMutableDictionary()
     /// A name for the caller's own use.
     public var name: String?
     /// Has no effect: changes cannot be undone during a migration.
     public var undoManager: AnyObject?
-    /// Has no effect: the single save has nothing to merge with, and objects that break a uniqueness constraint are invalid.
-    public var mergePolicy: Any = MergePolicy.error
+    /// Has no effect: the single save has nothing to merge with.
+    public var mergePolicy: Any = "NSErrorMergePolicy"
     /// Has no effect.
     public var automaticallyMergesChangesFromParent = false
     /// Has no effect.
@@ -101,35 +76,26 @@ public final class ManagedObjectContext {
         transforms: Bool
     ) {
         let found = coordinator.managedObjectModel.entities.map { entity in
-            Dictionary(
-                entity.declaredAttributes.filter { $0.attributeType == .transformable }.map { ($0.name, $0) },
-                uniquingKeysWith: { first, _ in first })
+            entity.attributesByName.filter { $0.value.attributeType == .transformable }
         }
         transformables = transforms && found.contains { !$0.isEmpty } ? found : []
         self.backing = backing
         self.failures = failures
-        self.coordinator = coordinator
-        concurrencyType = .privateQueueConcurrencyType
-        isOfRun = true
+        persistentStoreCoordinator = coordinator
         storeUUID = coordinator.persistentStores.first?.identifier ?? ""
         self.isDestination = isDestination
     }
 
-    /// Creates a context without objects. Objects are read and changed in a migration only: give it the migration's context
-    /// as its parent.
-    public convenience init(concurrencyType: ConcurrencyType) { self.init(idle: true, concurrencyType) }
-
     /// Creates a context without a store.
     ///
     /// - Parameter isDestination: true for the destination's side.
-    init(idle isDestination: Bool, _ concurrencyType: ConcurrencyType = .privateQueueConcurrencyType) {
+    init(idle isDestination: Bool) {
         backing = nil
         failures = FailureRecord()
         transformables = []
+        persistentStoreCoordinator = nil
         storeUUID = ""
         self.isDestination = isDestination
-        self.concurrencyType = concurrencyType
-        isOfRun = false
     }
 
     var isOpen: Bool { backing != nil }
@@ -191,7 +157,6 @@ public final class ManagedObjectContext {
 
     /// Returns the object with an id: the living one, or a new fault.
     public func object(with id: ManagedObjectID) -> ManagedObject {
-        if target !== self { return target.object(with: id) }
         if let failure = foreign(id) {
             failures.record(failure)
             return object(at: freePlaceholder(id.entity))
@@ -203,7 +168,6 @@ public final class ManagedObjectContext {
     ///
     /// - Throws: `object.unknown` if there is no such row.
     public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
-        if target !== self { return try target.existingObject(with: id) }
         guard foreign(id) == nil, try backing?.exists(id.place) ?? false else {
             throw MigrationError(
                 "object.unknown", .data, "There is no such object", context: .init(objectID: id.description))
@@ -214,7 +178,6 @@ public final class ManagedObjectContext {
     /// Returns the object with an id if it is registered. In the source's context it is if it is still referenced, and
     /// nothing is read. In the destination's context it is if its row exists.
     public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
-        if target !== self { return target.registeredObject(for: id) }
         guard foreign(id) == nil else { return nil }
         if isDestination { return try? existingObject(with: id) }
         return live.object(table: id.place.table, key: id.place.key)
@@ -261,8 +224,7 @@ public final class ManagedObjectContext {
     /// An unknown or abstract entity ends the run when the policy's method returns; until then the policy holds an
     /// object without a row.
     func insertNewObject(named name: String) -> ManagedObject {
-        if target !== self { return target.insertNewObject(named: name) }
-        precondition(isOpen, "the context belongs to no migration, or to one that is over")
+        precondition(isOpen, "the migration that the context belongs to is over")
         return recording { try insert($0.entity(named: name)) } ?? object(at: noPlace)
     }
 
@@ -270,7 +232,6 @@ public final class ManagedObjectContext {
     ///
     /// An object that is in the context already is left alone. A failure is recorded.
     public func insert(_ object: ManagedObject) {
-        if target !== self { return target.insert(object) }
         if object.context === self { return }
         guard object.context == nil else {
             failures.record(ObjectFailure.foreign(object))
@@ -279,7 +240,6 @@ public final class ManagedObjectContext {
         let values = object.enter(self, at: placeForNew(object.place.entity))
         adopt(object)
         for (key, value) in values { setValue(value, of: object, key: key) }
-        awake(object)
     }
 
     /// Returns the place of a new row. If none can be made, the failure is recorded and the place belongs to no row.
@@ -297,43 +257,12 @@ public final class ManagedObjectContext {
     /// Registers an object at a new place.
     func adopt(_ object: ManagedObject) { live.insert(object) }
 
-    /// Registers an object that code has just made.
-    func adoptNew(_ object: ManagedObject) {
-        adopt(object)
-        awake(object)
-    }
-
-    /// Tells an object of a subclass that it was inserted.
-    private func awake(_ object: ManagedObject) {
-        guard type(of: object) != ManagedObject.self else { return }
-        hasSubclassObjects = true
-        object.awakeFromInsert()
-    }
-
-    /// The objects of subclasses that will be saved.
-    private var subclassObjects: [ManagedObject] {
-        hasSubclassObjects ? liveObjects.filter { type(of: $0) != ManagedObject.self && $0.hasChanges } : []
-    }
-
-    /// Calls `willSave` of the objects of subclasses.
-    ///
-    /// - Returns: the objects.
-    /// - Throws: a failure of a call that could not throw.
-    func willSave() throws -> [ManagedObject] {
-        let objects = subclassObjects
-        for object in objects { object.willSave() }
-        try failures.rethrow()
-        return objects
-    }
-
     /// Records the failure of a call that cannot throw.
     func record(_ error: any Error) { failures.record(error) }
 
     /// Deletes an object: it gets no row, and references to it become nil.
     public func delete(_ object: ManagedObject) {
-        if target !== self { return target.delete(object) }
         guard object.context === self else { return failures.record(ObjectFailure.foreign(object)) }
-        if type(of: object) != ManagedObject.self, exists(object) { object.prepareForDeletion() }
         _ = recording { try $0.delete(object) }
     }
 
@@ -341,12 +270,12 @@ public final class ManagedObjectContext {
 
     /// Tells whether an object will be saved as a new one.
     func isInserted(_ object: ManagedObject) -> Bool {
-        backing?.isStored(object.place) == false && exists(object)
+        exists(object) && backing?.isStored(object.place) == false
     }
 
     /// Tells whether an object of the store will be saved with changes.
     func isUpdated(_ object: ManagedObject) -> Bool {
-        recording { try $0.isChanged(object.place) && exists(object) } ?? false
+        recording { try exists(object) && $0.isChanged(object.place) } ?? false
     }
 
     // MARK: - Values

@@ -46,7 +46,7 @@ extension MigrationManager: ExpressionFunctions {
         guard colons == arguments.count else {
             throw MigrationError(
                 "policy.argumentCount", .configuration,
-                "The function \(selector) takes \(colons.counted("argument")), not \(arguments.count)")
+                "The function \(selector) takes \(colons) arguments, not \(arguments.count)")
         }
         var values = ArgumentConversion(selector: selector, owner: self, arguments: arguments)
         switch own {
@@ -144,7 +144,7 @@ extension MigrationManager: ExpressionFunctions {
     public func destinationInstances(
         forSourceRelationshipNamed name: String, sourceInstances: [ManagedObject]?
     ) -> [ManagedObject] {
-        guard let sourceInstances, let mappings = mappingModel.entityMappings else { return [] }
+        guard let sourceInstances, let mappings = mappingModel?.entityMappings else { return [] }
         var found: [ManagedObject] = []
         var seen: Set<ManagedObject> = []
         for mapping in mappings where mapping.sourceEntityName != nil {

@@ -26,7 +26,7 @@ struct ObjectFilterScan {
         let notes = UserCodeNotes()
         notes.begin("the source filter", in: mapping, entity: entity)
         defer { notes.end() }
-        let before = manager.mappingAtWork
+        let before = manager.currentEntityMapping
         manager.enter(mapping.mapping)
         defer { manager.enter(before) }
         while try reader.next(into: &objects.window) {

@@ -42,7 +42,7 @@ final class StateDraft {
         run.tally.rowsWritten = state.progress.rowsWritten
         run.tally.linksWritten = state.progress.linksWritten
         external?.missingByTurn = state.progress.missing
-        run.services.progress.go(to: state.progress.work)
+        run.services.progress.go(to: state.progress.rows)
         if let rejects = state.rejects, let rejected = model?.validation.rejected {
             rejected.skippedRows = rejects.skippedRows
         }
@@ -121,7 +121,7 @@ final class StateDraft {
         state.progress = .init(
             counts: counts, rowsWritten: run.tally.rowsWritten, linksWritten: run.tally.linksWritten,
             highest: next.progress.highest, missing: external?.missingByTurn ?? [:],
-            work: run.services.progress.work)
+            rows: run.services.progress.snapshot.rows)
         state.hasDuplicates = model?.validation.ledger?.hasDuplicates ?? false
         state.stagedFiles = external?.noted ?? 0
         return state

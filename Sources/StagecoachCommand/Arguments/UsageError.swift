@@ -1,5 +1,3 @@
-import Diagnostics
-
 /// An error of the command line, in words. Every usage error ends with exit code 64.
 package struct UsageError: Error, Equatable, Sendable {
     /// The problem, without a full stop.
@@ -28,12 +26,8 @@ extension UsageError {
     static func unknownCommand(_ name: String, of commands: [CommandSpecification]) -> Self {
         unknownCommand(name, nearest: EditDistance.nearest(to: name, among: commands.map(\.name)))
     }
-    /// - Parameters:
-    ///   - nearest: the option that was probably intended; nil if none is near.
-    ///   - others: the commands that have the option.
-    static func unknownOption(_ name: String, nearest: String?, others: [String] = []) -> Self {
-        let place = others.isEmpty || nearest != nil ? "" : "; it is an option of \(others.joined(separator: ", "))"
-        return Self("unknown option '\(name)'\(meant(nearest))\(place)")
+    static func unknownOption(_ name: String, nearest: String?) -> Self {
+        Self("unknown option '\(name)'\(meant(nearest))")
     }
     static func missingValue(option: String, valueName: String) -> Self {
         Self("option '\(option)' needs a value: \(option) \(valueName)")
@@ -69,9 +63,6 @@ extension UsageError {
         Self("options '\(first)' and '\(second)' exclude each other")
     }
     static func needsOption(_ option: String, other: String) -> Self { Self("option '\(option)' needs '\(other)'") }
-    static func needsEntity(option: String, _ object: String) -> Self {
-        Self("option '\(option)' needs an entity, and '\(object)' is one object")
-    }
     static func notAShard(_ value: String) -> Self {
         Self("option '--shard' needs I/N with I from 0 to N - 1, not '\(value)'")
     }

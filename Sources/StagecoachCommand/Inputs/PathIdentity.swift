@@ -13,16 +13,12 @@ enum PathIdentity {
         return canonical(first) == canonical(second)
     }
 
-    /// Returns the absolute path, without symbolic links and relative parts as far as it exists.
+    /// Returns the path without symbolic links and relative parts, as far as it exists.
     static func canonical(_ path: String) -> String {
         if let whole = real(path) { return whole }
         let trimmed = withoutSlash(path)
-        let folder = folder(of: trimmed)
-        guard folder != trimmed, !path.isEmpty, !path.utf8.contains(0) else { return trimmed }
-        let (parent, name) = (canonical(folder), name(of: trimmed))
-        // What is not there is no symbolic link, so its relative parts are a matter of words.
-        if name == "." || name == ".." { return name == "." ? parent : self.folder(of: parent) }
-        return parent == "/" ? "/\(name)" : "\(parent)/\(name)"
+        guard let parent = real(folder(of: trimmed)) else { return trimmed }
+        return parent == "/" ? "/\(name(of: trimmed))" : "\(parent)/\(name(of: trimmed))"
     }
 
     /// Returns the folder of a path; `.` if the path is a name alone.

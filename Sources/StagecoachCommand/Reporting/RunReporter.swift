@@ -10,6 +10,7 @@ final class RunReporter {
     private let started = Date()
     private let clock = RunClock()
     private let recorder: RunRecorder?
+    /// The counter of the run, with a trace if a page is to be written.
     let counter: ProgressCounter
     /// The inputs; nil if the run ended before they were read.
     var inputs: MigrationInputs?
@@ -18,9 +19,14 @@ final class RunReporter {
     init(_ request: MigrationRequest, commandLine: [String]) {
         self.request = request
         command = ["stagecoach"] + commandLine
-        counter = request.counter
-        let isDrawn = request.reports.contains { ReportFormat(path: $0) == .html }
-        recorder = isDrawn ? counter.trace.map { [counter] in RunRecorder(counter: counter, trace: $0) } : nil
+        if request.reports.contains(where: { ReportFormat(path: $0) == .html }) {
+            let trace = RunTrace()
+            counter = ProgressCounter(trace: trace)
+            recorder = RunRecorder(counter: counter, trace: trace)
+        } else {
+            counter = ProgressCounter()
+            recorder = nil
+        }
     }
 
     /// Limited by the source's permissions, as a report contains values of the source, in messages and of rejected objects.

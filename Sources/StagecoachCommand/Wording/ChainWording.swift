@@ -1,4 +1,3 @@
-import Diagnostics
 import Stagecoach
 
 /// The words for a way over several versions.
@@ -17,7 +16,7 @@ enum ChainWording {
         }
         let migrations =
             chain.runs.count == 1 ? "one migration" : "\(chain.runs.count) migrations through private stores"
-        var lines = ["", "  The way, \(rows.count.counted("step")) in \(migrations)"]
+        var lines = ["", "  The way, \(rows.count) steps in \(migrations)"]
         lines += rows.lines(indent: 4, right: [0])
         for run in chain.runs {
             guard let obstacle = run.obstacle, let last = run.steps.last else { continue }

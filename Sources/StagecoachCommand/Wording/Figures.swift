@@ -1,4 +1,3 @@
-import Diagnostics
 import Stagecoach
 
 /// Numbers in words, the same in every locale.
@@ -7,7 +6,7 @@ enum Figures {
     static func count(_ value: Int) -> String { value.grouped }
 
     /// `1,234,567 objects`, `1 object`.
-    static func count(_ value: Int, _ noun: String) -> String { value.counted(noun) }
+    static func count(_ value: Int, _ noun: String) -> String { "\(count(value)) \(noun)\(value == 1 ? "" : "s")" }
 
     /// `64.0 MiB`; two decimals below 10.
     static func size(_ bytes: Int) -> String {

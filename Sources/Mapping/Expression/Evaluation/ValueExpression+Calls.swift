@@ -21,8 +21,7 @@ extension ValueExpression {
             case nil:
                 fault =
                     ExpressionEvaluator.isBuiltIn(selector, arguments: arguments.count)
-                    ? nil
-                    : .unsupported("the function '\(selector)' with \(arguments.count.counted("argument")) is unknown")
+                    ? nil : .unsupported("the function '\(selector)' with \(arguments.count) arguments is unknown")
             case .variable(let name)? where name != "source" && name != "destination" && knows(name, selector):
                 fault = nil
             default:
@@ -31,7 +30,7 @@ extension ValueExpression {
                 fault =
                     isKnown ? nil : .unsupported("the selector '\(selector)' is unknown", remedy: Self.remedy(target))
                 if isKnown, selector.count(where: { $0 == ":" }) != arguments.count {
-                    throw ProgramFault.type("'\(selector)' does not take \(arguments.count.counted("argument"))")
+                    throw ProgramFault.type("'\(selector)' does not take \(arguments.count) arguments")
                         .described(.configuration, in: .init(expression: ExpressionLexer.excerpt(format)))
                 }
             }
