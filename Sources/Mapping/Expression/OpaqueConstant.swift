@@ -64,9 +64,10 @@ package final class OpaqueConstant: @unchecked Sendable, Hashable {
 
 extension ExpressionConstant {
     /// Makes the constant for a value of a policy; nil for objects, collections, UUIDs and URLs.
-    package init?(_ value: Any?) { self.init(EvaluatedValue(value)) }
+    package init?(_ value: Any?) { self.init(evaluated: EvaluatedValue(value)) }
 
-    fileprivate init?(_ value: EvaluatedValue) {
+    /// Makes the constant for what evaluations take a value for.
+    fileprivate init?(evaluated value: EvaluatedValue) {
         switch value {
         case .null: self = .null
         case .boolean(let flag): self = .boolean(flag)
@@ -89,7 +90,8 @@ extension ExpressionNode {
     /// Returns the constant node for a value of a policy and what evaluations take it for.
     static func value(_ value: Any?, _ evaluated: EvaluatedValue) -> ExpressionNode {
         guard let value else { return .constant(.null) }
-        return ExpressionConstant(evaluated).map(ExpressionNode.constant) ?? .opaque(OpaqueConstant(.value(value)))
+        return ExpressionConstant(evaluated: evaluated).map(ExpressionNode.constant)
+            ?? .opaque(OpaqueConstant(.value(value)))
     }
 
     /// Returns the node of an argument: an expression itself, and the constant of any other value.

@@ -24,7 +24,7 @@ final class BlockIndex {
     @exclusivity(unchecked) private var tail: [UInt64] = []
     private let page = RawBuffer()
     @exclusivity(unchecked) private var loaded = -1
-    /// The number of entries in pages.
+    /// The number of entries in pages, kept because every lookup asks for it.
     @exclusivity(unchecked) private var paged = 0
 
     /// Makes an empty index. It makes no file until there are ``kept`` + ``pageEntries`` entries.

@@ -28,32 +28,25 @@ struct DamageTests {
         var generator = SeededGenerator(seed: RandomSeeds.first &* 37 &+ UInt64(number))
         let all = fixture.calls["all"] ?? 1
         var (damaged, anew) = (0, 0)
-        for _ in 0..<(Self.asked ?? 5) {
-            // At the beginning there is nothing to damage.
-            let at = generator.chance(4) ? all - generator.below(min(all, 100)) : all / 8 + generator.below(all * 7 / 8)
-            let trial = DamageTrial(
-                fixture: fixture, kill: FaultPlan(deed: "kill", kinds: "all", at: [max(1, at)]), seed: generator.next())
+        func attempt(at call: Int, file: String? = nil) throws {
+            let kill = FaultPlan(deed: "kill", kinds: "all", at: [call])
+            let trial = DamageTrial(fixture: fixture, kill: kill, seed: generator.next(), file: file)
             let outcome = try trial.run()
             damaged += outcome.files.count
             anew += outcome.isAnew ? 1 : 0
             for problem in outcome.problems { Issue.record("\(trial.name): \(problem)") }
         }
+        for _ in 0..<(Self.asked ?? 5) {
+            // At the beginning there is nothing to damage.
+            let at = generator.chance(4) ? all - generator.below(min(all, 100)) : all / 8 + generator.below(all * 7 / 8)
+            try attempt(at: max(1, at))
+        }
         // While results get their names, one after the other, the second copy of the record tells which are the run's own.
         for at in stride(from: all - 2, to: name == "mapping" ? all - 60 : all, by: -4) {
-            let kill = FaultPlan(deed: "kill", kinds: "all", at: [at])
-            let trial = DamageTrial(fixture: fixture, kill: kill, seed: generator.next(), file: "run.journal")
-            let outcome = try trial.run()
-            damaged += outcome.files.count
-            for problem in outcome.problems { Issue.record("\(trial.name): \(problem)") }
+            try attempt(at: at, file: "run.journal")
         }
         // The journal outlives its folder. A damaged one tells nothing, and is removed.
-        for at in all - 6...all {
-            let kill = FaultPlan(deed: "kill", kinds: "all", at: [at])
-            let trial = DamageTrial(fixture: fixture, kill: kill, seed: generator.next(), file: "-done")
-            let outcome = try trial.run()
-            damaged += outcome.files.count
-            for problem in outcome.problems { Issue.record("\(trial.name): \(problem)") }
-        }
+        for at in all - 6...all { try attempt(at: at, file: "-done") }
         print("damage, \(name), seed \(RandomSeeds.first): \(damaged) files damaged, \(anew) runs begun anew")
     }
 }

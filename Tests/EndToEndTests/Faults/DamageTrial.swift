@@ -64,7 +64,9 @@ struct DamageTrial {
         // Without any sound record, an append that was published cannot be told from one that is to come.
         let names = ["run.journal", "run.publication", "-done"]
         let records = left.filter { names.contains(where: $0.hasSuffix) }
-        if fixture.arguments.contains("--append"), before == fixture.after, damaged.isSuperset(of: records) {
+        if fixture.arguments.contains("--append"), before == fixture.after, !records.isEmpty,
+            damaged.isSuperset(of: records)
+        {
             return outcome
         }
         let run = try folder.run(plan: FaultPlan(deed: "EIO", kinds: "all", at: [0]))

@@ -24,7 +24,9 @@ struct PreparedRowsTests {
         fixture.isTiny = false
     }
 
-    private static func source(_ key: Int64, like object: ManagedObject, _ manager: MigrationManager) throws -> ManagedObject {
+    private static func source(
+        _ key: Int64, like object: ManagedObject, _ manager: MigrationManager
+    ) throws -> ManagedObject {
         let uri = object.objectID.uriRepresentation().deletingLastPathComponent().appendingPathComponent("p\(key)")
         let context = manager.sourceContext
         return context.object(

@@ -32,7 +32,7 @@ enum EvaluatedValue {
     }
 
     private static func reference(_ value: Any) -> EvaluatedValue {
-        // The bridge to AnyObject takes its time.
+        // Numbers come most often, and the bridge to AnyObject below is slow.
         if let number = value as? NSNumber { return Self.number(number) }
         switch value as AnyObject {
         case is NSNull: return .null

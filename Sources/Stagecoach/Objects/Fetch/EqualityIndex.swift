@@ -120,8 +120,8 @@ final class EqualityIndexes {
     private let directory: WorkDirectory
     private let memory: RecordMemory
     private(set) var indexes: [FetchColumn: EqualityIndex] = [:]
-    /// What fetches by equality have in common.
-    var forms: [FetchEquality.Kind: FetchEquality.Form] = [:]
+    /// The compiled kinds of predicates that only compare an attribute with a value.
+    private var forms: [FetchEquality.Kind: FetchEquality.Form] = [:]
     /// The columns that were asked for.
     private var known: Set<FetchColumn> = []
     /// The indexed columns, the least recently used first.
@@ -133,6 +133,14 @@ final class EqualityIndexes {
     init(directory: WorkDirectory, memory: Int) {
         self.directory = directory
         self.memory = RecordMemory(bytes: memory, blockBytes: 4096)
+    }
+
+    /// Returns the compiled form of a kind of predicate, made with the first one; nil if there is none.
+    func form(_ kind: FetchEquality.Kind, make: () -> FetchEquality.Form?) -> FetchEquality.Form? {
+        if let known = forms[kind] { return known }
+        let made = make()
+        forms[kind] = made
+        return made
     }
 
     /// Returns the index of a column; nil if it has none.

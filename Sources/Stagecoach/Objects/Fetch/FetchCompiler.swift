@@ -12,22 +12,15 @@ struct FetchCompiler {
     /// The conditions for which keys can be looked up.
     private(set) var probes: [FetchProbe] = []
     private let predicate: SourcePredicate?
-    private let equality: FetchEquality?
     /// Made on demand, because printing the predicate takes as long as looking an object up.
     private var context: MigrationError.Context {
         .init(entity: entity.definition.name, expression: predicate?.format)
     }
 
-    /// Prepares to compile a predicate.
-    ///
-    /// - Parameter equality: what the whole predicate is, if it is no more than this.
-    init(
-        entity: EntityDescription, side: any FetchSide, predicate: SourcePredicate?, equality: FetchEquality? = nil
-    ) {
+    init(entity: EntityDescription, side: any FetchSide, predicate: SourcePredicate?) {
         self.entity = entity
         self.side = side
         self.predicate = predicate
-        self.equality = equality
         slots = FetchColumns(entity: entity, schema: side.schema, isSource: side.isSource)
     }
 
@@ -36,15 +29,17 @@ struct FetchCompiler {
     /// - Throws: `fetch.unknownKey` (65) if a key path does not begin with a property of the entity, `value.type` if an
     ///   object belongs to the other side.
     mutating func compile(_ predicate: SourcePredicate) throws -> FetchCondition {
-        if let equality {
-            takeSlot(of: equality.form.column.column)
-            probes.append(equality.probe)
-            return equality.condition
-        }
         try checkKeys(predicate.node)
         let condition = try compile(predicate.node, isNegated: false)
         try collectProbes(predicate.node)
         return condition
+    }
+
+    /// Takes over a whole predicate that needs no compiling.
+    mutating func take(_ equality: FetchEquality) -> FetchCondition {
+        takeSlot(of: equality.form.column.column)
+        probes.append(equality.probe)
+        return equality.condition
     }
 
     /// Returns the slot of a sort key's column; nil if only the object can give the value.

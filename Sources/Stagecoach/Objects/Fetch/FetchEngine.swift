@@ -28,8 +28,8 @@ struct FetchEngine {
                 entity: entity, rows: equality.form.rows, condition: equality.condition, probes: [equality.probe],
                 order: nil, limit: limit, offset: offset)
         }
-        var compiler = FetchCompiler(entity: entity, side: side, predicate: predicate, equality: equality)
-        let condition = try predicate.map { try compiler.compile($0) }
+        var compiler = FetchCompiler(entity: entity, side: side, predicate: predicate)
+        let condition = try equality.map { compiler.take($0) } ?? predicate.map { try compiler.compile($0) }
         let order = try order(sort, entity: entity, &compiler)
         return FetchQuery(
             entity: entity,

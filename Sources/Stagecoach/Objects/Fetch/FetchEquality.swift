@@ -4,40 +4,37 @@ import Mapping
 
 /// A predicate that only compares an attribute of the entity's own with a value that can be looked up.
 struct FetchEquality {
-    /// What such predicates on one attribute have in common. It is worked out once, because many policies fetch by the same
-    /// attribute for each object.
+    /// The predicates that differ in their value alone.
+    struct Kind: Hashable {
+        /// The index of the fetched entity.
+        let entity: Int
+        let includesSubentities: Bool
+        let attribute: String
+        /// The differences that the comparison ignores.
+        let options: ComparisonOptions
+    }
+
+    /// A kind of predicate, compiled for one side. It is kept, because many policies fetch by the same attribute for each object.
     final class Form {
         let attribute: AttributeDescription
         let column: FetchColumn
         let slot: Int
         let rows: FetchRows
 
-        /// Works out a form; nil if the attribute cannot be looked up with these options.
-        init?(
-            _ name: String, of entity: EntityDescription, includesSubentities: Bool, _ options: ComparisonOptions,
-            on side: any FetchSide
-        ) {
-            let schema = side.schema
+        /// Compiles a kind; nil if the attribute cannot be looked up with its options.
+        init?(_ kind: Kind, of entity: EntityDescription, on side: any FetchSide) {
+            let (schema, name) = (side.schema, kind.attribute)
             var slots = FetchColumns(entity: entity, schema: schema, isSource: side.isSource)
             guard entity.attribute(named: name) != nil, let (column, attribute) = slots.column(ofAttribute: [name]),
-                FetchHash.isIndexable(attribute, options), let slot = slots.slot(of: column)
+                FetchHash.isIndexable(attribute, kind.options), let slot = slots.slot(of: column)
             else { return nil }
             self.attribute = attribute
             self.column = FetchColumn(
-                table: schema.tableIndex(of: entity), column: column, options: options.rawValue)
+                table: schema.tableIndex(of: entity), column: column, options: kind.options.rawValue)
             self.slot = slot
             rows = FetchRows(
-                of: entity, includesSubentities: includesSubentities, columns: slots.columns, in: schema)
+                of: entity, includesSubentities: kind.includesSubentities, columns: slots.columns, in: schema)
         }
-    }
-
-    /// The predicates that have a form in common.
-    struct Kind: Hashable {
-        let entity: Int
-        let includesSubentities: Bool
-        let attribute: String
-        /// The differences that the comparison ignores.
-        let options: UInt8
     }
 
     let form: Form
@@ -52,14 +49,10 @@ struct FetchEquality {
         else { return nil }
         let kind = Kind(
             entity: entity.index, includesSubentities: includesSubentities, attribute: comparison.path[0],
-            options: options.rawValue)
-        let known = side.indexes.forms[kind]
-        guard
-            let form = known
-                ?? Form(comparison.path[0], of: entity, includesSubentities: includesSubentities, options, on: side)
+            options: options)
+        guard let form = side.indexes.form(kind, make: { Form(kind, of: entity, on: side) }),
+            let value = FetchHash.columnValue(constant, storedIn: form.attribute)
         else { return nil }
-        if known == nil { side.indexes.forms[kind] = form }
-        guard let value = FetchHash.columnValue(constant, storedIn: form.attribute) else { return nil }
         self.form = form
         probe = .values(form.column, slot: form.slot, [value])
         condition = .holds(

@@ -41,6 +41,7 @@ struct FetchRows: Equatable {
 }
 
 extension FetchRows {
+    /// The rows of an entity, with or without those of its subentities.
     init(
         of entity: EntityDescription, includesSubentities: Bool, columns: [SelectedColumn], in schema: StoreSchema
     ) {
