@@ -155,15 +155,16 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// The fuzzers need libFuzzer: Tests/Fuzzing/run builds and runs them.
-if Context.environment["STAGECOACH_FUZZING"] != nil {
-    package.targets.append(
-        .executableTarget(
-            name: "Fuzzing",
-            dependencies: [
-                "Archives", "ManagedModel", "Mapping", "CoreDataStore", "DatabasePages", "SpillStorage", "Stagecoach",
-                "Rows", "Diagnostics", "CSQLite",
-            ],
-            path: "Tests/Fuzzing", exclude: ["run"], swiftSettings: strict,
-            linkerSettings: [.unsafeFlags(["-use-ld=lld"])]))
-}
+// The fuzzers need libFuzzer: Tests/Fuzzing/run builds and runs them. Tests feed the same targets with a few inputs.
+let fuzzed: [Target.Dependency] = [
+    "Archives", "ManagedModel", "Mapping", "CoreDataStore", "DatabasePages", "SpillStorage", "Stagecoach", "Rows",
+    "Diagnostics", "CSQLite",
+]
+package.targets.append(
+    Context.environment["STAGECOACH_FUZZING"] != nil
+        ? .executableTarget(
+            name: "Fuzzing", dependencies: fuzzed, path: "Tests/Fuzzing", exclude: ["run", "FuzzTargetTests.swift"],
+            swiftSettings: strict, linkerSettings: [.unsafeFlags(["-use-ld=lld"])])
+        : .testTarget(
+            name: "FuzzTargetTests", dependencies: fuzzed + ["TestSupport"], path: "Tests/Fuzzing",
+            exclude: ["run", "main.swift"], swiftSettings: tests))

@@ -9,11 +9,11 @@ import Rows
 
 /// Journals that somebody else changed: what is read is what was written, or the journal is torn or damaged.
 enum FuzzJournals {
-    private static let folder = "/dev/shm/stagecoach-fuzzing-\(getpid())-journal"
-    private static let path: String = {
+    private static let folder = FuzzTarget.scratch + "-journal"
+    private static var path: String {
         mkdir(folder, 0o700)
         return folder + "/run.journal"
-    }()
+    }
 
     /// Reads a journal in both ways, and continues it if it is sound.
     static func readFile(_ bytes: [UInt8]) throws {
@@ -90,7 +90,7 @@ enum FuzzStates {
         case keys, pairs, log, rows
     }
 
-    private static let folder = "/dev/shm/stagecoach-fuzzing-\(getpid())-state"
+    private static let folder = FuzzTarget.scratch + "-state"
 
     /// The first byte says which structure, the others where its state is changed, and to what.
     static func read(_ bytes: [UInt8]) throws {

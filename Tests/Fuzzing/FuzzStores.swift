@@ -11,11 +11,11 @@ import SpillStorage
 /// Stores as inputs: a file of mutated pages is read from its pages and through SQLite, and both have to give the same
 /// rows, or one of them an error.
 enum FuzzStores {
-    private static let folder = "/dev/shm/stagecoach-fuzzing-\(getpid())"
-    private static let path: String = {
+    private static let folder = FuzzTarget.scratch + "-store"
+    private static var path: String {
         mkdir(folder, 0o700)
         return folder + "/store.sqlite"
-    }()
+    }
 
     private static func write(_ bytes: [UInt8]) {
         guard let file = fopen(path, "w") else { preconditionFailure("no file can be made in /dev/shm") }
@@ -143,7 +143,7 @@ enum FuzzStores {
 
 /// Spills and association tables whose files somebody else changed: what is read is right, or an error.
 enum FuzzSpills {
-    private static let folder = "/dev/shm/stagecoach-fuzzing-\(getpid())-spill"
+    private static let folder = FuzzTarget.scratch + "-spill"
 
     /// The bytes say what is added, and where the files are changed.
     static func read(_ bytes: [UInt8]) throws {

@@ -228,4 +228,27 @@ struct CacheRoundTripTests {
             ])
         #expect(try indexes(["n > ", "(n > 1", "n > 1)"]).isEmpty)
     }
+
+    @Test("A model's cache is made once for each choice about predicates, and one does not stand for the other")
+    func madeOnce() throws {
+        func model() throws -> ManagedObjectModel {
+            var entity = EntityDefinition(name: "A")
+            entity.attributes = [AttributeDefinition(name: "n", type: .integer64)]
+            var index = FetchIndexDefinition(name: "i")
+            index.elements = [FetchIndexElement(propertyName: "n")]
+            index.partialIndexPredicate = "n > 5"
+            entity.indexes = [index]
+            var definition = ModelDefinition()
+            definition.entities = [entity]
+            return try ManagedObjectModel(definition)
+        }
+        let (one, other) = (try model(), try model())
+        let bare = try ModelCache.encode(one)
+        let full = try ModelCache.encode(one, archiver: ArchivingLanguage())
+        #expect(bare != full)
+        #expect(try ModelCache.encode(other, archiver: ArchivingLanguage()) == full)
+        #expect(try ModelCache.encode(other) == bare)
+        #expect(try ModelCache.encode(one) == bare && ModelCache.encode(one, archiver: ArchivingLanguage()) == full)
+        #expect(one.definitionDigest == other.definitionDigest && one.definitionDigest == one.definitionDigest)
+    }
 }

@@ -70,12 +70,18 @@ package enum ModelCache {
 
     /// Writes a store's model.
     ///
-    /// - Parameter archiver: as ``ModelArchive/encode(_:archiver:)`` takes it.
+    /// - Parameter archiver: as ``ModelArchive/encode(_:archiver:)`` takes it. The first one given for a model serves it from
+    ///   then on.
     /// - Returns: the value of Z_CONTENT.
     /// - Throws: what ``ModelArchive/encode(_:)`` throws.
+    /// - Complexity: that of ``ModelArchive/encode(_:archiver:)`` for the first call.
     package static func encode(
         _ model: ManagedObjectModel, archiver: (any PredicateArchiver)? = nil
     ) throws(MigrationError) -> [UInt8] {
-        try Deflate.deflate(try ModelArchive.encode(model, archiver: archiver))
+        let archives = archiver != nil
+        if let known = model.computed.withLock({ $0.cacheContents[archives] }) { return known }
+        let content = try Deflate.deflate(try ModelArchive.encode(model, archiver: archiver))
+        model.computed.withLock { $0.cacheContents[archives] = content }
+        return content
     }
 }

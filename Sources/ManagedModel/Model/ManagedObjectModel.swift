@@ -9,9 +9,8 @@ public final class ManagedObjectModel: Sendable {
     public let definition: ModelDefinition
     let resolved: [ResolvedEntity]
     let indexByName: [String: Int]
-    /// The entities' version hashes, once they have been requested. They are cached because a migration requests them several
-    /// times.
-    let versionHashes = Mutex<[String: EntityVersionHash]?>(nil)
+    /// What was computed of the content so far: many stores may be migrated with one model.
+    let computed = Mutex(ComputedOfModel())
     /// The whole model of which this one is a configuration; nil for a whole model.
     let origin: ConfigurationOrigin?
 
@@ -37,7 +36,7 @@ public final class ManagedObjectModel: Sendable {
         self.definition = definition
         (resolved, indexByName) = try ModelResolution.resolve(definition)
         self.origin = origin
-        versionHashes.withLock { $0 = hashes }
+        computed.withLock { $0.versionHashes = hashes }
     }
 
     /// All entities, by name in code point order.
@@ -74,6 +73,16 @@ public final class ManagedObjectModel: Sendable {
     package func entity(at index: Int) -> EntityDescription {
         EntityDescription(managedObjectModel: self, index: index)
     }
+}
+
+/// What a model's content gives, each part once it was asked for.
+struct ComputedOfModel: Sendable {
+    /// The version hashes of the entities.
+    var versionHashes: [String: EntityVersionHash]?
+    /// The digest of the whole content.
+    var definitionDigest: [UInt8]?
+    /// The contents of a store's model cache, by whether texts of predicates are archived in it.
+    var cacheContents: [Bool: [UInt8]] = [:]
 }
 
 /// An entity after resolution. Its indices refer to `ManagedObjectModel.resolved`.

@@ -84,6 +84,6 @@ package struct CompiledVersionInfo: Sendable {
                 remedy: "Build the app again, or name the .xcdatamodel the version is compiled from",
                 context: .init(path: path, entity: differing.min(by: ModelResolution.precedes)))
         }
-        model.versionHashes.withLock { $0 = stated.mapValues { .known($0) } }
+        model.computed.withLock { $0.versionHashes = stated.mapValues { .known($0) } }
     }
 }

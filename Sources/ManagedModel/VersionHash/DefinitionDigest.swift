@@ -162,6 +162,11 @@ extension ArchivedGraph: DigestPart {
 extension ManagedObjectModel {
     /// A digest of the whole model's content, including default values, rules and labels, which version hashes do not cover.
     ///
-    /// - Complexity: O(model).
-    package var definitionDigest: [UInt8] { DefinitionDigest.of(whole.definition) }
+    /// - Complexity: O(model) for the first call.
+    package var definitionDigest: [UInt8] {
+        if let known = whole.computed.withLock({ $0.definitionDigest }) { return known }
+        let digest = DefinitionDigest.of(whole.definition)
+        whole.computed.withLock { $0.definitionDigest = digest }
+        return digest
+    }
 }

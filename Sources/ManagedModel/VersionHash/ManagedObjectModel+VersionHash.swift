@@ -34,7 +34,7 @@ extension ManagedObjectModel {
         } else {
             own.merge(stated.mapValues { .known($0) }) { $1 }
         }
-        versionHashes.withLock { $0 = own }
+        computed.withLock { $0.versionHashes = own }
     }
 
     /// Returns the reason why an entity's version hash is unknown, a sentence without a full stop; nil if it is known, and if

@@ -18,9 +18,9 @@ package enum VersionHash {
     ///   whose hash is unknown: see ``hash(of:composites:)``.
     /// - Complexity: O(p log p) in properties, inherited ones counted in each entity; O(1) for later calls.
     package static func entityHashes(of model: ManagedObjectModel) -> [String: EntityVersionHash] {
-        if let known = model.versionHashes.withLock({ $0 }) { return known }
+        if let known = model.computed.withLock({ $0.versionHashes }) { return known }
         let hashes = computeEntityHashes(of: model)
-        model.versionHashes.withLock { $0 = hashes }
+        model.computed.withLock { $0.versionHashes = hashes }
         return hashes
     }
 

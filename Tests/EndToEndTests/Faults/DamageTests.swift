@@ -8,7 +8,7 @@ import Testing
 /// `STAGECOACH_DAMAGES=200` tries so many for each fixture, `STAGECOACH_SEED` others, `STAGECOACH_FAULT_SCENES=append,chain`
 /// those migrations only.
 @Suite(
-    "Faults: a killed run's work, damaged by a third hand", .serialized,
+    "Faults: a killed run's work, damaged by a third hand",
     .enabled(
         if: FileManager.default.fileExists(atPath: FaultInjection.library), "the preloaded library is not built"))
 struct DamageTests {

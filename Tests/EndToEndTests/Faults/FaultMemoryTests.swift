@@ -4,7 +4,7 @@ import Testing
 
 /// The built command with an end to what it can allocate: every kind of migration keeps its limit, and none is killed.
 @Suite(
-    "Faults: memory has an end", .serialized,
+    "Faults: memory has an end",
     .enabled(
         if: FileManager.default.fileExists(atPath: FaultInjection.library), "the preloaded library is not built"),
     .enabled(if: !Instrumentation.isSanitized, "a sanitizer's memory would count"))

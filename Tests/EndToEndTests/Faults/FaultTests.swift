@@ -17,7 +17,7 @@ import Testing
 /// `STAGECOACH_FAULT='append kill all 120'` repeats the one that a failure names. Scenes with policies need
 /// `STAGECOACH_POLICIES`, the example's library in the command's configuration, where the command is another one.
 @Suite(
-    "Faults: nothing is lost, whatever goes wrong", .serialized,
+    "Faults: nothing is lost, whatever goes wrong",
     .enabled(
         if: FileManager.default.fileExists(atPath: FaultInjection.library), "the preloaded library is not built"))
 struct FaultTests {

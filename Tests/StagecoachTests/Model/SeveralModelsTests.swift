@@ -12,7 +12,7 @@ import Testing
 struct SeveralModelsTests {
     typealias Variant = MigrationComparison.Variant
 
-    static let seeds = RandomSeeds.seeds(30)
+    static let seeds = RandomSeeds.seeds(15)
 
     static let variants: [Variant] = [
         Variant(), Variant(batchSize: 1, passes: 1, room: 20), Variant(batchSize: 3, isStaged: true),

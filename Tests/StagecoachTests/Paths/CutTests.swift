@@ -10,7 +10,7 @@ import Testing
 struct CutTests {
     typealias Variant = MigrationComparison.Variant
 
-    static let seeds = RandomSeeds.seeds(5)
+    static let seeds = RandomSeeds.seeds(2)
 
     @Test("An inferred migration, cut in every way", arguments: seeds)
     func inferred(seed: UInt64) throws {

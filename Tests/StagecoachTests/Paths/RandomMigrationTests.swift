@@ -8,7 +8,7 @@ import Testing
 struct RandomMigrationTests {
     typealias Variant = MigrationComparison.Variant
 
-    static let seeds = RandomSeeds.seeds(40)
+    static let seeds = RandomSeeds.seeds(24)
 
     static let variants: [Variant] = [
         Variant(),

@@ -9,7 +9,7 @@ import Testing
 /// A migration by the unedited text of an inferred mapping model is the inferred one: outcome, rows, report.
 @Suite("The text of an inferred mapping model")
 struct InferredFileTests {
-    static let seeds = RandomSeeds.seeds(60)
+    static let seeds = RandomSeeds.seeds(30)
 
     /// The result of a run, without the parts in which two equal runs differ.
     private struct Outcome: Equatable {

@@ -11,7 +11,7 @@ import Testing
 struct PolicyComparisonTests {
     typealias Variant = MigrationComparison.Variant
 
-    static let seeds = RandomSeeds.seeds(40)
+    static let seeds = RandomSeeds.seeds(24)
 
     static let variants: [Variant] = [
         Variant(), Variant(batchSize: 1, passes: 1, room: 20), Variant(batchSize: 3, passes: 2, isStaged: true),
@@ -68,7 +68,7 @@ struct PolicyComparisonTests {
 
     /// Most objects are related by the default method before a policy looks at the links: they are left to the load, made when
     /// the first object is looked at, or when the default method is not called.
-    @Test("Policies that look at a few objects", arguments: RandomSeeds.seeds(60))
+    @Test("Policies that look at a few objects", arguments: RandomSeeds.seeds(30))
     func rare(seed: UInt64) throws {
         #expect(try differences(seed) { Self.many(&$0).union(.isRare).subtracting([.merges, .drops]) } == [])
         #expect(try differences(seed) { Self.one(&$0).union(.isRare) } == [])

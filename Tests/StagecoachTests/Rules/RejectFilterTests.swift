@@ -29,7 +29,7 @@ struct RejectFilterTests {
         Variant(), Variant(batchSize: 1, passes: 1), Variant(batchSize: 5, isStaged: true), Variant(writer: .sqlite),
     ]
 
-    @Test("Random models and mappings", arguments: RandomSeeds.seeds(40), [false, true])
+    @Test("Random models and mappings", arguments: RandomSeeds.seeds(20), [false, true])
     func random(seed: UInt64, hasPolicies: Bool) throws {
         let migration = try RandomMigration.ruled(seed: seed, isExplicit: hasPolicies || seed % 2 == 0)
         let mapping = try migration.mapping ?? .inferred(from: migration.source, to: migration.destination)

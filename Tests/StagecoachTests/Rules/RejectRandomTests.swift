@@ -10,7 +10,7 @@ import Testing
 struct RejectRandomTests {
     typealias Variant = MigrationComparison.Variant
 
-    static let seeds = RandomSeeds.seeds(40)
+    static let seeds = RandomSeeds.seeds(24)
 
     static let variants: [Variant] = [
         Variant(), Variant(batchSize: 1, passes: 1), Variant(batchSize: 7, passes: 2, keys: .sequential),

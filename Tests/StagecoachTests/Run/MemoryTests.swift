@@ -70,7 +70,7 @@ struct MemoryTests {
 
     @Test(
         "Whatever the model's shape, the least workable limit that a refusal names works",
-        arguments: MemoryShape.chosen, [[], ["--staged"], ["--policy", "super"], ["--passes", "7"]])
+        arguments: MemoryShape.chosen, [[], ["--policy", "super"], ["--passes", "7"]])
     func leastLimitOfShapes(shape: MemoryShape, way: [String]) throws {
         let (source, folder) = (try shape.source(), try TemporaryFolder())
         let output = folder.file("out.sqlite")
@@ -91,7 +91,7 @@ struct MemoryTests {
 
     @Test(
         "Sixty pairs, 300 mappings into a root, 300 tables, 2,000 columns, a deep chain, one set with all objects: under 64 MiB with and without policies",
-        arguments: MemoryShape.chosen, [[], ["--staged"], ["--policy", "super"]])
+        arguments: MemoryShape.chosen, [[], ["--policy", "super"]])
     func shapes(shape: MemoryShape, way: [String]) throws {
         let (source, folder) = (try shape.source(), try TemporaryFolder())
         let output = folder.file("out.sqlite")
