@@ -26,6 +26,8 @@ enum FuzzSeeds {
                 let content = try Deflate.inflate(cached, limit: 1 << 26)
                 try put(.cache, "inner-\(number)", content)
                 try put(.archive, "\(number)", content)
+                // An archive of another kind, from which a compiled mapping model is told apart.
+                try put(.compiledMapping, "model-\(number)", content)
                 try put(.plist, "\(number)", content)
                 try put(.inflate, "\(number)", cached)
             } else if name.hasSuffix(".json") {
