@@ -27,6 +27,8 @@ enum FuzzTarget: String, CaseIterable {
     case spill
     case store
 
+    nonisolated(unsafe) static var current = FuzzTarget.model
+
     /// The beginning of the names of all folders that inputs are written to.
     static let scratch = "/dev/shm/stagecoach-fuzzing-\(getpid())"
 

@@ -28,7 +28,7 @@ guard let chosen = FuzzTarget(rawValue: words[1]) else {
     print("There is no target \(words[1])")
     exit(64)
 }
-nonisolated(unsafe) private let target = chosen
+FuzzTarget.current = chosen
 // The target's name is not libFuzzer's.
 private let rest = [words[0]] + words[2...]
 private var pointers: [UnsafeMutablePointer<CChar>?] = rest.map { strdup($0) } + [nil]
@@ -37,7 +37,7 @@ exit(
     pointers.withUnsafeMutableBufferPointer { buffer in
         var start: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = buffer.baseAddress
         return runFuzzer(&count, &start) { bytes, count in
-            target.run(Array(UnsafeBufferPointer(start: bytes, count: count)))
+            FuzzTarget.current.run(Array(UnsafeBufferPointer(start: bytes, count: count)))
             return 0
         }
     })

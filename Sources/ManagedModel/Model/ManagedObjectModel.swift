@@ -9,7 +9,7 @@ public final class ManagedObjectModel: Sendable {
     public let definition: ModelDefinition
     let resolved: [ResolvedEntity]
     let indexByName: [String: Int]
-    /// What was computed of the content so far: many stores may be migrated with one model.
+    /// The values computed from the content so far. They are kept because many stores may be migrated with one model.
     let computed = Mutex(ComputedOfModel())
     /// The whole model of which this one is a configuration; nil for a whole model.
     let origin: ConfigurationOrigin?
@@ -75,7 +75,7 @@ public final class ManagedObjectModel: Sendable {
     }
 }
 
-/// What a model's content gives, each part once it was asked for.
+/// The values computed from a model's content, each when it was first asked for.
 struct ComputedOfModel: Sendable {
     /// The version hashes of the entities.
     var versionHashes: [String: EntityVersionHash]?
