@@ -14,12 +14,13 @@ struct PlanKeys {
     let byMapping: [Int: DestinationKeys]
     var byTable: [Int: KeyIndex]
 
-    /// Returns the candidates of a lookup whose objects fit the relationship, in mapping order.
+    /// Returns the candidates of a lookup whose own rows may be found, in mapping order: those that read the source table of the
+    /// lookup's argument and make objects that fit the relationship.
     func candidates(
-        _ indices: [Int], for relationship: RelationshipDescription, in destination: StoreSchema
+        _ indices: [Int], table: Int, for relationship: RelationshipDescription, in destination: StoreSchema
     ) -> [Candidate] {
         indices.compactMap { index in
-            guard let keys = byMapping[index], let entity = keys.mapping.destination,
+            guard let keys = byMapping[index], keys.mapping.sourceTable == table, let entity = keys.mapping.destination,
                 entity.isKindOf(entity: relationship.destination)
             else { return nil }
             return Candidate(keys: keys, entityNumber: Int64(destination.number(of: entity)))

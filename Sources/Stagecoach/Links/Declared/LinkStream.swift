@@ -113,7 +113,7 @@ struct LinkStream {
         _ indices: [Int], countsMissing: Bool, _ body: (Link) throws -> Void
     ) throws {
         let schema = run.inputs.destinationSchema
-        let candidates = keys.candidates(indices, for: planned.relationship, in: schema)
+        let candidates = keys.candidates(indices, table: argument.table, for: planned.relationship, in: schema)
         // Iterating over the candidates would retain and release each of them. Mostly there is only one.
         let only = candidates.count == 1 ? KeyLookup(candidates[0].keys) : nil
         let owners = KeyLookup(own)

@@ -82,7 +82,8 @@ struct ReferenceProgram {
             steps.append(
                 Step(
                     sourceSlot: sourceSlot,
-                    candidates: keys.candidates(candidates, for: reference.planned.relationship, in: destination),
+                    candidates: keys.candidates(
+                        candidates, table: argument.table, for: reference.planned.relationship, in: destination),
                     existing: keys.byTable[argument.table], column: column, entityColumn: entityColumn, order: order,
                     number: missing.unmigrated?.number(
                         of: reference.planned.relationship, sourceTable: argument.table),
