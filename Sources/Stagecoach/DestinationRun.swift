@@ -175,6 +175,12 @@ final class DestinationRun {
         try tally.counts.checkBalance()
         tally.counts.links = tally.linksWritten.reduce(0, +)
         tally.counts.oneSidedLinks = oneSided.isEmpty ? nil : oneSided
+        if let changes = run.sourceChanges {
+            let changed = changes.count - changes.deleted
+            (tally.counts.changedSources, tally.counts.deletedSources) = (
+                changed > 0 ? changed : nil, changes.deleted > 0 ? changes.deleted : nil
+            )
+        }
         try PublicationCheck(run: run, isAppended: appends).run(area.storePath)
         return try DestinationPath.size(of: area.storePath)
     }

@@ -41,11 +41,22 @@ extension ReferenceMigrator {
         return .blob([1] + bytes)
     }
 
-    /// Deletes an object: it leaves all relationships; its key is not given again.
+    /// Deletes an object and those that delete rules cascade to, level by level: they leave all relationships; their keys are
+    /// not given again.
     package func delete(_ object: ReferenceObject) throws(ReferenceFailure) {
-        unlinkEverywhere(object)
-        object.isDeleted = true
-        laterActions?.append(.delete(object))
+        var round = [object]
+        while !round.isEmpty {
+            var next: [ReferenceObject] = []
+            for object in round where !object.isDeleted {
+                for relationship in object.entity.relationships where relationship.deleteRule == .cascade {
+                    next += object.related(relationship.name)
+                }
+                unlinkEverywhere(object)
+                object.isDeleted = true
+                laterActions?.append(.delete(object))
+            }
+            round = next
+        }
     }
 
     /// Associates a source with a destination object; a pair twice counts once.
@@ -76,7 +87,7 @@ extension ReferenceMigrator {
             destinations.map { wanted in
                 wanted.flatMap { object in pairs.filter { $0.destination === object }.map(\.source) }
             } ?? pairs.map(\.source)
-        return found.filter { seen.insert(ObjectIdentifier($0)).inserted }
+        return found.filter { !$0.isDeleted && seen.insert(ObjectIdentifier($0)).inserted }
     }
 
     /// Sets a to-one, or the members of a to-many in their order; the inverse follows at once.

@@ -190,6 +190,8 @@ package final class ReferenceMigrator {
                 throw .abstractDestination(mapping.name)
             }
             for object in rows {
+                // Policies of this mapping may delete it meanwhile.
+                if object.isDeleted { continue }
                 guard try passes(object, mapping) else {
                     report.filtered[mapping.name, default: 0] += 1
                     continue
@@ -377,7 +379,7 @@ package final class ReferenceMigrator {
     func rows(for mapping: EntityMapping) throws(ReferenceFailure) -> [ReferenceObject] {
         guard let name = mapping.sourceEntityName else { return [] }
         guard let entity = source.model.entity(named: name) else { throw .unsupported("no source entity \(name)") }
-        return sourceObjects[source.schema.tableIndex(of: entity)].filter { $0.entity == entity }
+        return sourceObjects[source.schema.tableIndex(of: entity)].filter { $0.entity == entity && !$0.isDeleted }
     }
 
     private func makePolicy(_ mapping: EntityMapping) throws(ReferenceFailure) -> any ReferencePolicy {

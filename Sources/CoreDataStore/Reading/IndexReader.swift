@@ -32,7 +32,7 @@ extension SourceStore {
     /// - Returns: nil if SQLite must read them.
     /// - Throws: `store.damaged`, `store.io`.
     package func rows(ofTable name: String, columns: [String]) throws(MigrationError) -> PageReader? {
-        guard readsPages, !repaired.contains(name.uppercased()) else { return nil }
+        guard readsPages, replaced[name.uppercased()] == nil else { return nil }
         return try blamingData { () throws(MigrationError) in
             let pages = try openPages()
             guard let file = pages.file, try pages.areIntegers(columns, name, connection),

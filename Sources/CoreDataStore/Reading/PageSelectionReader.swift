@@ -34,7 +34,7 @@ extension SourceStore {
     func pairScan(
         _ join: SourceJoinTable, side: Int, after: (first: Int64, second: Int64)?
     ) throws(MigrationError) -> PairScan? {
-        guard readsPages, !repaired.contains(join.name.uppercased()) else { return nil }
+        guard readsPages, replaced[join.name.uppercased()] == nil else { return nil }
         guard join.sides.allSatisfy({ $0.orderColumn == nil }) else {
             noteFallback(join.name, "its links have places in an order")
             return nil
@@ -53,8 +53,8 @@ extension SourceStore {
 
     /// Returns a table, or the reason why SQLite must read it.
     func pageTable(_ name: String, in pages: SourcePages) throws(MigrationError) -> SourcePages.TableOrReason {
-        repaired.contains(name.uppercased())
-            ? .reason("what it lacks is read as empty or nil") : try pages.table(name, connection)
+        if let reason = replaced[name.uppercased()] { return .reason(reason) }
+        return try pages.table(name, connection)
     }
 
     func openPages() throws(MigrationError) -> SourcePages {

@@ -10,7 +10,7 @@ extension SourceStore {
             let name = layout.tables[table].name
             // Counts like SQLite, along the smallest index if there is one, but reads many pages at once and bypasses SQLite's
             // cache.
-            if readsPages, !repaired.contains(name.uppercased()), let file = try openPages().file {
+            if readsPages, replaced[name.uppercased()] == nil, let file = try openPages().file {
                 let query = try pool.take(PublishedRows.indexQuery)
                 defer { pool.give(query, sql: PublishedRows.indexQuery) }
                 if let count = try PublishedRows.count(name, in: file, connection, query) { return count }

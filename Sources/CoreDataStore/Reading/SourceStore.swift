@@ -20,8 +20,8 @@ package final class SourceStore {
     package let primaryKeys: [PrimaryKeyRow]
     /// True if the file has Z_PRIMARYKEY. A store without it is damaged.
     let hasNumbers: Bool
-    /// The upper-cased names of the tables that temporary ones replace: ``repair(_:_:)``.
-    var repaired: Set<String> = []
+    /// The tables that temporary ones replace, by upper-cased name, each with the reason: ``repair(_:_:)``, ``SourceChanges``.
+    var replaced: [String: String] = [:]
     /// The size in bytes of the largest value that is read.
     package let valueLimit: Int
     /// Returns the memory limit in MiB that would allow reading a value of a number of bytes; for the remedy of errors.

@@ -118,7 +118,7 @@ extension SourceStore {
         try writingTemporary { () throws(MigrationError) in
             for statement in statements { try connection.execute(statement) }
         }
-        for damage in damages { repaired.insert(damage.table.uppercased()) }
+        for damage in damages { replaced[damage.table.uppercased()] = "what it lacks is read as empty or nil" }
     }
 
     /// Returns the statements that replace the missing parts by temporary tables and views.

@@ -162,7 +162,7 @@ package final class RecordLog {
     }
 
     /// Passes all records to a closure, in order. A record is valid only inside the closure.
-    func forEachRecord(
+    package func forEachRecord(
         _ body: (UnsafeMutablePointer<UInt64>) throws(MigrationError) -> Void
     ) throws(MigrationError) {
         let (cursor, words) = (try scan(), RecordBlock(words: width))

@@ -67,6 +67,10 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
     public var furtherObjects: [FurtherObjects]?
     /// Links of one-to-one pairs that only one side has in the source; nil if there are none.
     public var oneSidedLinks: [OneSidedLinks]?
+    /// Source objects that policies changed and did not delete; nil if there are none. The source itself is never written.
+    public var changedSources: Int?
+    /// Source objects that policies deleted, with those that delete rules led to; nil if there are none.
+    public var deletedSources: Int?
     /// Links written to join tables.
     public var links = 0
     /// External binary values that the destination refers to.

@@ -20,10 +20,10 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     /// The number of objects created by each mapping's policy, by mapping index; none for mappings beyond its end.
     @exclusivity(unchecked) private(set) var createdByMapping: [Int] = []
     /// The number of objects that policies made, less the deleted ones, by entity index.
-    @exclusivity(unchecked) private(set) var createdByEntity: [Int]
+    @exclusivity(unchecked) var createdByEntity: [Int]
     private let isAbstract: [Bool]
     /// True if any object was deleted: the ends of links are then checked for existence.
-    private(set) var hasDeletions: Bool
+    var hasDeletions: Bool
     /// The objects that count as if they had never been made; nil if there are none.
     private var rejected: RejectedKeys?
     /// The association tables of all mappings; set once, right after the runtime is made.
@@ -90,7 +90,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         LinkEnd(key: place.key, entity: UInt32(schema.number(of: place.entity)))
     }
 
-    // MARK: - Making and deleting
+    // MARK: - Making
 
     func insert(_ entity: EntityDescription) throws -> ObjectPlace {
         let initial = defaultValues(of: entity)
@@ -150,40 +150,6 @@ final class DestinationObjects: ManagedObjectContext.Backing {
                 return nil
             }
             return (column, value)
-        }
-    }
-
-    func delete(_ object: ManagedObject) throws {
-        let id = object.place
-        guard try exists(id) else { return }
-        if isStored(id) { try noteExistingPartners(of: id) }
-        try links.unlinkAll(end(id), of: id.entity, isStored: isStored(id))
-        try followers[id.table]?.willDelete(entity: id.entity.index, isStored: isStored(id))
-        try rows[id.table].delete(id.key)
-        hasDeletions = true
-        try countDeletion(of: id)
-        // An object from before the run was not counted as created.
-        if !modelRun.inputs.isOlder(id.key, table: id.table) { createdByEntity[id.entity.index] -= 1 }
-    }
-
-    /// Notes that the existing objects linked to an object are changed by its deletion.
-    private func noteExistingPartners(of id: ObjectPlace) throws(MigrationError) {
-        for (store, side) in links.ends(of: id.entity) {
-            guard let earlier = store.earlier, let partners = store.relationship(of: side.other) else { continue }
-            let table = schema.tableIndex(of: partners.entity)
-            for view in try earlier.views(of: id.key, side: side)
-            where earlier.isExisting(view.partner.key, side: side.other) {
-                try modelRun.touched?.note(view.partner.key, table: table, .values)
-            }
-        }
-    }
-
-    /// Counts the source object of a deleted row as dropped by a policy, if a mapping without a policy made the row.
-    private func countDeletion(of id: ObjectPlace) throws(MigrationError) {
-        for table in associations where table.isCreated && table.mapping.destination == id.entity {
-            guard let keys = table.keys, try keys.sourceKey(of: id.key) != nil else { continue }
-            modelRun.tally.counts.mappings[table.mapping.index].migrated -= 1
-            modelRun.tally.counts.mappings[table.mapping.index].droppedByPolicy += 1
         }
     }
 

@@ -16,10 +16,9 @@ extension ManagedObjectContext {
     /// began, without those deleted since.
     public var insertedObjects: ContextObjects { ContextObjects(context: self, held: nil) }
 
-    /// The objects that were in the destination's store before, have been changed, and are still referenced.
-    /// Empty for the source, which is read-only.
+    /// The objects that were in the store before, have been changed, and are still referenced.
     public var updatedObjects: ContextObjects {
-        ContextObjects(context: self, held: isDestination ? liveObjects.filter(\.isUpdated) : [])
+        ContextObjects(context: self, held: liveObjects.filter(\.isUpdated))
     }
 
     /// The deleted objects that are still referenced.

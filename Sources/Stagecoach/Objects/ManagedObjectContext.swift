@@ -5,8 +5,9 @@ import Mapping
 
 /// The objects of one side of a migration: made as faults on demand, unique by id, kept while code refers to them.
 ///
-/// The source's context is read-only. Changes in the destination's context are visible at once and saved once, after
-/// the last policy's `end`.
+/// Changes are visible at once. Those in the destination's context are saved once, after the last policy's `end`. Those in the
+/// source's context hold until the end of the run: a later mapping does not get an object that was deleted. The source itself
+/// is never written.
 public final class ManagedObjectContext {
     /// Reads and writes the objects of a side.
     protocol Backing: FetchSide {

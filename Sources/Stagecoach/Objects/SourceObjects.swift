@@ -4,13 +4,17 @@ import Foundation
 import ManagedModel
 import Rows
 
-/// The source's objects: faults over the current batch, or over single rows fetched by key. Read-only.
+/// The source's objects: faults over the current batch, or over single rows fetched by key. Their changes are kept beside the source: ``SourceObjectChanges``.
 final class SourceObjects: ManagedObjectContext.Backing {
     let modelRun: ModelRun
     let schema: StoreSchema
     /// The context of these objects; set once, right after it is made.
     unowned(unsafe) var context: ManagedObjectContext?
-    private let properties: ObjectProperties
+    let properties: ObjectProperties
+    let transients: TransientValues
+    /// Called before the first change, and after an object was deleted.
+    var willChange: (() throws(MigrationError) -> Void)?
+    var hasDeleted: (() -> Void)?
 
     /// The batch that stage 1 works on: all own columns of its table, with slots in the order of columns.
     @exclusivity(unchecked) var window: RowBatch
@@ -32,18 +36,28 @@ final class SourceObjects: ManagedObjectContext.Backing {
         self.modelRun = modelRun
         schema = modelRun.inputs.layout.schema
         properties = ObjectProperties(schema: schema, stores: nil)
+        transients = TransientValues(folder: modelRun.inputs.work.path, cacheBytes: 64 << 10)
         indexes = EqualityIndexes(directory: modelRun.inputs.work, memory: modelRun.inputs.budget.sorts / 4)
         window = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
         relations = WindowRelations(run: modelRun.run)
         rows = PointRows(source: modelRun.inputs.source, layout: modelRun.inputs.layout, streams: true)
     }
 
+    /// The changes of source objects; nil if there are none.
+    var changes: SourceObjectChanges? { modelRun.run.sourceChanges }
+
+    /// Tells whether an object may have been changed or deleted, so that only its row as it is now counts.
+    func mayHaveChanged(_ key: Int64, table: Int) -> Bool { changes?.mayHaveChanged(key, table: table) ?? false }
+
+    /// Drops the rows read last.
+    func forget() { rows.forget() }
+
     // MARK: - Identity
 
     /// Returns the place of a row; nil if there is no such row, or if it belongs to no entity of the model.
     func place(table: Int, key: Int64) throws(MigrationError) -> ObjectPlace? {
         let entities = schema.tables[table].entities
-        if entities.count == 1, let keys = modelRun.sourceKeys?.byTable[table] {
+        if entities.count == 1, let keys = modelRun.sourceKeys?.byTable[table], !mayHaveChanged(key, table: table) {
             // The keys are in memory, so the row need not be read to know that it exists.
             guard try keys.contains(key) else { return nil }
             return ObjectPlace(entity: schema.model.entity(at: entities[0]), key: key, table: table)
@@ -86,6 +100,9 @@ final class SourceObjects: ManagedObjectContext.Backing {
     func read<Value>(
         table: Int, key: Int64, _ body: (borrowing RowBatch, Int) throws(MigrationError) -> Value
     ) throws(MigrationError) -> Value? {
+        if mayHaveChanged(key, table: table) {
+            return try rows.row(key, table: table).map { row throws(MigrationError) in try body(row.batch, 0) }
+        }
         if let row = rowInWindow(table: table, key: key) { return try body(window, row) }
         if relations.related(table, key) == nil { try relations.noteMember(key, table: table) }
         if let related = relations.related(table, key) {
@@ -115,6 +132,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
     private func groupedMembers(
         of key: Int64, _ relationship: RelationshipDescription
     ) throws(MigrationError) -> ArraySlice<Member>? {
+        if let changes, changes.hasChanged(relationship) { return nil }
         let table = schema.tableIndex(of: relationship.entity)
         let members = schema.tableIndex(of: relationship.destination)
         guard rowInWindow(table: table, key: key) != nil else {
@@ -152,7 +170,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
             throw ObjectFailure.unknownKey(name, object)
         }
         guard let relationship = property.relationship else {
-            guard let column = property.column else { return nil }
+            guard let column = property.column else { return try transients.value(name, of: place) }
             let value: Any? =
                 try read(table: place.table, key: place.key) { batch, row throws(MigrationError) in
                     try ValueBridge.object(
@@ -179,16 +197,6 @@ final class SourceObjects: ManagedObjectContext.Backing {
         return property.isOrdered ? NSOrderedSet(array: members) : NSSet(array: members)
     }
 
-    func setValue(_ value: Any?, of object: ManagedObject, key: String) throws {
-        throw MigrationError(
-            "object.readOnly", .data, "Source objects cannot be changed",
-            remedy: "Set the value on the destination object", context: object.errorContext(property: key))
-    }
-
-    func changeMembers(of object: ManagedObject, key: String, adding added: [Any], removing removed: [Any]) throws {
-        try setValue(nil, of: object, key: key)
-    }
-
     // Nil: the members of a source object are cached with its batch, so the value is cheap to ask.
     func memberCount(of object: ManagedObject, key: String) -> Int? { nil }
     func isMember(_ member: ManagedObject, of object: ManagedObject, key: String) -> Bool? { nil }
@@ -198,11 +206,6 @@ final class SourceObjects: ManagedObjectContext.Backing {
         throw MigrationError(
             "object.readOnly", .data, "Objects cannot be inserted into the source",
             remedy: "Insert into the manager's destinationContext", context: .init(entity: entity.definition.name))
-    }
-
-    func delete(_ object: ManagedObject) throws {
-        throw MigrationError(
-            "object.readOnly", .data, "Source objects cannot be deleted", context: object.errorContext())
     }
 
     func exists(_ place: ObjectPlace) throws -> Bool { try self.place(table: place.table, key: place.key) != nil }

@@ -70,6 +70,7 @@ struct CreateStage: ModelStage {
         let program = try AttributeProgram(
             mapping: mapping, slots: &slots, indexed: modelRun.inputs.indexedColumns(of: mapping),
             external: modelRun.external)
+        let changed = try ChangedSourceRows(runtime: runtime, mapping: mapping, keys: own, slots: &slots)
         let number = Int64(modelRun.inputs.destinationSchema.number(of: entity))
         var batch = modelRun.inputs.sourceBatch(slots: slots.columns.count)
         for range in part.rest(of: stage.work.ranges(ofMapping: mapping.index)) {
@@ -80,7 +81,9 @@ struct CreateStage: ModelStage {
                 try modelRun.services.checkCancelled()
                 var made = 0
                 for row in 0..<batch.count {
-                    guard let key = try own.destinationKey(of: batch.key(row)) else { continue }
+                    guard let key = try own.destinationKey(of: batch.key(row)),
+                        try changed?.passes(batch, row) ?? true
+                    else { continue }
                     if run.open.isFull { try rows.flush(run) }
                     let target = run.open.appendRow(key: key)
                     run.open[target, EntityTable.entityColumn] = .integer(number)
@@ -105,6 +108,7 @@ struct CreateStage: ModelStage {
                 }
             }
         }
+        try changed?.finish()
     }
 
     private func createObjects(
@@ -133,7 +137,7 @@ struct CreateStage: ModelStage {
         let creation = ObjectCreation(
             mapping: current, source: entity, policy: policy, manager: stage.manager, runtime: runtime,
             program: program,
-            filter: filter, variables: variables
+            filter: filter, slots: slots, variables: variables
         ) { caller.failure($0, mapping, .createDestinationInstances, $1) }
         if let given {
             creation.line.sourceObjects += given.count - given.own

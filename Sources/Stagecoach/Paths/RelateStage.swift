@@ -41,6 +41,7 @@ struct RelateStage: ModelStage {
             try checkpoints?.tickStages()
             try validate(mapping)
         }
+        try runtime.objects.checkDenied()
     }
 
     private func relate(_ mapping: PlannedMapping, from part: StagePosition) throws {

@@ -41,6 +41,11 @@ struct SourceColumns: KeyPathResolver {
         let level: Int
     }
 
+    /// True if all slots have columns of the row itself.
+    var areOwn: Bool {
+        folds.isEmpty && columns.allSatisfy { if case .own = $0 { true } else { false } }
+    }
+
     init(entity: EntityDescription, schema: StoreSchema, columns: [SelectedColumn] = []) {
         self.init(entities: [entity], scope: ["source"], schema: schema, columns: columns)
     }

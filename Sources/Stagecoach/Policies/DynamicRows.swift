@@ -21,8 +21,12 @@ struct DynamicRows {
         var made = 0
         runtime.scanning = program
         defer { runtime.scanning = nil }
-        try runtime.scan(mapping, program.slots) { sourceKey, row in
-            guard let key = try keys.destinationKey(of: sourceKey) else { return }
+        var slots = program.slots
+        let changed = try ChangedSourceRows(runtime: runtime, mapping: mapping, keys: keys, slots: &slots)
+        try runtime.scan(mapping, slots) { sourceKey, row in
+            guard let key = try keys.destinationKey(of: sourceKey),
+                try changed?.passes(runtime.sources.window, row) ?? true
+            else { return }
             if run.open.isFull { try rows.flush(run) }
             let target = run.open.appendRow(key: key)
             run.open[target, EntityTable.entityColumn] = .integer(number)
@@ -45,6 +49,7 @@ struct DynamicRows {
         }
         modelRun.tally.counts.mappings[mapping.index].created += made
         modelRun.tally.counts.created[entity.definition.name, default: 0] += made
+        try changed?.finish()
     }
 }
 

@@ -1,5 +1,6 @@
 import Diagnostics
 import ManagedModel
+import Rows
 
 /// Stage 1 of an entity mapping with a policy: calls the policy for each source object, and counts the results.
 final class ObjectCreation {
@@ -10,12 +11,16 @@ final class ObjectCreation {
     private let policy: EntityMigrationPolicy
     private let manager: MigrationManager
     private let filter: SourceFilter?
+    /// The columns of the current batch, with those of the filter.
+    private let slots: SourceColumns
     private let variables: [String: Any?]
     private let failure: (any Error, ManagedObject) -> any Error
     /// The mapping's counts.
     @exclusivity(unchecked) var line: MigrationCounts.Mapping
     /// The source of rows for the default method; nil if it makes its own.
     @exclusivity(unchecked) private var prepared: PreparedRows?
+    /// The reader of rows that policies changed since the batch was read, and the row read last; made when first needed.
+    private var changedRows: (reader: SourceRowReader, row: ChangedRow)?
     /// The current source object.
     @exclusivity(unchecked) private var held: ManagedObject?
 
@@ -23,7 +28,7 @@ final class ObjectCreation {
     ///   object.
     init(
         mapping: PlannedMapping, source: EntityDescription, policy: EntityMigrationPolicy, manager: MigrationManager,
-        runtime: PolicyRuntime, program: PolicyRuntime.CreationProgram, filter: SourceFilter?,
+        runtime: PolicyRuntime, program: PolicyRuntime.CreationProgram, filter: SourceFilter?, slots: SourceColumns,
         variables: [String: Any?], failure: @escaping (any Error, ManagedObject) -> any Error
     ) {
         self.mapping = mapping
@@ -33,6 +38,7 @@ final class ObjectCreation {
         self.runtime = runtime
         self.program = program
         self.filter = filter
+        self.slots = slots
         self.variables = variables
         self.failure = failure
         line = runtime.modelRun.tally.counts.mappings[mapping.index]
@@ -68,7 +74,12 @@ final class ObjectCreation {
         let (sources, context, entity) = (runtime.sources, runtime.sourceContext, source)
         for row in rows {
             if let prepared, row >= prepared.end { try prepared.prepare(from: row) }
-            context.renew(&held, entity: entity, table: table, key: sources.window.key(row))
+            let key = sources.window.key(row)
+            guard runtime.isCurrent(key, table, slots) else {
+                try createChanged(entity, table, key)
+                continue
+            }
+            context.renew(&held, entity: entity, table: table, key: key)
             try create(row)
         }
     }
@@ -77,6 +88,7 @@ final class ObjectCreation {
     ///
     /// - Parameter row: the object's row in the current batch; nil if it is not there.
     func create(_ entity: EntityDescription, _ table: Int, _ key: Int64, _ row: Int?) throws {
+        guard runtime.isCurrent(key, table, slots) else { return try createChanged(entity, table, key) }
         runtime.sourceContext.renew(&held, entity: entity, table: table, key: key)
         runtime.userCode.enter(entity)
         try create(row)
@@ -91,6 +103,34 @@ final class ObjectCreation {
             line.filtered += 1
             return
         }
+        try call(object)
+    }
+
+    /// Creates the objects of a source object that may have been changed or deleted since its batch was read.
+    private func createChanged(_ entity: EntityDescription, _ table: Int, _ key: Int64) throws {
+        runtime.sourceContext.renew(&held, entity: entity, table: table, key: key)
+        guard let object = held else { return }
+        guard try runtime.sources.exists(object.place) else {
+            line.droppedByPolicy += 1
+            return
+        }
+        if let filter, table == mapping.sourceTable {
+            if changedRows == nil {
+                let reader = try SourceRowReader(run: runtime.modelRun.run, slots: slots, table: table)
+                changedRows = (reader, ChangedRow(slots: slots.columns.count))
+            }
+            guard let (reader, row) = changedRows, try reader.fetch(key, into: &row.batch) else { return }
+            guard try filter.passes(row.batch, 0, object: { object }, variables: variables) else {
+                line.filtered += 1
+                return
+            }
+        }
+        runtime.userCode.enter(entity)
+        try call(object)
+    }
+
+    /// Calls the policy for a source object.
+    private func call(_ object: ManagedObject) throws {
         let runtime = runtime
         try runtime.failures.rethrow()
         runtime.beginCreating(mapping.index, from: object.key)
@@ -104,4 +144,11 @@ final class ObjectCreation {
         if let error = runtime.modelRun.services.cancellation.error { throw error }
         runtime.endCreating(in: &line)
     }
+}
+
+/// A single source row, held by a class because batches cannot be copied.
+private final class ChangedRow {
+    var batch: RowBatch
+
+    init(slots: Int) { batch = RowBatch(slots: slots, rowCapacity: 1, byteTarget: 4096) }
 }

@@ -84,6 +84,12 @@ final class PolicyRuntime {
         sources.context = sourceContext
         objects.context = destinationContext
         objects.associations = associations
+        sources.willChange = { [unowned self] () throws(MigrationError) in
+            // The load would read the links from the changed source.
+            if relating.hasDeferred { try relating.makeDeferredLinks() }
+        }
+        // A row that a mapping made, or would have made, of a deleted object may be missing.
+        sources.hasDeleted = { [unowned self] in objects.hasDeletions = true }
     }
 
     /// Releases rows, links and associations. Objects that a policy still holds have no values any more.
@@ -221,7 +227,8 @@ final class PolicyRuntime {
     /// Performs the default creation method: makes one object, computes its attributes and associates it.
     func createDefault(for source: ManagedObject, in mapping: EntityMapping) throws {
         // Only for the mapping's own source object: a pair of another one is a late pair.
-        if let prepared, let creatingFrom, creatingFrom.key == source.key, source.context === sourceContext,
+        if sources.changes == nil, let prepared, let creatingFrom, creatingFrom.key == source.key,
+            source.context === sourceContext,
             try prepared.take(source, for: mapping)
         {
             isAssociated = true
@@ -233,7 +240,9 @@ final class PolicyRuntime {
         }
         let (sourceTable, sourceKey) = (source.place.table, source.place.key)
         let key: Int64
-        if scanning === creation.program, let row = sources.rowInWindow(table: sourceTable, key: sourceKey) {
+        if scanning === creation.program, isCurrent(sourceKey, sourceTable, creation.program.slots),
+            let row = sources.rowInWindow(table: sourceTable, key: sourceKey)
+        {
             key = try insert(by: creation, from: sources.window, row: row)
         } else {
             let program = creation.program
@@ -256,6 +265,11 @@ final class PolicyRuntime {
         try associate(
             sourceTable, sourceKey, ObjectReference(entity: creation.entityIndex, key: key), creation.planned,
             creation.associations)
+    }
+
+    /// Tells whether the slots of a row in the window still have the values of the source as policies changed it.
+    func isCurrent(_ key: Int64, _ table: Int, _ slots: SourceColumns) -> Bool {
+        sources.changes == nil || slots.areOwn && !sources.mayHaveChanged(key, table: table)
     }
 
     /// Inserts a destination object whose attributes are computed from a source row.

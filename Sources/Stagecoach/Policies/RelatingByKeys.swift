@@ -33,6 +33,7 @@ struct RelatingByKeys {
             guard !wanted.isEmpty else { return nil }
         } else {
             guard !modelRun.keysBefore.hasRows.contains(true), !runtime.objects.hasDeletions,
+                runtime.sources.changes == nil,
                 mappings.allSatisfy({ !$0.belongsToPreviousModel && !$0.hasDynamicRelationships })
             else { return nil }
         }

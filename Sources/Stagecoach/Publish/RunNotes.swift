@@ -37,6 +37,12 @@ enum RunNotes {
         }
         notes += (counts.nilReferences ?? []).map(\.sentence) + (counts.furtherObjects ?? []).map(\.sentence)
         notes += (counts.oneSidedLinks ?? []).map(\.sentence)
+        let changes = [(counts.changedSources, "changed"), (counts.deletedSources, "deleted")].compactMap { count, verb in
+            count.map { "\(verb) \($0) source object\($0 == 1 ? "" : "s")" }
+        }
+        if !changes.isEmpty {
+            notes.append("Policies \(changes.joined(separator: " and ")), beside the source, which was not written")
+        }
         if counts.missingExternalFiles > 0 {
             let named = missing.map { "\($0.entity)/p\($0.key).\($0.attribute): \($0.file)" }
             notes.append(

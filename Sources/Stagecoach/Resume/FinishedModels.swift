@@ -39,6 +39,7 @@ enum FinishedModels {
         mappings: [PlannedMapping], with coder: inout StateCoder
     ) throws(MigrationError) {
         let inputs = previous.run.inputs
+        try previous.run.codeSourceChanges(with: &coder)
         let directory = previous.archive.directory
         // Finished models get no further pairs, so the logs need little memory.
         let logs = RecordMemory(bytes: inputs.budget.keys / 4)

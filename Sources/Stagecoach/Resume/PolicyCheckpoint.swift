@@ -84,7 +84,8 @@ final class PolicyCheckpoint {
         let userInfo = UserInfoArchive.bytes(of: manager.userInfo)
         if position.phase < .load {
             // Nothing reads transient values in the load.
-            guard canKeepPolicies, runtime.objects.transients.isEmpty, mappingVersion == PropertyMapping.changes,
+            guard canKeepPolicies, runtime.objects.transients.isEmpty, runtime.sources.transients.isEmpty,
+                mappingVersion == PropertyMapping.changes,
                 runtime.sourceContext.userInfo.count == 0, runtime.destinationContext.userInfo.count == 0,
                 userInfo != nil
             else { return nil }
@@ -107,6 +108,7 @@ final class PolicyCheckpoint {
 
     /// Writes or reads the objects, the associations and the unmigrated references.
     private func codeContent(with coder: inout StateCoder) throws(MigrationError) {
+        try modelRun.run.codeSourceChanges(with: &coder)
         try runtime.objects.code(with: &coder, keys: keys.byMapping)
         for table in ownAssociations { try table.code(with: &coder) }
         let unmigrated = modelRun.missing.unmigrated

@@ -1,4 +1,6 @@
 import CoreDataStore
+import Diagnostics
+import SpillStorage
 
 /// One run: its inputs, which are fixed, what it counts, and the services that its stages use. The state of a single
 /// mapping model is in ``ModelRun``.
@@ -6,11 +8,23 @@ final class MigrationRun {
     let inputs: RunInputs
     let tally: RunTally
     let services: RunServices
+    /// The changes of source objects by policies; nil if there are none.
+    var sourceChanges: SourceObjectChanges?
 
     init(_ inputs: RunInputs, progress: ProgressCounter, cancellation: CancellationFlag) {
         self.inputs = inputs
         tally = RunTally(inputs.destinationSchema)
         services = RunServices(inputs, progress: progress, cancellation: cancellation)
+    }
+
+    /// Writes the changes of source objects, or restores them and makes those that have not been made yet.
+    func codeSourceChanges(with coder: inout StateCoder) throws(MigrationError) {
+        var hasChanges = sourceChanges != nil
+        try coder.code(&hasChanges)
+        guard hasChanges else { return }
+        let changes = sourceChanges ?? SourceObjectChanges(inputs)
+        sourceChanges = changes
+        try changes.code(with: &coder)
     }
 }
 

@@ -51,5 +51,10 @@ final class PointRows {
         return row
     }
 
+    /// Drops the rows, because the source's rows were changed.
+    func forget() {
+        for row in rows.values { row.key = nil }
+    }
+
     func removeAll() { rows = [:] }
 }

@@ -74,6 +74,17 @@ struct PolicyComparisonTests {
         #expect(try differences(seed) { Self.one(&$0).union(.isRare) } == [])
     }
 
+    /// Source objects are changed and deleted while and before mappings read them.
+    @Test("Policies that change and delete source objects", arguments: RandomSeeds.seeds(60))
+    func sources(seed: UInt64) throws {
+        #expect(try differences(seed) { $0.chance(2) ? .changesSources : .deletesSources } == [])
+        #expect(try differences(seed) { _ in [.changesSources, .deletesSources] } == [])
+        #expect(
+            try differences(seed) {
+                Self.many(&$0).subtracting([.merges, .drops]).union([.changesSources, .deletesSources])
+            } == [])
+    }
+
     /// The differences of the first variant that has any, with all that it takes to repeat it.
     private func differences(
         _ seed: UInt64, _ choose: (inout SeededGenerator) -> PolicyActions

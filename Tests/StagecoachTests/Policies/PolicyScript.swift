@@ -24,6 +24,8 @@ protocol PolicySide {
     func set(_ object: Object, _ attribute: String, text: String?) throws
     func related(_ object: Object, _ relationship: String) -> [Object]
     func set(_ object: Object, _ relationship: String, to members: [Object]) throws
+    func setSource(_ object: Object, _ relationship: String, to members: [Object]) throws
+    func deleteSource(_ object: Object) throws
 }
 
 /// The work of a scripted policy beyond the default methods.
@@ -45,11 +47,15 @@ struct PolicyActions: OptionSet, CustomStringConvertible {
     /// Most objects are left to the default methods, and nobody looks at them.
     static let isRare = PolicyActions(rawValue: 4096)
     static let count = 13
+    // Not among those that are chosen at random for other tests.
+    static let changesSources = PolicyActions(rawValue: 8192)
+    static let deletesSources = PolicyActions(rawValue: 16384)
 
     var description: String {
         let names = [
             "drops", "splits", "merges", "createsByHand", "insertsExtra", "setsEarly", "relatesAfterDefault",
             "relatesByHand", "changesInValidation", "changesInEnd", "deletes", "deletesEarly", "isRare",
+            "changesSources", "deletesSources",
         ]
         return names.indices.filter { rawValue & 1 << $0 != 0 }.map { names[$0] }.joined(separator: " ")
     }
@@ -104,6 +110,17 @@ final class PolicyScript<Side: PolicySide> {
         let key = side.key(source)
         if actions.contains(.isRare), key % 7 != 3 { return try side.createDefault(source) }
         note(side, "create \(id(side, source)) \(values(source, side, inOrder: false))")
+        if actions.contains(.changesSources), key % 3 == 1 { try changeSource(source, side, key) }
+        if actions.contains(.deletesSources), key % 4 == 2 {
+            // The object itself, or one that it refers to: a mapping may still get it, or has got it already.
+            let others = side.entity(source).relationships.filter { !$0.isTransient }.flatMap {
+                side.related(source, $0.name).sorted { side.key($0) < side.key($1) }
+            }
+            let victim = key % 8 == 2 ? source : others.first ?? source
+            note(side, "delete \(id(side, victim))")
+            try side.deleteSource(victim)
+            if victim === source { return }
+        }
         if actions.contains(.drops), key % 3 == 0 { return }
         if actions.contains(.merges), let known = kept[key % 4] {
             try side.associate(source, known)
@@ -130,6 +147,24 @@ final class PolicyScript<Side: PolicySide> {
         if actions.contains(.insertsExtra), key % 4 == 1 { try insertExtra(side, key) }
         if actions.contains(.setsEarly) { try relate(first, side, key) }
         if actions.contains(.deletesEarly), key % 5 == 2 { try side.delete(first) }
+    }
+
+    /// Changes attributes of a source object, and one relationship to objects that it reaches.
+    private func changeSource(_ source: Side.Object, _ side: Side, _ key: Int64) throws {
+        try touch(source, side, key)
+        let relationships = side.entity(source).relationships.filter { !$0.isTransient }
+        guard !relationships.isEmpty else { return }
+        let relationship = relationships[Int(key.magnitude % UInt64(relationships.count))]
+        var candidates: [Side.Object] = [source]
+        for other in relationships {
+            for found in side.related(source, other.name).sorted(by: { side.key($0) < side.key($1) })
+            where !candidates.contains(where: { $0 === found }) { candidates.append(found) }
+        }
+        candidates.removeAll { !side.entity($0).isKindOf(entity: relationship.destination) }
+        let members = Array(candidates.suffix(relationship.isToMany ? 3 : 1))
+        note(side, "set \(relationship.name) of \(id(side, source)) to \(members.map { id(side, $0) })")
+        try side.setSource(source, relationship.name, to: members)
+        note(side, "now \(values(source, side, inOrder: true))")
     }
 
     func endInstanceCreation(_ side: Side) throws {
@@ -312,6 +347,10 @@ struct EngineSide: PolicySide {
         }
         object.setValue(NSOrderedSet(array: members), forKey: relationship)
     }
+    func setSource(_ object: ManagedObject, _ relationship: String, to members: [ManagedObject]) {
+        set(object, relationship, to: members)
+    }
+    func deleteSource(_ object: ManagedObject) { manager.sourceContext.delete(object) }
 }
 
 /// Runs the first stage of a script as a policy of the engine, and leaves the others to the default methods.
@@ -388,6 +427,10 @@ struct ReferenceSide: PolicySide {
     func relateDefault(_ object: ReferenceObject) throws { try migrator.createRelationships(for: object, mapping) }
     func insert(_ entity: String) throws -> ReferenceObject { try migrator.insert(entity) }
     func delete(_ object: ReferenceObject) throws { try migrator.delete(object) }
+    func setSource(_ object: ReferenceObject, _ relationship: String, to members: [ReferenceObject]) throws {
+        try migrator.setSource(object, relationship, to: members)
+    }
+    func deleteSource(_ object: ReferenceObject) { migrator.deleteSource(object) }
     func associate(_ source: ReferenceObject, _ object: ReferenceObject) throws {
         try migrator.associate(source, object, mapping)
     }

@@ -23,6 +23,39 @@ extension LinkStore {
         try views(of: key, to: nil, side)
     }
 
+    /// The number of an object's links from which they are read one after the other, not held together.
+    static let mostHeld = 8192
+
+    /// Tells whether an object has, or had before recent changes, more links than are held in memory.
+    func hasMany(_ key: Int64, side: Side) throws(MigrationError) -> Bool {
+        try makeDeclaredLinks()
+        prefix[0] = SortKey.encode(key)
+        var count = 0
+        for log in [resolved(side), recent(side)] where log.count > LinkStore.mostHeld - count {
+            try log.forFirst(LinkStore.mostHeld, prefixWords: 1, from: prefix, startWords: 1) { _ in count += 1 }
+        }
+        return count >= LinkStore.mostHeld
+    }
+
+    /// Shows the links of an object, ascending by the partner's key, whatever their number. Changes made by the body are not
+    /// seen.
+    ///
+    /// - Complexity: as ``partners(of:side:)``; memory is ``mostHeld`` links, or a block for each run of the logs. The links
+    ///   under a store that is laid over an existing destination are held.
+    func forEachPartner(
+        of key: Int64, side: Side, _ body: (LinkView) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
+        guard earlier == nil, try hasMany(key, side: side) else {
+            for view in try partners(of: key, side: side) { try body(view) }
+            return
+        }
+        // A cursor copies the records that are in memory.
+        for log in [resolved(side), recent(side)] { try log.release() }
+        if isPlain { return try forEachHolding(of: key, side: side, body) }
+        let links = try livePartners(of: key, side: side)
+        while let view = try links.next() { try body(view) }
+    }
+
     /// Returns the link of two objects. Returns nil if there is none.
     ///
     /// - Complexity: O(changes of the link); in a plain store, for an object that can have only one partner, O(changes of its
@@ -92,17 +125,23 @@ extension LinkStore {
         _ views: [LinkView], _ sequences: [UInt64], since last: UInt64, _ side: Side
     ) throws(MigrationError) -> [LinkView] {
         var holding: [LinkView] = []
-        let isOtherExclusive = isExclusive(side.other)
         for (view, sequence) in zip(views, sequences) where sequence >= last {
-            let partner = view.partner.key
-            if isTouched(partner, side.other) {
-                debt += 1
-                if try lastReset(of: partner, side: side.other) > sequence { continue }
-                if isOtherExclusive, try lastAddition(to: partner, side: side.other) > sequence { continue }
-            }
-            holding.append(view)
+            if try isHolding(view.partner.key, side.other, since: sequence) { holding.append(view) }
         }
         return holding
+    }
+
+    /// Tells whether a link is still valid for its partner.
+    ///
+    /// - Parameters:
+    ///   - side: the partner's side.
+    ///   - sequence: the number of the change that made the link.
+    func isHolding(_ partner: Int64, _ side: Side, since sequence: UInt64) throws(MigrationError) -> Bool {
+        guard isTouched(partner, side) else { return true }
+        debt += 1
+        if try lastReset(of: partner, side: side) > sequence { return false }
+        guard isExclusive(side) else { return true }
+        return try lastAddition(to: partner, side: side) <= sequence
     }
 
     private func lastReset(of key: Int64, side: Side) throws(MigrationError) -> UInt64 {

@@ -35,6 +35,21 @@ extension LinkStore {
         try holding(side, but: try notHolding(side.other, in: makeSorter(2)))
     }
 
+    /// Shows the valid links of one object, ascending by partner.
+    func forEachHolding(
+        of key: Int64, side: Side, _ body: (LinkView) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
+        let prefix = [SortKey.encode(key)]
+        let walk = LinkWalk(
+            resolved: try resolved(side).scan(prefix: prefix), recent: try recent(side).scan(prefix: prefix),
+            resets: try resets(index(side)).scan(prefix: prefix), width: width, isExclusive: isExclusive(side))
+        while let (record, holds) = try walk.next() {
+            guard holds else { continue }
+            let view = LinkRecord.view(record, width: width)
+            if try isHolding(view.partner.key, side.other, since: LinkRecord.sequence(record)) { try body(view) }
+        }
+    }
+
     private func holding(_ side: Side, but lost: SortedRecords) throws(MigrationError) -> HoldingLinks {
         try HoldingLinks(try walk(side), lost: lost)
     }

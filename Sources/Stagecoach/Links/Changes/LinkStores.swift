@@ -17,6 +17,8 @@ final class LinkStores {
     /// The members that expressions over objects gave for objects of mappings without a policy, if links may have to be made
     /// again: mapping and relationship, owner, position, member, its Z_ENT.
     let dynamicMembers: RecordLog?
+    /// The deletions that a delete rule denies.
+    let denied: DeniedDeletions
     /// The ordered relationships that were recently set, with the number of their members and the sequence of the call.
     var recentSets: [SetRelationship: (count: Int, sequence: UInt64)] = [:]
     static let rememberedSets = 1024
@@ -70,6 +72,7 @@ final class LinkStores {
         byRelationship = index
         self.mayReject = mayReject
         changes = LinkChanges(directory: run.inputs.work, memory: memory)
+        denied = DeniedDeletions(directory: run.inputs.work, memory: memory)
         dynamicMembers =
             mayReject
             ? RecordLog(directory: run.inputs.work, name: "links-found", width: 5, indexWords: 2, memory: memory) : nil
@@ -93,6 +96,7 @@ final class LinkStores {
         try coder.code(&hasChanges)
         if hasChanges { try changes?.code(with: &coder) } else { changes = nil }
         try dynamicMembers?.code(with: &coder)
+        try denied.code(with: &coder)
     }
 
     /// Releases the statements on the destination.
@@ -232,7 +236,11 @@ final class LinkStores {
 
     private func unlinkAll(_ object: LinkEnd, of entity: EntityDescription) throws(MigrationError) {
         for (store, side) in ends(of: entity) {
-            for view in try store.partners(of: object.key, side: side) {
+            if store.isPlain, try store.hasMany(object.key, side: side) {
+                try store.reset(object, side: side)
+                continue
+            }
+            try store.forEachPartner(of: object.key, side: side) { view throws(MigrationError) in
                 try store.remove(view.object, view.partner, side: side)
             }
         }

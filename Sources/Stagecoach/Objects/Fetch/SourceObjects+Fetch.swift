@@ -64,11 +64,15 @@ extension SourceObjects {
 
     func insertedCount() -> Int { 0 }
     func isStored(_ place: ObjectPlace) -> Bool { true }
-    func isChanged(_ place: ObjectPlace) -> Bool { false }
-    var hasStoredChanges: Bool { false }
+    func isChanged(_ place: ObjectPlace) throws -> Bool {
+        try changes?.hasChanged(place.key, table: place.table) ?? false
+    }
+    var hasStoredChanges: Bool { changes != nil }
     var hasDeletions: Bool { false }
 
     func index(of column: FetchColumn) throws -> EqualityIndex? {
+        // Changes of other rows would have to be noted for the values of related ones.
+        if changes != nil, case .own = column.column {} else if changes != nil { return nil }
         if let index = indexes.index(of: column) { return index }
         guard indexes.noteUse(of: column) else { return nil }
         let index = indexes.add(column)

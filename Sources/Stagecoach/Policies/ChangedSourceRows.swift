@@ -1,0 +1,69 @@
+import CoreDataStore
+import ManagedModel
+import Rows
+
+/// The source rows of a mapping without a policy that policies of mappings before it changed. Its keys were collected before
+/// any policy ran, so they do not know these changes.
+struct ChangedSourceRows {
+    private let runtime: PolicyRuntime
+    private let mapping: PlannedMapping
+    private let keys: DestinationKeys
+    private let changes: SourceObjectChanges
+    private let filter: SourceFilter?
+    private let slots: SourceColumns
+
+    /// Returns nil if no source object was changed.
+    ///
+    /// - Parameters:
+    ///   - keys: the mapping's keys.
+    ///   - slots: the columns that the mapping reads; those of its filter are added.
+    init?(
+        runtime: PolicyRuntime, mapping: PlannedMapping, keys: DestinationKeys, slots: inout SourceColumns
+    ) throws {
+        guard let changes = runtime.sources.changes else { return nil }
+        self.runtime = runtime
+        self.mapping = mapping
+        self.keys = keys
+        self.changes = changes
+        filter = try mapping.filter.map { try SourceFilter($0, of: mapping, slots: &slots) }
+        self.slots = slots
+    }
+
+    /// Tells whether a row that passed the mapping's filter still does. Counts it if it does not.
+    func passes(_ batch: borrowing RowBatch, _ row: Int) throws -> Bool {
+        guard let filter, try !holds(filter, batch, row) else { return true }
+        runtime.modelRun.tally.counts.mappings[mapping.index].filtered += 1
+        runtime.modelRun.tally.counts.mappings[mapping.index].migrated -= 1
+        return false
+    }
+
+    private func holds(_ filter: SourceFilter, _ batch: borrowing RowBatch, _ row: Int) throws -> Bool {
+        guard let entity = mapping.source, let table = mapping.sourceTable else { return true }
+        let place = ObjectPlace(entity: entity, key: batch.key(row), table: table)
+        return try filter.passes(batch, row, object: { runtime.sourceContext.object(at: place) }, variables: [:])
+    }
+
+    /// Makes objects of the changed rows that did not pass the filter before, and counts deleted source objects as dropped.
+    /// Called once the mapping has made its rows.
+    func finish() throws {
+        let tally = runtime.modelRun.tally
+        let line = tally.counts.mappings[mapping.index]
+        let gone = line.sourceObjects - line.filtered - line.created
+        tally.counts.mappings[mapping.index].droppedByPolicy += gone
+        tally.counts.mappings[mapping.index].migrated -= gone
+        guard let filter, let table = mapping.sourceTable else { return }
+        let reader = try SourceRowReader(run: runtime.modelRun.run, slots: slots, table: table)
+        var batch = RowBatch(slots: slots.columns.count, rowCapacity: 1, byteTarget: 4096)
+        runtime.objects.creating = mapping.index
+        defer { runtime.objects.creating = nil }
+        try changes.forEachChanged(table: table) { key in
+            guard try keys.destinationKey(of: key) == nil,
+                let place = try runtime.sources.place(table: table, key: key), place.entity == mapping.source,
+                try reader.fetch(key, into: &batch), try holds(filter, batch, 0)
+            else { return }
+            try runtime.createDefault(for: runtime.sourceContext.object(at: place), in: mapping.mapping)
+            tally.counts.mappings[mapping.index].filtered -= 1
+            tally.counts.mappings[mapping.index].migrated += 1
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import ManagedModel
+
+// Changes of source objects by policies. They are seen by all that reads the source later.
+extension ReferenceMigrator {
+    /// Sets a relationship of a source object; the inverse follows at once.
+    package func setSource(
+        _ object: ReferenceObject, _ relationship: String, to members: [ReferenceObject]
+    ) throws(ReferenceFailure) {
+        guard let description = object.entity.relationship(named: relationship) else {
+            throw .unsupported("\(object.entity) has no relationship \(relationship)")
+        }
+        noteHiddenOwners()
+        object.dangling[relationship] = nil
+        set(
+            object, description,
+            ReferenceClaim(members: members.map { ReferenceMember(object: $0) }, ordering: .list))
+    }
+
+    /// Deletes a source object and those that delete rules cascade to. References without an inverse are left, to nothing.
+    package func deleteSource(_ object: ReferenceObject) {
+        noteHiddenOwners()
+        var round = [object]
+        while !round.isEmpty {
+            var next: [ReferenceObject] = []
+            for object in round where !object.isDeleted {
+                for relationship in object.entity.relationships where relationship.deleteRule == .cascade {
+                    next += object.related(relationship.name)
+                }
+                for relationship in object.entity.relationships { unlinkAll(object, relationship) }
+                for other in sourceObjects.joined() {
+                    for relationship in other.entity.relationships where Self.inverse(of: relationship) == nil {
+                        let refers = other.related(relationship.name).contains { $0 === object }
+                        unlink(other, relationship, object)
+                        if refers, !relationship.isToMany { other.dangling[relationship.name, default: 0] += 1 }
+                    }
+                }
+                object.isDeleted = true
+            }
+            round = next
+        }
+    }
+
+    /// Notes the owners of to-many relationships without inverse, which the reader of a store leaves out.
+    private func noteHiddenOwners() {
+        for object in sourceObjects.joined() {
+            for relationship in object.entity.relationships
+            where relationship.isToMany && Self.inverse(of: relationship) == nil {
+                for member in object.related(relationship.name) {
+                    member.hiddenOwners[relationship.reference] = object
+                }
+            }
+        }
+    }
+}
