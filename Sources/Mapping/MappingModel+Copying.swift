@@ -43,6 +43,7 @@ extension EntityMapping: NSCopying {
         copy.userInfo = userInfo
         copy.statesVersionHashes = statesVersionHashes
         copy.convertedFrom = convertedFrom
+        copy.hasOpenSource = hasOpenSource
         copy.place = place
         return copy
     }

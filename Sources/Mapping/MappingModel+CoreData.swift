@@ -4,12 +4,20 @@ import ManagedModel
 // Core Data's initialisers of mapping models.
 
 extension MappingModel {
-    /// Reads a compiled mapping model (`.cdm`); nil if it cannot be read. The other forms need their models:
-    /// ``read(path:sourceModel:destinationModel:after:unmappable:)``.
+    /// Reads a compiled mapping model (`.cdm`) or Xcode's (`.xcmappingmodel`); nil if it cannot be read. JSON needs its
+    /// models: ``read(path:sourceModel:destinationModel:after:unmappable:)``.
+    ///
+    /// Xcode's compiler fills in the expressions that an `.xcmappingmodel` leaves out. Here they are nil until a migration
+    /// has the two models; it fills them in, in this object.
     public convenience init?(contentsOf url: URL?) {
-        guard let url, let file = try? MappingFile(path: url.path), file.form == .compiled,
-            let read = try? MappingModel.reading(compiled: file.bytes, path: url.path)
-        else { return nil }
+        guard let url, let file = try? MappingFile(path: url.path) else { return nil }
+        let read: MappingModel?
+        switch file.form {
+        case .compiled: read = try? MappingModel.reading(compiled: file.bytes, path: file.path)
+        case .xcode: read = try? MappingModel.reading(xcode: file.bytes, path: file.path)
+        case .json: read = nil
+        }
+        guard let read else { return nil }
         self.init()
         take(read, with: read.entityMappings)
     }

@@ -116,6 +116,8 @@ public final class EntityMapping: NSObject {
     /// The form from which the mapping was read without its models. Only the models know all properties and the parts that the
     /// form leaves out. Nil if no part is open.
     package var convertedFrom: MappingForm?
+    /// True if Xcode's compiler fills in the source expression. One that is there may be a leftover.
+    var hasOpenSource = false
     /// The place of the mapping in its file.
     package var place: TextPosition?
 
@@ -154,6 +156,7 @@ public final class PropertyMapping: NSObject {
             carriedValue = nil
             unmapped = nil
             refusal = nil
+            openValue = nil
             PropertyMapping.noteChange()
         }
     }

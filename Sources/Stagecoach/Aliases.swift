@@ -11,17 +11,17 @@ public typealias NSManagedObject = ManagedObject
 public typealias NSManagedObjectID = ManagedObjectID
 /// Core Data's name of ``ManagedObjectContext``.
 public typealias NSManagedObjectContext = ManagedObjectContext
+/// Core Data's name of ``ManagedObjectContext/ConcurrencyType``.
+public typealias NSManagedObjectContextConcurrencyType = ManagedObjectContext.ConcurrencyType
+/// Core Data's name of ``MergePolicy``.
+public typealias NSMergePolicy = MergePolicy
+/// Core Data's name of ``MergePolicy/MergeType``.
+public typealias NSMergePolicyType = MergePolicy.MergeType
 /// Core Data's name of ``ManagedObjectModel``.
 public typealias NSManagedObjectModel = ManagedObjectModel
 
 /// Core Data's name of ``EntityDescription``.
 public typealias NSEntityDescription = EntityDescription
-/// Core Data's name of ``PropertyDescription``.
-public typealias NSPropertyDescription = PropertyDescription
-/// Core Data's name of ``AttributeDescription``.
-public typealias NSAttributeDescription = AttributeDescription
-/// Core Data's name of ``RelationshipDescription``.
-public typealias NSRelationshipDescription = RelationshipDescription
 /// Core Data's name of ``AttributeType``.
 public typealias NSAttributeType = AttributeType
 /// Core Data's name of ``DeleteRule``.
@@ -61,3 +61,25 @@ public typealias NSFetchRequestResultType = FetchRequestResultType
 public typealias NSPersistentStore = PersistentStore
 /// Core Data's name of ``PersistentStoreCoordinator``.
 public typealias NSPersistentStoreCoordinator = PersistentStoreCoordinator
+/// Core Data's name of ``PersistentStoreRequest``.
+public typealias NSPersistentStoreRequest = PersistentStoreRequest
+/// Core Data's name of ``PersistentStoreResult``.
+public typealias NSPersistentStoreResult = PersistentStoreResult
+/// Core Data's name of ``BatchDeleteRequest``.
+public typealias NSBatchDeleteRequest = BatchDeleteRequest
+/// Core Data's name of ``BatchUpdateRequest``.
+public typealias NSBatchUpdateRequest = BatchUpdateRequest
+/// Core Data's name of ``BatchInsertRequest``.
+public typealias NSBatchInsertRequest = BatchInsertRequest
+/// Core Data's name of ``BatchResult``.
+public typealias NSBatchDeleteResult = BatchResult
+/// Core Data's name of ``BatchResult``.
+public typealias NSBatchUpdateResult = BatchResult
+/// Core Data's name of ``BatchResult``.
+public typealias NSBatchInsertResult = BatchResult
+/// Core Data's name of ``BatchResultType``.
+public typealias NSBatchDeleteRequestResultType = BatchResultType
+/// Core Data's name of ``BatchResultType``.
+public typealias NSBatchUpdateRequestResultType = BatchResultType
+/// Core Data's name of ``BatchResultType``.
+public typealias NSBatchInsertRequestResultType = BatchResultType

@@ -114,7 +114,8 @@ public final class Migration {
                 // `now()` gives the run's start, for every expression and row, also in a resumed run.
                 let earlier = try earlierRun(passed)
                 let now = earlier?.header.started ?? Date().timeIntervalSinceReferenceDate
-                return try EvaluationScope.$current.withValue(EvaluationScope(now: now)) {
+                let scope = EvaluationScope(now: now, models: [destinationModel, sourceModel])
+                return try EvaluationScope.$current.withValue(scope) {
                     try WaitBoard.$current.withValue(progress.waits) { try migrate(earlier, passed) }
                 }
             }

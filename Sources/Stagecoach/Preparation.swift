@@ -141,6 +141,7 @@ struct Preparation {
         let mirroringTables = try MirroredSource.check(store, options)
         var names = Set((migration.archive?.mappings ?? []).map(\.name))
         for model in migration.mappingModels {
+            try model.completeOpen(source: migration.sourceModel, destination: migration.destinationModel)
             try model.validate(
                 source: migration.sourceModel, destination: migration.destinationModel, earlier: names,
                 misfits: .noted)

@@ -50,7 +50,7 @@ struct BareRunTests {
         let manager = fixture.manager()
         try Self.migration(fixture, manager, mappings: [first, fixture.mapping]).run()
         #expect(seen == 100)
-        #expect(manager.mappingModel == nil && manager.currentEntityMapping == nil)
+        #expect(manager.mappingModel.entityMappings.isEmpty && manager.currentEntityMapping.name == nil)
         #expect(manager.migrationProgress == 1)
     }
 

@@ -80,15 +80,6 @@ extension AttributeDescription {
     /// True if the attribute is required, or required within an optional composite: then it may be nil only with the whole
     /// composite.
     package var isRequired: Bool { !isOptional || requiringComposite != nil }
-
-    /// The elements of a composite attribute in declared order; empty for other attributes.
-    public var elements: [AttributeDescription] {
-        (definition.compositeName.flatMap { composites[$0] } ?? []).map {
-            AttributeDescription(
-                definition: $0, declaringEntityIndex: declaringEntityIndex, entityName: entityName,
-                composites: composites)
-        }
-    }
 }
 
 extension EntityDescription {

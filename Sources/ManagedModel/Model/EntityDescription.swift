@@ -1,4 +1,7 @@
 /// An entity of a model. It is a value that holds its model; two are equal if they are the same entity of one model.
+///
+/// An entity that code makes by ``init()`` may be changed until a model takes it over, by ``ManagedObjectModel/entities``. An
+/// attempt to change an entity of a model is a programmer's error and ends the process, as in Core Data.
 public struct EntityDescription: Sendable, Hashable {
     /// The model that contains the entity.
     public let managedObjectModel: ManagedObjectModel
@@ -36,27 +39,46 @@ public struct EntityDescription: Sendable, Hashable {
     }
 
     /// The name; never nil. Implicitly unwrapped as in Core Data, so that `name!` and `name ?? ""` compile.
-    public var name: String! { resolved.definition.name }
+    public var name: String! {
+        get { resolved.definition.name }
+        nonmutating set { changing { $1.name = newValue ?? "" } }
+    }
     /// The entity as declared, with its own properties only.
     public var definition: EntityDefinition { resolved.definition }
     /// True if the entity has no objects of its own.
-    public var isAbstract: Bool { resolved.definition.isAbstract }
+    public var isAbstract: Bool {
+        get { resolved.definition.isAbstract }
+        nonmutating set { changing { $1.isAbstract = newValue } }
+    }
     /// The class of the entity's objects in Core Data; `NSManagedObject` if the model names none, and for the entity of an
     /// object in a migration.
     public var managedObjectClassName: String! {
-        (isOfRun ? nil : resolved.definition.managedObjectClassName) ?? "NSManagedObject"
+        get { (isOfRun ? nil : resolved.definition.managedObjectClassName) ?? "NSManagedObject" }
+        nonmutating set { changing { $1.managedObjectClassName = newValue } }
     }
     /// The identifier that inference matches the entity by: its name if the model gives none.
-    public var renamingIdentifier: String? { resolved.definition.renamingIdentifier ?? resolved.definition.name }
+    public var renamingIdentifier: String? {
+        get { resolved.definition.renamingIdentifier ?? resolved.definition.name }
+        nonmutating set { changing { $1.renamingIdentifier = newValue } }
+    }
     /// A text set by the model's author that enters the version hash.
-    public var versionHashModifier: String? { resolved.definition.versionHashModifier }
-    /// Values set by the author of the model.
-    public var userInfo: [AnyHashable: Any]? { resolved.definition.userInfo }
+    public var versionHashModifier: String? {
+        get { resolved.definition.versionHashModifier }
+        nonmutating set { changing { $1.versionHashModifier = newValue } }
+    }
+    /// Texts by name, set by the author of the model. Other values that are set are left out.
+    public var userInfo: [AnyHashable: Any]? {
+        get { resolved.definition.userInfo }
+        nonmutating set { changing { $1.userInfo = newValue as? [String: String] ?? [:] } }
+    }
 
     /// The parent; nil for a root.
     public var superentity: EntityDescription? { resolved.superentity.map(entity) }
     /// The direct subentities, by name.
-    public var subentities: [EntityDescription] { resolved.subentities.map(entity) }
+    public var subentities: [EntityDescription] {
+        get { draft?.subentities ?? resolved.subentities.map(entity) }
+        nonmutating set { changing { draft, _ in draft.subentities = newValue } }
+    }
     /// The direct subentities by name.
     public var subentitiesByName: [String: EntityDescription] {
         Dictionary(uniqueKeysWithValues: subentities.map { ($0.definition.name, $0) })
@@ -83,13 +105,10 @@ public struct EntityDescription: Sendable, Hashable {
     }
     /// The own and inherited attributes as declared, including composite ones, by name in code point order.
     package var declaredAttributes: [AttributeDescription] {
-        let composites = managedObjectModel.definition.composites
-        return resolved.lineage.flatMap { ancestor in
+        resolved.lineage.flatMap { ancestor in
             let definition = managedObjectModel.resolved[ancestor].definition
             return definition.attributes.map {
-                AttributeDescription(
-                    definition: $0, declaringEntityIndex: ancestor, entityName: definition.name,
-                    composites: $0.type == .composite ? composites : [:])
+                AttributeDescription(definition: $0, declaringEntityIndex: ancestor, entityName: definition.name)
             }
         }.sorted { ModelResolution.precedes($0.name, $1.name) }
     }
@@ -100,15 +119,6 @@ public struct EntityDescription: Sendable, Hashable {
     /// Own and inherited relationships, by name in code point order.
     package var relationships: [RelationshipDescription] {
         resolved.relationships.map { RelationshipDescription(managedObjectModel: managedObjectModel, resolved: $0) }
-    }
-
-    /// The own and inherited attributes by name, including composite attributes but not their elements.
-    public var attributesByName: [String: AttributeDescription] {
-        Dictionary(uniqueKeysWithValues: declaredAttributes.map { ($0.name, $0) })
-    }
-    /// The own and inherited relationships by name.
-    public var relationshipsByName: [String: RelationshipDescription] {
-        Dictionary(uniqueKeysWithValues: relationships.map { ($0.name, $0) })
     }
 
     /// Returns the attribute with a name, own or inherited; nil for a composite attribute.
@@ -134,7 +144,10 @@ public struct EntityDescription: Sendable, Hashable {
         }
     }
     /// The own uniqueness constraints.
-    public var uniquenessConstraints: [[String]] { resolved.definition.uniquenessConstraints }
+    public var uniquenessConstraints: [[String]] {
+        get { resolved.definition.uniquenessConstraints }
+        nonmutating set { changing { $1.uniquenessConstraints = newValue } }
+    }
     /// The own fetch indexes.
     public var indexes: [FetchIndexDefinition] { resolved.definition.indexes }
 }

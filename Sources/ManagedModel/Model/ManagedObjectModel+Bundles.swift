@@ -31,7 +31,7 @@ extension ManagedObjectModel {
     }
 
     /// Merges the entities and configurations of several models.
-    private convenience init(merging models: [ManagedObjectModel]) throws {
+    convenience init(merging models: [ManagedObjectModel]) throws {
         var merged = ModelDefinition()
         for (number, model) in models.enumerated() {
             var definition = model.definition

@@ -1,14 +1,20 @@
 import Diagnostics
 import Synchronization
 
-/// A model version with its entities resolved. It is immutable, so tasks can share it.
+/// A model version with its entities resolved. It is immutable, so tasks can share it. One that code makes by ``init()`` may
+/// be changed until it is used, and is shared only afterwards.
 ///
 /// Memory: a few hundred bytes a property, inherited ones counted in each subentity.
 public final class ManagedObjectModel: Sendable {
+    // Changed only in a model that code makes, before it is used: reading needs no checks.
     /// The definition that the model was made from.
-    public let definition: ModelDefinition
-    let resolved: [ResolvedEntity]
-    let indexByName: [String: Int]
+    @exclusivity(unchecked) nonisolated(unsafe) public private(set) var definition: ModelDefinition
+    @exclusivity(unchecked) nonisolated(unsafe) private(set) var resolved: [ResolvedEntity]
+    @exclusivity(unchecked) nonisolated(unsafe) private(set) var indexByName: [String: Int]
+    /// The entity of no model for which this one stands alone; nil for a model.
+    let draft: EntityDraft?
+    /// True for a model that code makes.
+    private let isOpen: Bool
     /// The values computed from the content so far. They are kept because many stores may be migrated with one model.
     let computed = Mutex(ComputedOfModel())
     /// The whole model of which this one is a configuration; nil for a whole model.
@@ -36,12 +42,46 @@ public final class ManagedObjectModel: Sendable {
         self.definition = definition
         (resolved, indexByName) = try ModelResolution.resolve(definition)
         self.origin = origin
+        (draft, isOpen) = (nil, false)
         computed.withLock { $0.versionHashes = hashes }
     }
 
+    /// Makes a model of resolved entities, which code may still change.
+    init(
+        _ definition: ModelDefinition, _ resolved: [ResolvedEntity], _ indexByName: [String: Int],
+        draft: EntityDraft? = nil, isOpen: Bool = false
+    ) {
+        (self.definition, self.resolved, self.indexByName) = (definition, resolved, indexByName)
+        (self.draft, self.isOpen) = (draft, isOpen)
+        origin = nil
+    }
+
+    /// Sets the definition of the entity for which the model stands alone.
+    func setDraft(_ definition: EntityDefinition) {
+        resolved = [ResolvedEntity(alone: definition)]
+        computed.withLock { $0 = ComputedOfModel() }
+    }
+
+    /// Replaces the content of a model that code makes. Throws the errors of ``init(_:)``.
+    func replace(by definition: ModelDefinition) throws(MigrationError) {
+        precondition(isOpen, "a model that was read cannot be changed: make another one of its definition")
+        (resolved, indexByName) = try ModelResolution.resolve(definition)
+        self.definition = definition
+        computed.withLock { $0 = ComputedOfModel() }
+    }
+
+    /// Replaces the content of a model that code makes. One that contradicts itself ends the process, as in Core Data.
+    private func endingOnError(_ change: () throws(MigrationError) -> Void) {
+        do throws(MigrationError) { try change() } catch { preconditionFailure("\(error)") }
+    }
+
     /// All entities, by name in code point order.
+    ///
+    /// May be set for a model made by ``init()``, before it is used. Entities that contradict each other end the process, as in
+    /// Core Data; ``init(_:)`` throws instead.
     public var entities: [EntityDescription] {
-        resolved.indices.map(entity(at:))
+        get { resolved.indices.map(entity(at:)) }
+        set { endingOnError { () throws(MigrationError) in try take(newValue) } }
     }
 
     /// All entities by name.
@@ -49,8 +89,15 @@ public final class ManagedObjectModel: Sendable {
         indexByName.mapValues(entity(at:))
     }
 
-    /// The labels of the version. They are not used for matching.
-    public var versionIdentifiers: Set<AnyHashable> { Set(definition.versionIdentifiers) }
+    /// The labels of the version, texts. They are not used for matching. May be set like ``entities``.
+    public var versionIdentifiers: Set<AnyHashable> {
+        get { Set(definition.versionIdentifiers) }
+        set {
+            var changed = definition
+            changed.versionIdentifiers = newValue.compactMap { $0 as? String }.sorted()
+            endingOnError { () throws(MigrationError) in try replace(by: changed) }
+        }
+    }
 
     /// The names of the configurations, sorted.
     public var configurations: [String] { definition.configurations.keys.sorted() }
@@ -62,6 +109,13 @@ public final class ManagedObjectModel: Sendable {
         guard let name, name != "PF_DEFAULT_CONFIGURATION_NAME" else { return entities }
         guard let members = definition.configurations[name] else { return nil }
         return Set(members.compactMap { indexByName[$0] }).sorted().map(entity(at:))
+    }
+
+    /// Makes a configuration of some of the model's entities. Only for a model made by ``init()``, as ``entities``.
+    public func setEntities(_ entities: [EntityDescription], forConfigurationName configuration: String) {
+        var changed = definition
+        changed.configurations[configuration] = entities.map(\.definition.name)
+        endingOnError { () throws(MigrationError) in try replace(by: changed) }
     }
 
     /// Returns the entity with a name; nil if there is none.
@@ -101,6 +155,15 @@ struct ResolvedEntity: Sendable {
     let composites: [String: CompositeDescription]
     let attributeIndex: [String: Int]
     let relationshipIndex: [String: Int]
+}
+
+extension ResolvedEntity {
+    /// Makes an entity of no model, without properties.
+    init(alone definition: EntityDefinition) {
+        self.init(
+            definition: definition, superentity: nil, root: 0, subentities: [], lineage: [0], attributes: [],
+            relationships: [], composites: [:], attributeIndex: [:], relationshipIndex: [:])
+    }
 }
 
 struct ResolvedRelationship: Sendable {

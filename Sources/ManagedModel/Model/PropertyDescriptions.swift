@@ -2,9 +2,9 @@ import Archives
 import Foundation
 
 /// An attribute of an entity, own or inherited; an element of a composite attribute has a dotted name (`author.person`).
-public struct AttributeDescription: Sendable, Equatable {
+package struct AttributeDescription: Sendable, Equatable {
     /// The attribute as the model's file declares it. An element of a composite that may be nil counts as optional here.
-    public let definition: AttributeDefinition
+    package let definition: AttributeDefinition
     /// The index of the entity that declares it.
     package let declaringEntityIndex: Int
     /// The name of the entity that declares it.
@@ -12,31 +12,30 @@ public struct AttributeDescription: Sendable, Equatable {
     /// The path of the optional composite in which the element is required: if the composite has any value, the element has one
     /// too. Nil if the element is not in such a composite.
     package private(set) var requiringComposite: String?
-    /// The model's composites, for a composite attribute's elements.
-    private(set) var composites: [String: [AttributeDefinition]] = [:]
 
     /// The property's name.
-    public var name: String { definition.name }
+    package var name: String { definition.name }
     /// The type of its values.
-    public var attributeType: AttributeType { definition.type }
+    package var attributeType: AttributeType { definition.type }
     /// True if an object may have no value.
-    public var isOptional: Bool { definition.isOptional }
+    package var isOptional: Bool { definition.isOptional }
     /// True if it is not stored.
-    public var isTransient: Bool { definition.isTransient }
+    package var isTransient: Bool { definition.isTransient }
     /// The identifier that inference matches it by: its name if the model gives none.
-    public var renamingIdentifier: String? { definition.renamingIdentifier ?? definition.name }
+    package var renamingIdentifier: String? { definition.renamingIdentifier ?? definition.name }
     /// A text set by the model's author that enters the version hash.
-    public var versionHashModifier: String? { definition.versionHashModifier }
+    package var versionHashModifier: String? { definition.versionHashModifier }
     /// Values set by the author of the model.
-    public var userInfo: [AnyHashable: Any]? { definition.userInfo }
+    package var userInfo: [AnyHashable: Any]? { definition.userInfo }
     /// True if the attribute has a column.
     package var isStored: Bool { !definition.isTransient && definition.type != .undefined }
     package var isDerived: Bool { definition.derivationExpression != nil }
+}
 
-    /// The default in Core Data's types: NSNumber, String, Date, …
-    public var defaultValue: Any? {
-        switch definition.defaultValue {
-        case nil: nil
+extension AttributeValue {
+    /// The value in Core Data's types: NSNumber, String, Date, …
+    package var object: Any? {
+        switch self {
         case .boolean(let value): NSNumber(value: value)
         case .integer(let value): NSNumber(value: value)
         case .double(let value): NSNumber(value: value)
@@ -48,53 +47,78 @@ public struct AttributeDescription: Sendable, Equatable {
         case .uri(let value): URL(string: value)
         }
     }
+
+    /// Makes a value of a type from Core Data's or Swift's; nil if it does not fit.
+    init?(object: Any, of type: AttributeType) {
+        let number = object as? NSNumber
+        switch (type, object) {
+        case (.integer16, _), (.integer32, _), (.integer64, _):
+            guard let number else { return nil }
+            self = .integer(number.int64Value)
+        case (.boolean, _):
+            guard let number else { return nil }
+            self = .boolean(number.boolValue)
+        case (.double, _), (.float, _):
+            guard let number else { return nil }
+            self = .double(number.doubleValue)
+        case (.decimal, _):
+            guard let value = object as? Decimal ?? number?.decimalValue else { return nil }
+            self = .decimal(value)
+        case (.string, let text as String): self = .string(text)
+        case (.date, let date as Date): self = .date(date.timeIntervalSinceReferenceDate)
+        case (.binaryData, let data as Data), (.transformable, let data as Data): self = .data(data)
+        case (.uuid, let uuid as UUID): self = .uuid(uuid)
+        case (.uri, let url as URL): self = .uri(url.absoluteString)
+        default: return nil
+        }
+    }
 }
 
 /// A relationship of an entity, own or inherited.
-public struct RelationshipDescription: Sendable, Equatable {
+package struct RelationshipDescription: Sendable, Equatable {
     package let managedObjectModel: ManagedObjectModel
     let resolved: ResolvedRelationship
 
-    public static func == (left: RelationshipDescription, right: RelationshipDescription) -> Bool {
+    package static func == (left: RelationshipDescription, right: RelationshipDescription) -> Bool {
         left.managedObjectModel === right.managedObjectModel
             && left.resolved.declaringEntity == right.resolved.declaringEntity && left.name == right.name
     }
 
     /// The relationship as declared in the model.
-    public var definition: RelationshipDefinition { resolved.definition }
+    package var definition: RelationshipDefinition { resolved.definition }
     /// The property's name.
-    public var name: String { resolved.definition.name }
+    package var name: String { resolved.definition.name }
     /// True if there may be more than one destination object.
-    public var isToMany: Bool { resolved.definition.isToMany }
+    package var isToMany: Bool { resolved.definition.isToMany }
     /// True if the destination objects have an order. Only a to-many relationship can have one, whatever is declared.
-    public var isOrdered: Bool { resolved.definition.isOrdered && resolved.definition.isToMany }
+    package var isOrdered: Bool { resolved.definition.isOrdered && resolved.definition.isToMany }
     /// True if an object may have no value.
-    public var isOptional: Bool { resolved.definition.isOptional }
+    package var isOptional: Bool { resolved.definition.isOptional }
     /// True if it is not stored.
-    public var isTransient: Bool { resolved.definition.isTransient }
+    package var isTransient: Bool { resolved.definition.isTransient }
     /// The least number of destination objects of a valid object that has any.
-    public var minCount: Int { resolved.definition.minimumCount }
+    package var minCount: Int { resolved.definition.minimumCount }
     /// The greatest number of destination objects of a valid object; 0 for any number.
-    public var maxCount: Int { resolved.definition.maximumCount }
+    package var maxCount: Int { resolved.definition.maximumCount }
     /// The effect on the destination objects when the object is deleted.
-    public var deleteRule: DeleteRule { resolved.definition.deleteRule }
+    package var deleteRule: DeleteRule { resolved.definition.deleteRule }
     /// The identifier that inference matches it by: its name if the model gives none.
-    public var renamingIdentifier: String? { resolved.definition.renamingIdentifier ?? resolved.definition.name }
+    package var renamingIdentifier: String? { resolved.definition.renamingIdentifier ?? resolved.definition.name }
     /// Values set by the author of the model.
-    public var userInfo: [AnyHashable: Any]? { resolved.definition.userInfo }
+    package var userInfo: [AnyHashable: Any]? { resolved.definition.userInfo }
 
     /// The entity that declares the relationship, which may be an ancestor of the entity it was looked up in.
-    public var entity: EntityDescription {
+    package var entity: EntityDescription {
         EntityDescription(managedObjectModel: managedObjectModel, index: resolved.declaringEntity)
     }
     /// The destination entity.
-    public var destinationEntity: EntityDescription? { destination }
+    package var destinationEntity: EntityDescription? { destination }
     /// The destination entity, which always exists.
     package var destination: EntityDescription {
         EntityDescription(managedObjectModel: managedObjectModel, index: resolved.destinationEntity)
     }
     /// The relationship of the destination entity that is declared as the inverse.
-    public var inverseRelationship: RelationshipDescription? {
+    package var inverseRelationship: RelationshipDescription? {
         resolved.definition.inverseName.flatMap { destination.relationship(named: $0) }
     }
 }

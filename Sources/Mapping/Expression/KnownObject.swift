@@ -25,8 +25,8 @@ package enum KnownObject: String, Sendable, CaseIterable {
         case is MappingModel: self = .mappingModel
         case is ManagedObjectModel: self = .model
         case is EntityDescription: self = .entity
-        case is AttributeDescription: self = .attribute
-        case is RelationshipDescription: self = .relationship
+        case is NSAttributeDescription: self = .attribute
+        case is NSRelationshipDescription: self = .relationship
         case is any ExpressionObjectID: self = .objectID
         case is any ExpressionFetching: self = .context
         case is ValueExpression: self = .expression
@@ -152,7 +152,7 @@ package enum KnownObject: String, Sendable, CaseIterable {
             "isTransient": (truth, \.isTransient), "transient": (truth, \.isTransient),
             "defaultValue": (.unknown, \.defaultValue), "renamingIdentifier": (text, \.renamingIdentifier),
             "userInfo": (userInfo, \.userInfo),
-        ] as [String: Row<AttributeDescription>])
+        ] as [String: Row<NSAttributeDescription>])
 
     private static let relationships = table(
         [
@@ -161,7 +161,7 @@ package enum KnownObject: String, Sendable, CaseIterable {
             "isToMany": (truth, \.isToMany), "toMany": (truth, \.isToMany),
             "isOrdered": (truth, \.isOrdered), "ordered": (truth, \.isOrdered),
             "renamingIdentifier": (text, \.renamingIdentifier), "userInfo": (userInfo, \.userInfo),
-        ] as [String: Row<RelationshipDescription>])
+        ] as [String: Row<NSRelationshipDescription>])
 
     private static let objectIDs: [String: Key] = {
         let isTemporary = Key(kind: truth) { ($0 as? any ExpressionObjectID)?.isTemporaryID }

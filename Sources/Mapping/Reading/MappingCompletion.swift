@@ -10,10 +10,28 @@ extension MappingModel {
         source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String>,
         misfits: MisfittingExpressions
     ) throws(MigrationError) {
-        for mapping in entityMappings { try mapping.checkEntities(source, destination, path) }
-        let completion = MappingCompletion(self, source, destination)
-        for mapping in entityMappings { try completion.complete(mapping) }
+        try completeOpen(source: source, destination: destination)
         try validate(source: source, destination: destination, earlier: earlier, misfits: misfits)
+    }
+
+    /// Completes the entity mappings that were read without their models. Others are left alone.
+    ///
+    /// - Throws: `mapping.unknownEntity`, the errors of ``MappingCompletion`` (78).
+    /// - Complexity: O(n log n) in properties.
+    package func completeOpen(source: ManagedObjectModel, destination: ManagedObjectModel) throws(MigrationError) {
+        let open = (entityMappings ?? []).filter { $0.convertedFrom != nil }
+        guard !open.isEmpty else { return }
+        for mapping in open { try mapping.checkEntities(source, destination, path) }
+        let completion = MappingCompletion(self, source, destination)
+        for mapping in open {
+            if mapping.convertedFrom == .xcode {
+                if mapping.hasOpenSource { mapping.dropStraySourceExpression(source) }
+                if mapping.destinationEntityName == nil {
+                    (mapping.attributeMappings, mapping.relationshipMappings) = ([], [])
+                }
+            }
+            try completion.complete(mapping)
+        }
     }
 }
 

@@ -52,7 +52,7 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
         case .json: return try reading(json: file.bytes, path: file.path)
         case .xcode:
             let mapping = try XcodeMapping(file.bytes, path: file.path)
-            var outline = MappingOutline(form: .xcode, entityMappings: mapping.entities.map { .init($0.mapping) })
+            var outline = MappingOutline(form: .xcode, entityMappings: mapping.entities.map { .init($0) })
             outline.sourceModelPath = mapping.sourceModelPath
             outline.destinationModelPath = mapping.destinationModelPath
             return outline

@@ -21,11 +21,6 @@ extension XcodeMapping {
         misfits: MisfittingExpressions = .refused
     ) throws(MigrationError) -> MappingModel {
         let model = openMappingModel()
-        for (mapping, entity) in zip(model.entityMappings, entities) {
-            if entity.isSourceAutomatic { mapping.dropStraySourceExpression(source) }
-            guard mapping.destinationEntityName == nil else { continue }
-            (mapping.attributeMappings, mapping.relationshipMappings) = ([], [])
-        }
         try model.complete(source: source, destination: destination, earlier: earlier, misfits: misfits)
         return model
     }
@@ -35,7 +30,7 @@ extension XcodeMapping {
         let model = MappingModel()
         model.path = path
         model.entityMappings = entities.map { entity in
-            let mapping = entity.mapping.copied()
+            let mapping = entity.copied()
             mapping.replaceSourceFetchByFilter()
             mapping.convertedFrom = .xcode
             return mapping

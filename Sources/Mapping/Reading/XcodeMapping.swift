@@ -10,15 +10,13 @@ import ManagedModel
 ///
 /// Memory: the file's texts without the models' copies.
 struct XcodeMapping {
-    /// An entity mapping as in the file. What the compiler fills in is open, and the attributes and relationships are sorted by
-    /// name, because the file has no order. An existing source expression that the compiler fills in may be a leftover.
-    typealias Entity = (mapping: EntityMapping, isSourceAutomatic: Bool)
-
     let path: String
     /// The path of the model for Xcode, relative to a project: a hint.
     let sourceModelPath: String?
     let destinationModelPath: String?
-    let entities: [Entity]
+    /// The entity mappings as in the file. What the compiler fills in is open, and the attributes and relationships are sorted
+    /// by name, because the file has no order.
+    let entities: [EntityMapping]
 
     /// Reads the bytes of an `xcmapping.xml`. A document type is not resolved; entities are refused.
     ///
@@ -126,9 +124,9 @@ private struct XcodeObjectReader {
         return indices.sorted().map { objects[$0] }
     }
 
-    mutating func entities() throws(MigrationError) -> [XcodeMapping.Entity] {
+    mutating func entities() throws(MigrationError) -> [EntityMapping] {
         guard let model else { return [] }
-        var numbered: [(number: Int, entity: XcodeMapping.Entity)] = []
+        var numbered: [(number: Int, entity: EntityMapping)] = []
         for object in try objects(of: "XDDEVENTITYMAPPING", from: model, "entitymappings") {
             guard let entity = try entity(object) else { continue }
             numbered.append((try number(object), entity))
@@ -151,7 +149,7 @@ private struct XcodeObjectReader {
     }
 
     /// Reads an entity mapping; nil for an empty one. Its type is the one that Xcode's compiler derives.
-    private mutating func entity(_ object: XcodeObject) throws(MigrationError) -> XcodeMapping.Entity? {
+    private mutating func entity(_ object: XcodeObject) throws(MigrationError) -> EntityMapping? {
         let mapping = EntityMapping()
         mapping.sourceEntityName = text("sourcename", of: object)
         mapping.destinationEntityName = text("destinationname", of: object)
@@ -177,7 +175,8 @@ private struct XcodeObjectReader {
         }
         let isCopy = mapping.sourceEntityName == mapping.destinationEntityName && !mapping.hasPolicy
         mapping.mappingType = isCopy ? .copyEntityMappingType : mapping.effectiveType
-        return (mapping: mapping, isSourceAutomatic: text("autogenerateexpression", of: object) == "1")
+        mapping.hasOpenSource = text("autogenerateexpression", of: object) == "1"
+        return mapping
     }
 
     private func filter(_ object: XcodeObject) throws(MigrationError) -> SourcePredicate? {

@@ -51,6 +51,8 @@ public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
 public let NSSQLiteAnalyzeOption = "NSSQLiteAnalyzeOption"
 /// Core Data's option of this name, which changes nothing here.
 public let NSSQLiteManualVacuumOption = "NSSQLiteManualVacuumOption"
+/// The option of a ``StagedMigrationManager`` that migrates a store of another version when it is added.
+public let NSPersistentStoreStagedMigrationManagerOptionKey = "NSPersistentStoreStagedMigrationManagerOptionKey"
 /// Core Data's option of this name, which changes nothing here.
 public let NSPersistentHistoryTrackingKey = "NSPersistentHistoryTrackingKey"
 /// Core Data's option of this name, which changes nothing here.

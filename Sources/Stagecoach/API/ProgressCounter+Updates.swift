@@ -32,6 +32,8 @@ final class ProgressMirror: Sendable {
     let progress: Progress
     private let cancellation: CancellationFlag
     private let isOver = Atomic<Bool>(false)
+    // Set before the run begins, called on its thread.
+    nonisolated(unsafe) private var changed: ((Float) -> Void)?
 
     /// Creates a progress that has not begun.
     ///
@@ -49,6 +51,9 @@ final class ProgressMirror: Sendable {
         }
     }
 
+    /// Lets a closure follow the run that is about to begin.
+    func follow(_ changed: ((Float) -> Void)?) { self.changed = changed }
+
     /// Begins or resumes the run. A progress that was cancelled ends the run at once.
     func begin() {
         if progress.isCancelled { cancellation.cancel(CancellationError()) }
@@ -61,6 +66,8 @@ final class ProgressMirror: Sendable {
     func show(_ fraction: Double) {
         begin()
         let units = Int64(fraction * Double(ProgressMirror.units))
-        if units > progress.completedUnitCount { progress.completedUnitCount = units }
+        guard units > progress.completedUnitCount else { return }
+        progress.completedUnitCount = units
+        changed?(Float(fraction))
     }
 }

@@ -62,19 +62,6 @@ extension ManagedObject {
     /// Does nothing: changes are not observed.
     public final func didChangeValue(forKey key: String) {}
 
-    /// Returns a live view of the members of a to-many relationship. Members added or removed there change the object
-    /// at once, and each read shows the current members. A cast of the view to Swift's `Set` does not work; use
-    /// ``value(forKey:)`` for that.
-    public func mutableSetValue(forKey key: String) -> NSMutableSet { RelationshipSet(object: self, key: key) }
-
-    /// Returns a live view of the members of an ordered to-many relationship, in their order. Changes apply at once.
-    public func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet {
-        if let known: RelationshipOrderedSet = context?.mutableView(of: self, key), known.isCurrent { return known }
-        let view = RelationshipOrderedSet(object: self, key: key)
-        context?.noteMutableView(view, of: self, key)
-        return view
-    }
-
     /// Checks the object against the model's rules: required values, bounds, lengths, patterns, counts. Every object is
     /// checked in the same way when it is saved.
     ///

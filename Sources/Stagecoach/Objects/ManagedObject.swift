@@ -35,7 +35,8 @@ open class ManagedObject: NSObject {
     /// An abstract entity, an entity of another model, or the source's context is a failure that is recorded and ends
     /// the run when the policy's method returns. Without a context the object keeps its attributes and relationships
     /// itself until ``ManagedObjectContext/insert(_:)`` takes it in; its hash changes then.
-    public init(entity: EntityDescription, insertInto context: ManagedObjectContext?) {
+    public init(entity given: EntityDescription, insertInto target: ManagedObjectContext?) {
+        let (entity, context) = (given.inModel, target?.target)
         self.context = context
         if let context {
             place = context.placeForNew(entity)
@@ -44,28 +45,25 @@ open class ManagedObject: NSObject {
             detached = [:]
         }
         super.init()
-        context?.adopt(self)
+        context?.adoptNew(self)
     }
 
     /// Creates an object of the entity that has this class in the model, and inserts it.
     ///
     /// ``ManagedObject`` itself belongs to no entity, so this is for subclasses. If the class does not belong to
     /// exactly one entity, the failure is recorded and ends the run when the policy's method returns.
-    public convenience init(context: ManagedObjectContext) {
-        let name = String(describing: type(of: self))
-        let full = String(reflecting: type(of: self))
+    public convenience init(context given: ManagedObjectContext) {
+        let context = given.target
         let model = context.persistentStoreCoordinator?.managedObjectModel
-        let fitting = (model?.entities ?? []).filter {
-            guard !$0.isAbstract, let own = $0.definition.managedObjectClassName else { return false }
-            return own == full || own.split(separator: ".").last.map(String.init) == name
-        }
+        let fitting = model?.entities(ofClass: type(of: self)).filter { !$0.isAbstract } ?? []
         if fitting.count == 1 {
             self.init(entity: fitting[0], insertInto: context)
             return
         }
         context.record(
             MigrationError(
-                "object.unknownEntity", .data, "\(fitting.count) entities of the model have the class \(name)",
+                "object.unknownEntity", .data,
+                "\(fitting.count) entities of the model have the class \(type(of: self))",
                 remedy: "Make the object with EntityDescription.insertNewObject(forEntityName:into:)"))
         self.init(place: context.noPlace, context: context)
         context.adopt(self)
@@ -179,6 +177,43 @@ open class ManagedObject: NSObject {
     /// Sets several values by key; NSNull sets nil.
     open func setValuesForKeys(_ values: [String: Any]) {
         for (key, value) in values.sorted(by: { $0.key < $1.key }) { setValue(value, forKey: key) }
+    }
+
+    // MARK: - Events
+    //
+    // A migration reads every object as a plain `ManagedObject`, as Core Data's does. So these are called for objects of a
+    // subclass that code itself makes and inserts, as long as it keeps them.
+
+    /// Called when the object has been inserted into a context, with the model's defaults. Does nothing itself.
+    open func awakeFromInsert() {}
+
+    /// Never called here: objects that are read are not of a subclass.
+    open func awakeFromFetch() {}
+
+    /// Called before the object is deleted by ``ManagedObjectContext/delete(_:)``. Does nothing itself.
+    open func prepareForDeletion() {}
+
+    /// Called once before the migration's only save: after the last policy's `end`, before the model's rules are checked.
+    /// It may set values. ``ManagedObjectContext/save()`` does not call it. Does nothing itself.
+    open func willSave() {}
+
+    /// Called once after the migration's rows are written. The object has no values any more. Does nothing itself.
+    open func didSave() {}
+
+    /// Never called here: objects hold no values that they could lose.
+    open func willTurnIntoFault() {}
+
+    /// Never called here: objects hold no values that they could lose.
+    open func didTurnIntoFault() {}
+
+    /// Checks a value against the model's rules for an attribute or relationship, without setting it.
+    ///
+    /// - Parameters:
+    ///   - value: the value; a subclass may replace it.
+    ///   - key: the property's name.
+    /// - Throws: `object.unknownKey`; `validation.…` (65), as ``validateForInsert()``.
+    open func validateValue(_ value: inout AnyObject?, forKey key: String) throws {
+        try ObjectValidation(object: self).check(value, forKey: key)
     }
 
     public override var hash: Int {

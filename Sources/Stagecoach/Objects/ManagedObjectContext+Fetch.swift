@@ -49,10 +49,23 @@ extension ManagedObjectContext {
     /// The number of queries that read a relationship for many objects of a batch at once; for tests.
     package var groupedReads: Int { (backing as? SourceObjects)?.relations.groupedReads ?? 0 }
 
-    private func query<Result>(of request: FetchRequest<Result>) throws -> (FetchEngine, FetchQuery) {
-        guard let backing else {
-            throw MigrationError("manager.idle", .internal, "The migration that the context belongs to is over")
+    /// Returns the entity of the model with a name.
+    ///
+    /// - Throws: `object.unknownEntity` (65), `manager.idle`.
+    func entity(named name: String) throws -> EntityDescription { try openBacking().entity(named: name) }
+
+    func openBacking() throws(MigrationError) -> any Backing {
+        guard let backing = target.backing else {
+            throw MigrationError(
+                "manager.idle", .internal, "The context belongs to no migration, or to one that is over",
+                remedy: "Read objects in a policy, through the manager's contexts")
         }
+        return backing
+    }
+
+    /// Compiles a request, for the engine of this side.
+    func query<Result>(of request: FetchRequest<Result>) throws -> (FetchEngine, FetchQuery) {
+        let backing = try openBacking()
         guard let name = request.entityName else {
             throw MigrationError("fetch.noEntity", .data, "The fetch request has no entity")
         }
@@ -91,7 +104,7 @@ extension ManagedObjectContext {
     private func dictionaries<Result>(
         _ request: FetchRequest<Result>, _ engine: FetchEngine, _ query: FetchQuery
     ) throws -> [Any] {
-        let names = try names(request.propertiesToFetch, of: query.entity)
+        let names = try names(request, of: query.entity)
         var results: [Any] = []
         var seen: Set<NSDictionary> = []
         let isDistinct = request.returnsDistinctResults
@@ -118,15 +131,10 @@ extension ManagedObjectContext {
         return results
     }
 
-    private func names(_ properties: [Any]?, of entity: EntityDescription) throws -> [String] {
-        guard let properties else { return entity.declaredAttributes.map(\.name) }
+    private func names<Result>(_ request: FetchRequest<Result>, of entity: EntityDescription) throws -> [String] {
+        guard let properties = request.propertiesToFetch else { return entity.declaredAttributes.map(\.name) }
         return try properties.map { property in
-            let name: String
-            switch property {
-            case let text as String: name = text
-            case let attribute as AttributeDescription: name = attribute.name
-            case let relationship as RelationshipDescription: name = relationship.name
-            default:
+            guard let name = FetchRequest<Result>.propertyName(property) else {
                 throw MigrationError(
                     "fetch.unsupported", .data,
                     "A fetch request gives values of properties, not of a \(type(of: property))",

@@ -1,36 +1,66 @@
+import Diagnostics
 import Foundation
 
 extension ManagedObjectContext {
+    /// The queue that a context is made for.
+    public enum ConcurrencyType: UInt, Sendable {
+        /// The thread that made it.
+        case confinementConcurrencyType = 0
+        /// A queue of its own.
+        case privateQueueConcurrencyType = 1
+        /// The main queue.
+        case mainQueueConcurrencyType = 2
+    }
+
+    /// The moment at which an asynchronous `perform` runs its closure in Core Data.
+    public enum ScheduledTaskType: Sendable {
+        /// At once, if the caller is on the context's queue.
+        case immediate
+        /// After the work that the queue has.
+        case enqueued
+    }
+
     /// The objects registered in the context. In the destination's context: all objects made so far, by policies and by
     /// mappings, as in a Core Data context that never saves, without those that were in the store before. In the
     /// source's context: the objects that are still referenced.
     ///
     /// A lazy sequence: no objects are collected, rows are read in pages.
     public var registeredObjects: ContextObjects {
-        isDestination ? insertedObjects : ContextObjects(context: self, held: liveObjects)
+        if target !== self { return target.registeredObjects }
+        return isDestination ? insertedObjects : ContextObjects(context: self, held: liveObjects)
     }
 
     /// All objects made so far, by policies and by mappings; nothing is saved before the last policy's `end`.
     ///
     /// A lazy sequence in the order of entity tables and keys. It shows the objects that existed when the iteration
     /// began, without those deleted since.
-    public var insertedObjects: ContextObjects { ContextObjects(context: self, held: nil) }
+    public var insertedObjects: ContextObjects { ContextObjects(context: target, held: nil) }
 
     /// The objects that were in the store before, have been changed, and are still referenced.
     public var updatedObjects: ContextObjects {
-        ContextObjects(context: self, held: liveObjects.filter(\.isUpdated))
+        ContextObjects(context: target, held: target.liveObjects.filter(\.isUpdated))
     }
 
     /// The deleted objects that are still referenced.
     public var deletedObjects: ContextObjects {
-        ContextObjects(context: self, held: liveObjects.filter(\.isDeleted))
+        ContextObjects(context: target, held: target.liveObjects.filter(\.isDeleted))
     }
 
     /// True if anything will be saved.
-    public var hasChanges: Bool { !insertedObjects.isEmpty || backing?.hasStoredChanges == true }
+    public var hasChanges: Bool { !insertedObjects.isEmpty || target.backing?.hasStoredChanges == true }
 
     /// Does nothing: a migration saves once, after the last policy's `end` and the model's own rules.
     public func save() throws {}
+
+    /// Ends the migration when the policy's method returns, with `context.rollback` (65): its changes cannot be taken back.
+    /// Does nothing without a migration.
+    public func rollback() {
+        guard target.isOpen else { return }
+        target.record(
+            MigrationError(
+                "context.rollback", .data, "rollback() was called in a migration, whose changes cannot be taken back",
+                remedy: "Throw an error from the policy's method: the migration then ends, and nothing is saved"))
+    }
 
     /// Does nothing: changes and their inverses are seen at once.
     public func processPendingChanges() {}
@@ -49,6 +79,17 @@ extension ManagedObjectContext {
 
     /// Runs a closure at once, on the caller's thread.
     public func perform(_ block: @escaping () -> Void) { block() }
+
+    /// Runs a closure at once, on the caller's thread, and returns its value.
+    ///
+    /// - Parameters:
+    ///   - schedule: Core Data's choice of the moment, which changes nothing here.
+    ///   - block: the closure.
+    public nonisolated(nonsending) func perform<Value>(
+        schedule: ScheduledTaskType = .immediate, _ block: @escaping () throws -> Value
+    ) async rethrows -> Value {
+        try block()
+    }
 
     /// Runs a closure on the caller's thread.
     public func performAndWait<Value>(_ block: () throws -> Value) rethrows -> Value { try block() }

@@ -56,16 +56,31 @@ public final class ManagedObjectContext {
     /// The mutable view that was made last. Code that adds one member after the other asks for it each time.
     private var mutableView: (object: ObjectPlace, key: String, view: NSObject)?
 
-    /// The store that the objects belong to, with its model.
-    public let persistentStoreCoordinator: PersistentStoreCoordinator!
+    /// The store that the objects belong to, with its model. Those of a migration's own contexts cannot be replaced.
+    public var persistentStoreCoordinator: PersistentStoreCoordinator! {
+        get { coordinator ?? parent?.persistentStoreCoordinator }
+        set { if !isOfRun { coordinator = newValue } }
+    }
+    private var coordinator: PersistentStoreCoordinator?
+    /// The context through which this one works. A context that code makes during a migration has the migration's objects if
+    /// its parent is the migration's context: it then is another name of it.
+    public var parent: ManagedObjectContext?
+    /// The queue that the context was made for; it changes nothing, since every call runs on its caller's thread.
+    public let concurrencyType: ConcurrencyType
+    /// True for a context of a migration, also after its end.
+    private let isOfRun: Bool
+    /// The context that has the objects: the nearest one of a migration.
+    var target: ManagedObjectContext { isOfRun ? self : parent?.target ?? self }
+    /// True once code has inserted an object of a subclass.
+    private var hasSubclassObjects = false
     /// Values for the caller's own use.
     public let userInfo = NSMutableDictionary()
     /// A name for the caller's own use.
     public var name: String?
     /// Has no effect: changes cannot be undone during a migration.
     public var undoManager: AnyObject?
-    /// Has no effect: the single save has nothing to merge with.
-    public var mergePolicy: Any = "NSErrorMergePolicy"
+    /// Has no effect: the single save has nothing to merge with, and objects that break a uniqueness constraint are invalid.
+    public var mergePolicy: Any = MergePolicy.error
     /// Has no effect.
     public var automaticallyMergesChangesFromParent = false
     /// Has no effect.
@@ -77,26 +92,35 @@ public final class ManagedObjectContext {
         transforms: Bool
     ) {
         let found = coordinator.managedObjectModel.entities.map { entity in
-            entity.attributesByName.filter { $0.value.attributeType == .transformable }
+            Dictionary(
+                entity.declaredAttributes.filter { $0.attributeType == .transformable }.map { ($0.name, $0) },
+                uniquingKeysWith: { first, _ in first })
         }
         transformables = transforms && found.contains { !$0.isEmpty } ? found : []
         self.backing = backing
         self.failures = failures
-        persistentStoreCoordinator = coordinator
+        self.coordinator = coordinator
+        concurrencyType = .privateQueueConcurrencyType
+        isOfRun = true
         storeUUID = coordinator.persistentStores.first?.identifier ?? ""
         self.isDestination = isDestination
     }
 
+    /// Creates a context without objects. Objects are read and changed in a migration only: give it the migration's context
+    /// as its parent.
+    public convenience init(concurrencyType: ConcurrencyType) { self.init(idle: true, concurrencyType) }
+
     /// Creates a context without a store.
     ///
     /// - Parameter isDestination: true for the destination's side.
-    init(idle isDestination: Bool) {
+    init(idle isDestination: Bool, _ concurrencyType: ConcurrencyType = .privateQueueConcurrencyType) {
         backing = nil
         failures = FailureRecord()
         transformables = []
-        persistentStoreCoordinator = nil
         storeUUID = ""
         self.isDestination = isDestination
+        self.concurrencyType = concurrencyType
+        isOfRun = false
     }
 
     var isOpen: Bool { backing != nil }
@@ -158,6 +182,7 @@ public final class ManagedObjectContext {
 
     /// Returns the object with an id: the living one, or a new fault.
     public func object(with id: ManagedObjectID) -> ManagedObject {
+        if target !== self { return target.object(with: id) }
         if let failure = foreign(id) {
             failures.record(failure)
             return object(at: freePlaceholder(id.entity))
@@ -169,6 +194,7 @@ public final class ManagedObjectContext {
     ///
     /// - Throws: `object.unknown` if there is no such row.
     public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
+        if target !== self { return try target.existingObject(with: id) }
         guard foreign(id) == nil, try backing?.exists(id.place) ?? false else {
             throw MigrationError(
                 "object.unknown", .data, "There is no such object", context: .init(objectID: id.description))
@@ -179,6 +205,7 @@ public final class ManagedObjectContext {
     /// Returns the object with an id if it is registered. In the source's context it is if it is still referenced, and
     /// nothing is read. In the destination's context it is if its row exists.
     public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
+        if target !== self { return target.registeredObject(for: id) }
         guard foreign(id) == nil else { return nil }
         if isDestination { return try? existingObject(with: id) }
         return live.object(table: id.place.table, key: id.place.key)
@@ -225,7 +252,8 @@ public final class ManagedObjectContext {
     /// An unknown or abstract entity ends the run when the policy's method returns; until then the policy holds an
     /// object without a row.
     func insertNewObject(named name: String) -> ManagedObject {
-        precondition(isOpen, "the migration that the context belongs to is over")
+        if target !== self { return target.insertNewObject(named: name) }
+        precondition(isOpen, "the context belongs to no migration, or to one that is over")
         return recording { try insert($0.entity(named: name)) } ?? object(at: noPlace)
     }
 
@@ -233,6 +261,7 @@ public final class ManagedObjectContext {
     ///
     /// An object that is in the context already is left alone. A failure is recorded.
     public func insert(_ object: ManagedObject) {
+        if target !== self { return target.insert(object) }
         if object.context === self { return }
         guard object.context == nil else {
             failures.record(ObjectFailure.foreign(object))
@@ -241,6 +270,7 @@ public final class ManagedObjectContext {
         let values = object.enter(self, at: placeForNew(object.place.entity))
         adopt(object)
         for (key, value) in values { setValue(value, of: object, key: key) }
+        awake(object)
     }
 
     /// Returns the place of a new row. If none can be made, the failure is recorded and the place belongs to no row.
@@ -258,12 +288,43 @@ public final class ManagedObjectContext {
     /// Registers an object at a new place.
     func adopt(_ object: ManagedObject) { live.insert(object) }
 
+    /// Registers an object that code has just made.
+    func adoptNew(_ object: ManagedObject) {
+        adopt(object)
+        awake(object)
+    }
+
+    /// Tells an object of a subclass that it was inserted.
+    private func awake(_ object: ManagedObject) {
+        guard type(of: object) != ManagedObject.self else { return }
+        hasSubclassObjects = true
+        object.awakeFromInsert()
+    }
+
+    /// The objects of subclasses that will be saved.
+    private var subclassObjects: [ManagedObject] {
+        hasSubclassObjects ? liveObjects.filter { type(of: $0) != ManagedObject.self && $0.hasChanges } : []
+    }
+
+    /// Calls `willSave` of the objects of subclasses.
+    ///
+    /// - Returns: the objects.
+    /// - Throws: a failure of a call that could not throw.
+    func willSave() throws -> [ManagedObject] {
+        let objects = subclassObjects
+        for object in objects { object.willSave() }
+        try failures.rethrow()
+        return objects
+    }
+
     /// Records the failure of a call that cannot throw.
     func record(_ error: any Error) { failures.record(error) }
 
     /// Deletes an object: it gets no row, and references to it become nil.
     public func delete(_ object: ManagedObject) {
+        if target !== self { return target.delete(object) }
         guard object.context === self else { return failures.record(ObjectFailure.foreign(object)) }
+        if type(of: object) != ManagedObject.self, exists(object) { object.prepareForDeletion() }
         _ = recording { try $0.delete(object) }
     }
 

@@ -26,7 +26,8 @@ struct ObjectValidation {
             }
         }
         for relationship in object.entity.relationships where !relationship.isTransient {
-            try note { try check(relationship) }
+            let value = object.value(forKey: relationship.name)
+            try note { try check(relationship, members: ValueBridge.items(of: value), value) }
         }
         guard var first = broken.first else { return }
         if broken.count > 1 {
@@ -35,6 +36,20 @@ struct ObjectValidation {
                 [NSDetailedErrorsKey: broken.map { $0 as NSError }, NSValidationObjectErrorKey: object])
         }
         throw first
+    }
+
+    /// Checks the rules of one property for a value.
+    ///
+    /// - Throws: `object.unknownKey`, `validation.…` (65).
+    func check(_ value: Any?, forKey key: String) throws {
+        let value = ValueBridge.unwrapped(value)
+        if let attribute = object.entity.attribute(named: key) {
+            try check(attribute.definition, value)
+        } else if let relationship = object.entity.relationship(named: key) {
+            try check(relationship, members: ValueBridge.items(of: value), value)
+        } else if object.entity.composite(named: key) == nil {
+            throw ObjectFailure.unknownKey(key, object)
+        }
     }
 
     private func failure(
@@ -101,14 +116,13 @@ struct ObjectValidation {
         }
     }
 
-    private func check(_ relationship: RelationshipDescription) throws {
-        let count = object.objectIDs(forRelationshipNamed: relationship.name).count
+    private func check(_ relationship: RelationshipDescription, members: [Any], _ value: Any?) throws {
+        let count = members.count
         if count == 0 {
             if CountBounds(relationship).least == 0 { return }
             throw failure("validation.missing", "A required relationship has no destination", relationship.name)
         }
         guard relationship.isToMany else { return }
-        let value = object.value(forKey: relationship.name)
         if count < relationship.minCount {
             throw failure(
                 "validation.tooFew", "The relationship has fewer objects than the model asks for", relationship.name,

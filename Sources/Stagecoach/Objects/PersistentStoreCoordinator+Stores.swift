@@ -7,8 +7,14 @@ import Mapping
 
 // Operations on whole stores, for programs around a migration: see that a store fits a model, copy, replace and remove it.
 
+/// Migrates a store in its place to another version.
+protocol StoreMigrating {
+    func migrateStore(inPlace url: URL, to model: ManagedObjectModel) throws
+}
+
 extension PersistentStoreCoordinator {
-    /// Adds a store of the model. It is not migrated: if another version wrote it, that is an error.
+    /// Adds a store of the model. If another version wrote it, that is an error, unless the options have a staged migration
+    /// manager: then the store is migrated and replaced.
     ///
     /// A store that does not exist is made, without objects. Objects of stores that are added cannot be read or changed: only
     /// a migration's own contexts have objects.
@@ -17,10 +23,12 @@ extension PersistentStoreCoordinator {
     ///   - storeType: `NSSQLiteStoreType`.
     ///   - configuration: a configuration of the model; nil for the whole model.
     ///   - storeURL: the store's file.
-    ///   - options: `NSReadOnlyPersistentStoreOption`, and `journal_mode` in `NSSQLitePragmasOption`: with `DELETE`, the
-    ///     content of a `-wal` file is moved into the store. Others change nothing.
+    ///   - options: `NSReadOnlyPersistentStoreOption`; `journal_mode` in `NSSQLitePragmasOption`: with `DELETE`, the
+    ///     content of a `-wal` file is moved into the store; `NSPersistentStoreStagedMigrationManagerOptionKey`. Others
+    ///     change nothing.
     /// - Throws: `manager.storeType` (78) for another type; `store.incompatibleModel` (78), bridged to Core Data's 134100, if
-    ///   another version wrote the store; errors of opening it (65, 66, 74, 77) and of making it (73, 74, 77).
+    ///   another version wrote the store; errors of opening it (65, 66, 74, 77), of making it (73, 74, 77) and of migrating
+    ///   it.
     @discardableResult
     public func addPersistentStore(
         ofType storeType: String, configurationName configuration: String?, at storeURL: URL?,
@@ -28,14 +36,22 @@ extension PersistentStoreCoordinator {
     ) throws -> PersistentStore {
         let url = try Self.place(storeType, storeURL)
         let isReadOnly = (options?[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false
+        let model = configuration.flatMap(managedObjectModel.restricted(toConfiguration:)) ?? managedObjectModel
         if !isReadOnly, try DestinationPath.status(url.path, followsLinks: true) == nil {
-            let part = configuration.flatMap(managedObjectModel.restricted(toConfiguration:))
             try DestinationStore.makeEmpty(
-                at: url.path, model: part ?? managedObjectModel, uuid: UUID().uuidString,
+                at: url.path, model: model, uuid: UUID().uuidString,
                 modelCache: try ModelCache.encode(managedObjectModel.whole, archiver: ArchivingLanguage()))
         }
-        let metadata = try Self.metadataForPersistentStore(ofType: storeType, at: url)
-        guard managedObjectModel.isConfiguration(withName: configuration, compatibleWithStoreMetadata: metadata) else {
+        func fits(_ metadata: [String: Any]) -> Bool {
+            managedObjectModel.isConfiguration(withName: configuration, compatibleWithStoreMetadata: metadata)
+        }
+        var metadata = try Self.metadataForPersistentStore(ofType: storeType, at: url)
+        let staged = options?[NSPersistentStoreStagedMigrationManagerOptionKey] as? any StoreMigrating
+        if let staged, !isReadOnly, !fits(metadata) {
+            try staged.migrateStore(inPlace: url, to: model)
+            metadata = try Self.metadataForPersistentStore(ofType: storeType, at: url)
+        }
+        guard fits(metadata) else {
             throw MigrationError(
                 "store.incompatibleModel", .configuration, "The model is not the version that wrote the store",
                 remedy: "Migrate the store to the model first, with a MigrationManager", context: .init(path: url.path))

@@ -71,6 +71,7 @@ struct PolicyPath: ModelStage {
                 stage: stage, policies: policies, runtime: runtime, keys: keys, stages: stages
             ).run(from: start)
         }
+        let saved = try runtime.destinationContext.willSave()
         try endStages(runtime, stages, isLoading: start?.phase == .load)
         let loading = PolicyLoad(
             stage: stage, runtime: runtime,
@@ -82,6 +83,8 @@ struct PolicyPath: ModelStage {
                 fill: { try loading.run(into: $0) }, release: { runtime.objects.end() },
                 resume: { try runtime.objects.begin(on: $0, touched: $1) }))
         if runtime.objects.hasDeletions { modelRun.archive.hasDeletions = true }
+        if !saved.isEmpty { runtime.close() }
+        for object in saved { object.didSave() }
         return (highest, Array(runtime.associations.dropFirst(modelRun.archive.tables.count)))
     }
 

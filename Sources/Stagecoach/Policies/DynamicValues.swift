@@ -28,7 +28,7 @@ final class DynamicValues {
             "source": source, "destination": destination, "manager": manager, "entityMapping": mapping.mapping,
             "propertyMapping": property, "entityPolicy": policies[mapping],
         ]
-        let before = manager.currentEntityMapping
+        let before = manager.mappingAtWork
         manager.enter(mapping.mapping)
         let isOuter = !runtime.userCode.isInside
         if isOuter {

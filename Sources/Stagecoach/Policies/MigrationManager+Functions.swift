@@ -144,7 +144,7 @@ extension MigrationManager: ExpressionFunctions {
     public func destinationInstances(
         forSourceRelationshipNamed name: String, sourceInstances: [ManagedObject]?
     ) -> [ManagedObject] {
-        guard let sourceInstances, let mappings = mappingModel?.entityMappings else { return [] }
+        guard let sourceInstances, let mappings = mappingModel.entityMappings else { return [] }
         var found: [ManagedObject] = []
         var seen: Set<ManagedObject> = []
         for mapping in mappings where mapping.sourceEntityName != nil {

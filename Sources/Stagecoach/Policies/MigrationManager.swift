@@ -34,6 +34,9 @@ open class MigrationManager: NSObject {
     /// The progress of the current run, or of the next one, as a Foundation `Progress` with a thousand units a run.
     /// Cancelling it ends the run with a `CancellationError`. May be used from any thread.
     public var foundationProgress: Progress { currentMirror().progress }
+    /// Called with ``migrationProgress`` each time another thousandth of a run is done, on the thread that migrates: it takes
+    /// the place of key-value observing, which Linux does not have. Set it before the run.
+    public var migrationProgressHandler: ((Float) -> Void)?
     private let cancellation = CancellationFlag()
     /// The run of a ``Migration`` that uses this manager without having been started by it; nil if there is none.
     private let taken = Mutex<TakenRun?>(nil)
@@ -44,10 +47,16 @@ open class MigrationManager: NSObject {
     /// The associations of previous calls, until ``reset()``.
     private var memory: AssociationMemory?
 
+    /// The mapping model of the run; if idle, one without entity mappings.
+    open var mappingModel: MappingModel { modelOfRun ?? idleModel }
+    /// The entity mapping at work; if there is none, one without a name and entities.
+    open var currentEntityMapping: EntityMapping { mappingAtWork ?? idleMapping }
     /// The mapping model of the run; nil if idle.
-    open private(set) var mappingModel: MappingModel!
-    /// The entity mapping at work; nil if idle.
-    open private(set) var currentEntityMapping: EntityMapping!
+    private(set) var modelOfRun: MappingModel?
+    /// The entity mapping at work; nil if there is none.
+    private(set) var mappingAtWork: EntityMapping?
+    private let idleModel = MappingModel()
+    private let idleMapping = EntityMapping()
     /// The failure of the last run, with the place where it happened: the entity mapping, the object and, as class and
     /// method, the policy. The run itself throws a policy's error unchanged; it is the failure's cause. Nil if the last run
     /// succeeded, or ended with an error of a cancellation.
@@ -95,21 +104,23 @@ open class MigrationManager: NSObject {
         cancellation.reset()
         progress.reset()
         failure = nil
-        mappingModel = mapping
+        modelOfRun = mapping
         defer {
-            mappingModel = nil
-            currentEntityMapping = nil
+            modelOfRun = nil
+            mappingAtWork = nil
             running = nil
-            mirror.withLock { $0 = nil }
+            self.mirror.withLock { $0 = nil }
         }
         let memory = try AssociationMemory.forCall(
             after: memory, from: source.path, to: destination.path, workDirectory: options.workDirectory)
         self.memory = memory
+        let mirror = currentMirror()
+        mirror.follow(migrationProgressHandler)
         do {
             report = try Migration(
                 from: source.path, model: sourceModel, mappings: [mapping], to: destination.path,
                 model: destinationModel, options: options, manager: self, progress: progress,
-                cancellation: cancellation, archive: memory.archive, mirror: currentMirror()
+                cancellation: cancellation, archive: memory.archive, mirror: mirror
             ).run()
         } catch let error as MigrationError {
             failure = error
@@ -123,7 +134,7 @@ open class MigrationManager: NSObject {
     ///
     /// Within a run it changes nothing, and the run ends with `manager.reset` (65).
     open func reset() {
-        guard mappingModel == nil else {
+        guard modelOfRun == nil else {
             let error = MigrationError(
                 "manager.reset", .data, "reset() was called on a manager that is migrating",
                 remedy: "Call it between migrations")
@@ -135,8 +146,8 @@ open class MigrationManager: NSObject {
             return
         }
         memory = nil
-        mappingModel = nil
-        currentEntityMapping = nil
+        modelOfRun = nil
+        mappingAtWork = nil
     }
 
     /// Stops the run from any thread; the run ends with this error.
@@ -146,7 +157,7 @@ open class MigrationManager: NSObject {
 
     /// The share of the run that is done, 0 to 1; 1 if idle.
     open var migrationProgress: Float {
-        guard mappingModel != nil else { return 1 }
+        guard modelOfRun != nil else { return 1 }
         return Float((taken.withLock { $0?.progress } ?? progress).snapshot.fraction)
     }
 
@@ -229,27 +240,27 @@ open class MigrationManager: NSObject {
     ///
     /// - Returns: false if the manager runs the migration itself.
     func beginRun(_ model: MappingModel, progress: ProgressCounter, cancellation: CancellationFlag) -> Bool {
-        guard mappingModel == nil else { return false }
-        mappingModel = model
+        guard modelOfRun == nil else { return false }
+        modelOfRun = model
         taken.withLock { $0 = TakenRun(progress: progress, cancellation: cancellation) }
         return true
     }
 
     /// Ends the run that used the manager.
     func endRun() {
-        mappingModel = nil
-        currentEntityMapping = nil
+        modelOfRun = nil
+        mappingAtWork = nil
         running = nil
         taken.withLock { $0 = nil }
     }
 
     /// Begins the work of a mapping model.
-    func begin(_ model: MappingModel) { mappingModel = model }
+    func begin(_ model: MappingModel) { modelOfRun = model }
 
     func attach(_ runtime: PolicyRuntime) { running = runtime }
     func detach() {
         running = nil
-        currentEntityMapping = nil
+        mappingAtWork = nil
     }
-    func enter(_ mapping: EntityMapping?) { currentEntityMapping = mapping }
+    func enter(_ mapping: EntityMapping?) { mappingAtWork = mapping }
 }

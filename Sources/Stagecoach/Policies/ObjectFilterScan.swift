@@ -26,7 +26,7 @@ struct ObjectFilterScan {
         let notes = UserCodeNotes()
         notes.begin("the source filter", in: mapping, entity: entity)
         defer { notes.end() }
-        let before = manager.currentEntityMapping
+        let before = manager.mappingAtWork
         manager.enter(mapping.mapping)
         defer { manager.enter(before) }
         while try reader.next(into: &objects.window) {

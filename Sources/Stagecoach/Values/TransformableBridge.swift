@@ -20,7 +20,7 @@ enum TransformableBridge {
             if let object { return object }
             throw failure(attribute, "cannot be read: the transformer gives nil for its \(bytes.count) bytes")
         }
-        try checkKnown(attribute, "cannot be read", attribute.attributeValueClassName)
+        try checkKnown(attribute, "cannot be read", attribute.definition.valueClassName)
         do {
             return try ObjectArchive.object(from: Array(bytes))
         } catch {
@@ -62,13 +62,13 @@ enum TransformableBridge {
     }
 
     private static func registered(_ attribute: AttributeDescription) -> ValueTransformer? {
-        attribute.valueTransformerName.flatMap(ValueTransformer.named)
+        attribute.definition.valueTransformerName.flatMap(ValueTransformer.named)
     }
 
     private static func checkKnown(
         _ attribute: AttributeDescription, _ what: String, _ className: String?
     ) throws(MigrationError) {
-        switch attribute.valueTransformerName {
+        switch attribute.definition.valueTransformerName {
         case nil, "NSSecureUnarchiveFromData", "NSSecureUnarchiveFromDataTransformer",
             "NSSecureUnarchiveFromDataTransformerName", "NSKeyedUnarchiveFromData", "NSUnarchiveFromData":
             return
@@ -83,7 +83,7 @@ enum TransformableBridge {
     }
 
     private static func failure(_ attribute: AttributeDescription, _ what: String) -> MigrationError {
-        let name = attribute.valueTransformerName
+        let name = attribute.definition.valueTransformerName
         return MigrationError(
             "value.transformer", .data,
             "The transformable attribute \(attribute.name) of \(attribute.entityName), with "

@@ -62,7 +62,7 @@ public final class ManagedObjectModelReference: NSObject {
     }
 
     /// The model; nil if there is none, or if it has another checksum. ``resolved()`` says which.
-    public var resolvedModel: ManagedObjectModel? { try? resolved() }
+    public var resolvedModel: ManagedObjectModel! { try? resolved() }
 
     private var path: String? { if case .file(let url) = place { url.path } else { nil } }
 

@@ -10,3 +10,5 @@ public typealias NSLightweightMigrationStage = LightweightMigrationStage
 public typealias NSCustomMigrationStage = CustomMigrationStage
 /// Core Data's name of ``ManagedObjectModelReference``.
 public typealias NSManagedObjectModelReference = ManagedObjectModelReference
+/// Core Data's name of ``PersistentContainer``.
+public typealias NSPersistentContainer = PersistentContainer

@@ -12,8 +12,8 @@ import Mapping
 /// and a run that throws leaves no destination.
 ///
 /// In a handler, ``storeURL`` is the private store of the version ``model``. It has no journal beside it, and no other process
-/// uses it. It may be read and changed through SQLite, or through ``transformStore(with:)``, whose policies have objects and
-/// contexts. Before the destination is published, the store is written anew and the model's rules are checked, so changes by
+/// uses it. It may be read and changed through SQLite, through ``transformStore(with:)``, whose policies have objects and
+/// contexts, or through the contexts of the ``container``. Before the destination is published, the store is written anew and the model's rules are checked, so changes by
 /// handlers are covered.
 ///
 /// A store that was made for one configuration of its model is migrated to that configuration of every version, in lightweight
@@ -35,6 +35,8 @@ public final class StagedMigrationManager: NSObject {
     public private(set) var storeURL: URL?
     /// The model of the private store, while a handler runs; nil at other times.
     public private(set) var model: ManagedObjectModel?
+    /// The private store with its contexts, while a handler runs; nil at other times.
+    public private(set) var container: PersistentContainer?
     /// The failure of the last run, with its place, as ``MigrationManager/failure``.
     public private(set) var failure: MigrationError?
     /// The progress of the run, over all stages.
@@ -92,13 +94,38 @@ public final class StagedMigrationManager: NSObject {
         guard let url = storeURL, let model else {
             throw MigrationError("staged.idle", .internal, "No handler of a staged migration is running")
         }
+        try container?.save()
+        let other = nextTransformed(url)
+        try transformation(mapping, url.path, to: other, model).run()
+        try ChainStores.replace(url.path, by: other)
+    }
+
+    private func nextTransformed(_ url: URL) -> String {
         transformed += 1
-        let other = url.deletingLastPathComponent().appendingPathComponent("step-handler-\(transformed).sqlite").path
+        return url.deletingLastPathComponent().appendingPathComponent("step-handler-\(transformed).sqlite").path
+    }
+
+    /// Returns a migration of the private store to its own version.
+    private func transformation(
+        _ mapping: MappingModel, _ path: String, to other: String, _ model: ManagedObjectModel
+    ) -> Migration {
         var options = inner
         // The handler may have changed the private store by hand before.
         options.sourceIsKnownByTables = true
-        try migration(mapping, from: (url.path, model), to: (other, model), options).run()
-        try ChainStores.replace(url.path, by: other)
+        return migration(mapping, from: (path, model), to: (other, model), options)
+    }
+
+    private func makeContainer(_ url: URL, _ model: ManagedObjectModel) -> PersistentContainer {
+        var other = ""
+        return PersistentContainer(
+            name: url.deletingPathExtension().lastPathComponent, model: model,
+            begin: { pause in
+                other = self.nextTransformed(url)
+                let mapping = try PausingPolicy.mappingModel(of: model)
+                let migration = self.transformation(mapping, url.path, to: other, model)
+                migration.manager.policies = PausingPolicy.registry(pause)
+                try migration.run()
+            }, replace: { try ChainStores.replace(url.path, by: other) })
     }
 
     private func migration(
@@ -185,13 +212,25 @@ public final class StagedMigrationManager: NSObject {
         of version: ManagedObjectModel
     ) throws {
         guard let stage else { return }
-        storeURL = URL(fileURLWithPath: path)
-        model = version
-        defer {
-            storeURL = nil
-            model = nil
-        }
-        try handler(self, stage)
+        let url = URL(fileURLWithPath: path)
+        let container = makeContainer(url, version)
+        (storeURL, model, self.container) = (url, version, container)
+        defer { (storeURL, model, self.container) = (nil, nil, nil) }
+        do {
+            try EvaluationScope.$current.withValue(EvaluationScope(models: [version])) { try handler(self, stage) }
+        } catch { throw container.drop(after: error) }
+        try container.save()
         if let error = cancellation.error { throw error }
+    }
+}
+
+extension StagedMigrationManager: StoreMigrating {
+    /// Migrates a store to a model and replaces it by the result. It is unchanged if that fails.
+    func migrateStore(inPlace url: URL, to model: ManagedObjectModel) throws {
+        let place = DestinationPath(path: url.path)
+        let other = StoreFiles(path: "\(place.folder)/.\(place.name).staged-\(UUID().uuidString)")
+        defer { try? other.remove() }
+        try migrateStore(from: url, to: URL(fileURLWithPath: other.path), destinationModel: model)
+        try StoreFiles(path: url.path).replace(byCopyOf: other)
     }
 }

@@ -38,34 +38,6 @@ extension PortRules {
         }
     }
 
-    /// Removes `context.mergePolicy = …`.
-    mutating func mergePolicy(at index: Int) -> Int {
-        guard isMark(index + 1, "="), !isMark(index + 2, "=") else { return index + 1 }
-        var first = index - 1
-        while first > 0 {
-            let isChained = tokens[first].isMark(".") || tokens[first].isMark("?") || tokens[first].isMark("!")
-            let isName = tokens[first].kind == .word && (isMark(first - 1, ".") || isMark(first + 1, "."))
-            guard isChained || isName || isMark(first + 1, ".") && tokens[first].kind == .word,
-                tokens[first].line == tokens[index].line
-            else { break }
-            if tokens[first].kind == .word, !isMark(first - 1, ".") { break }
-            first -= 1
-        }
-        var last = index + 1
-        while last + 1 < tokens.count, !tokens[last + 1].isMark("}"), !tokens[last + 1].isMark(";"),
-            !tokens[last + 1].isFirstOnLine || tokens[last + 1].isMark(".") || tokens[last].isMark("=")
-        {
-            last += 1
-            if tokens[last].isMark("(") { last = closing(last) }
-        }
-        let range = tokens[first].range.lowerBound..<tokens[last].range.upperBound
-        note(
-            .change, tokens[first], text: text(range), replacement: "",
-            "A migration's context merges nothing, so that it has no merge policy")
-        remove(range)
-        return last + 1
-    }
-
     /// Replaces `Book.fetchRequest()` by a request for plain objects of the entity.
     mutating func fetchRequest(at index: Int) -> Int {
         guard index > 1, tokens[index - 2].kind == .word, tokens[index - 2].text.first?.isUppercase == true,

@@ -31,7 +31,6 @@ extension PortRules {
         case "CVarArg": listOfArguments(at: index)
         case "NSObject", "AnyObject": namedObject(at: index)
         case "override": return overriddenInit(at: index)
-        case "mergePolicy" where isMember: return mergePolicy(at: index)
         case "class" where !isMember && index + 1 < tokens.count && tokens[index + 1].kind == .word:
             declaredClass(at: index + 1)
         case "fetchRequest" where isMember && isCall: return fetchRequest(at: index)
@@ -39,9 +38,6 @@ extension PortRules {
         case _ where isCall: renamedCall(at: index)
         case _ where isMember: renamedProperty(at: index)
         default: break
-        }
-        if token.text.hasPrefix("NS"), token.text.hasSuffix("MergePolicy") {
-            note(.manual, token, "A migration merges nothing: leave merge policies out")
         }
         collectionValue(at: index)
         return index + 1

@@ -339,8 +339,8 @@ struct ObjectPropertyTests {
             #expect(person.propertiesByName.count == person.properties.count)
             var (attributes, toMany) = (0, 0)
             for property in person.properties {
-                if property is AttributeDescription { attributes += 1 }
-                if let relationship = property as? RelationshipDescription, relationship.isToMany { toMany += 1 }
+                if property is NSAttributeDescription { attributes += 1 }
+                if let relationship = property as? NSRelationshipDescription, relationship.isToMany { toMany += 1 }
                 #expect(property.isOptional && !property.isTransient && !property.isIndexed)
             }
             #expect(attributes == 2 && toMany == 3)

@@ -213,6 +213,21 @@ struct ManagerCallsTests {
         #expect(manager.foundationProgress !== shown)
     }
 
+    @Test("The handler that takes the place of key-value observing follows a run from its begin to its end")
+    func progressHandler() throws {
+        let fixture = try FailureFixture(books: 3000)
+        let manager = Self.manager(fixture)
+        manager.options.batchSize = 1
+        var seen: [Float] = []
+        manager.migrationProgressHandler = { [unowned manager] share in
+            seen.append(share)
+            #expect(share <= 1 && manager.migrationProgress >= share)
+        }
+        try Self.migrate(manager, fixture, fixture.mapping)
+        #expect(seen.count > 100 && seen.count <= 1000 && seen.last == 1)
+        #expect(zip(seen, seen.dropFirst()).allSatisfy { $0 < $1 })
+    }
+
     @Test("Cancelling Foundation's progress ends the run, also before it begins", arguments: [false, true])
     func cancelledProgress(isStaged: Bool) throws {
         let fixture = try FailureFixture(books: 20_000)

@@ -96,7 +96,7 @@ struct SeveralPolicyTests {
         try scene.call(manager, scene.models[1])
         #expect(found.withLock { $0 } == [[1, 2]])
         manager.reset()
-        #expect(manager.mappingModel == nil && manager.currentEntityMapping == nil)
+        #expect(manager.mappingModel.entityMappings.isEmpty && manager.currentEntityMapping.name == nil)
         #expect(manager.migrationProgress == 1 && manager.userInfo?["mine"] as? Int == 7)
         // Outside a run nothing is found, and nothing fails.
         #expect(manager.destinationInstances(forEntityMappingName: "Pets", sourceInstances: nil).isEmpty)

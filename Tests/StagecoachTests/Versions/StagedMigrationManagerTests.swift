@@ -76,6 +76,114 @@ struct StagedMigrationManagerTests {
                 == ["new.sqlite", "old.sqlite"])
     }
 
+    @Test("A handler reads and changes objects in the contexts of the container")
+    func container() throws {
+        let fixture = try Fixture()
+        let light = NSLightweightMigrationStage([try fixture.checksum(1), try fixture.checksum(2)])
+        let custom = NSCustomMigrationStage(
+            migratingFrom: try fixture.reference(2), to: try fixture.reference(3))
+        custom.willMigrateHandler = { manager, stage in
+            let container = try #require(manager.container)
+            #expect(container.managedObjectModel === fixture.versions[1].model)
+            let context = container.newBackgroundContext()
+            #expect(context === container.viewContext)
+            #expect(context.persistentStoreCoordinator === container.persistentStoreCoordinator)
+            try context.performAndWait {
+                let request = NSFetchRequest<NSFetchRequestResult>(entityName: "Book")
+                request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: false)]
+                let books = try #require(try context.fetch(request) as? [NSManagedObject])
+                #expect(books.map { $0.value(forKey: "title") as? String } == ["none", "A"])
+                books[0].setValue("changed", forKey: "title")
+                let made = NSEntityDescription.insertNewObject(forEntityName: "Book", into: context)
+                made.setValue("made", forKey: "title")
+                try context.save()
+            }
+        }
+        custom.didMigrateHandler = { manager, _ in
+            let container = try #require(manager.container)
+            #expect(container.name == "step-2")
+            container.performBackgroundTask { context in
+                let tag = NSEntityDescription.insertNewObject(forEntityName: "Tag", into: context)
+                tag.setValue("tag", forKey: "name")
+            }
+            // The changes so far are saved before the store is transformed; later contexts see what became of them.
+            let mapping = try NSMappingModel.inferredMappingModel(
+                forSourceModel: fixture.versions[2].model, destinationModel: fixture.versions[2].model)
+            let tags = mapping.entityMappings.first { $0.destinationEntityName == "Tag" }
+            tags?.attributeMappings?.first?.valueExpression = NSExpression(format: "$source.name + '!'")
+            try manager.transformStore(with: mapping)
+            let request = NSFetchRequest<NSManagedObject>(entityName: "Tag")
+            #expect(try container.viewContext.fetch(request).map { $0.value(forKey: "name") as? String } == ["tag!"])
+        }
+        let manager = NSStagedMigrationManager([light, custom])
+        manager.models = fixture.versions.map(\.model)
+        try manager.migrateStore(
+            from: fixture.source, to: fixture.destination, destinationModel: fixture.versions[2].model)
+        // The keys of the objects are kept.
+        #expect(
+            try fixture.rows(fixture.destination.path, "SELECT Z_PK || ZNAME FROM ZBOOK ORDER BY Z_PK")
+                == ["3A", "9changed", "10made"])
+        #expect(try fixture.rows(fixture.destination.path, "SELECT ZNAME FROM ZTAG") == ["tag!"])
+        #expect(manager.container == nil)
+    }
+
+    @Test("What a handler did before it threw is dropped; invalid objects end the run")
+    func containerFailures() throws {
+        func run(_ handler: @escaping (NSManagedObjectContext) throws -> Void) throws -> [String] {
+            let fixture = try Fixture()
+            let custom = NSCustomMigrationStage(
+                migratingFrom: try fixture.reference(1), to: try fixture.reference(2))
+            custom.didMigrateHandler = { manager, _ in
+                try handler(try #require(manager.container?.viewContext))
+            }
+            defer {
+                #expect(
+                    (try? FileManager.default.contentsOfDirectory(atPath: fixture.folder.path)) == ["old.sqlite"])
+            }
+            try NSStagedMigrationManager([custom]).migrateStore(
+                from: fixture.source, to: fixture.destination, destinationModel: fixture.versions[1].model)
+            return []
+        }
+        struct Refusal: Error {}
+        #expect(throws: Refusal.self) {
+            try run { context in
+                _ = NSEntityDescription.insertNewObject(forEntityName: "Book", into: context)
+                throw Refusal()
+            }
+        }
+        let error = #expect(throws: MigrationError.self) {
+            try run { context in
+                let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
+                for book in try context.fetch(request) { book.setValue(nil, forKey: "title") }
+            }
+        }
+        #expect(error?.code == "validation.missing")
+    }
+
+    @Test("A store that is added is migrated in its place by the manager among the options")
+    func option() throws {
+        let fixture = try Fixture()
+        let manager = NSStagedMigrationManager([
+            NSLightweightMigrationStage([try fixture.checksum(1), try fixture.checksum(2)])
+        ])
+        manager.models = [fixture.versions[0].model]
+        let coordinator = NSPersistentStoreCoordinator(managedObjectModel: fixture.versions[1].model)
+        func add(_ options: [AnyHashable: Any]) throws {
+            let store = try coordinator.addPersistentStore(
+                ofType: NSSQLiteStoreType, configurationName: nil, at: fixture.source, options: options)
+            try coordinator.remove(store)
+        }
+        let error = #expect(throws: MigrationError.self) { try add([:]) }
+        #expect(error?.code == "store.incompatibleModel")
+        let wrong = NSStagedMigrationManager([])
+        #expect(throws: MigrationError.self) { try add([NSPersistentStoreStagedMigrationManagerOptionKey: wrong]) }
+        #expect(try fixture.rows(fixture.source.path, "SELECT ZTITLE FROM ZBOOK ORDER BY Z_PK") == ["A", "nil"])
+        try add([NSPersistentStoreStagedMigrationManagerOptionKey: manager])
+        #expect(try fixture.rows(fixture.source.path, "SELECT ZTITLE FROM ZBOOK ORDER BY Z_PK") == ["A", "none"])
+        try add([:])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path) == ["old.sqlite"])
+    }
+
     @Test("The last handler's changes are checked by the model's rules, and a handler's error ends the run unchanged")
     func lastHandler() throws {
         let fixture = try Fixture()
@@ -179,5 +287,6 @@ struct StagedMigrationManagerTests {
             entityVersionHashes: model.entityVersionHashesByName,
             in: Bundle(path: bundle.deletingLastPathComponent().path), versionChecksum: checksum)
         #expect(try hashes.resolved().versionChecksum == checksum)
+        #expect(hashes.resolvedModel.entities.count == model.entities.count && other.resolvedModel == nil)
     }
 }

@@ -102,7 +102,7 @@ extension ExpressionCheck {
 
     /// Lists the properties of an entity in a sentence; nil if there are none, or too many to read.
     private static func properties(of entity: EntityDescription) -> String? {
-        let names = (Array(entity.attributesByName.keys) + Array(entity.relationshipsByName.keys)).sorted()
+        let names = (entity.declaredAttributes.map(\.name) + entity.relationships.map(\.name)).sorted()
         return names.isEmpty || names.count > 40 ? nil : "It has \(names.joined(separator: ", "))"
     }
 

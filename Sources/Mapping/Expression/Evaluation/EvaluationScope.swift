@@ -1,6 +1,8 @@
+import ManagedModel
+
 import struct Foundation.Date
 
-/// The values that an evaluation takes from the run: the time, and a handler for failures of calls that cannot throw.
+/// The values that an evaluation takes from the run: the time, the models, and a handler for failures of calls that cannot throw.
 ///
 /// The engine sets it around a policy's call: `EvaluationScope.$current.withValue(scope) { … }`. It applies to all work of the
 /// call on its thread and task.
@@ -14,8 +16,14 @@ package struct EvaluationScope: Sendable {
     /// The greatest number of objects that one FETCH may give if nothing else limits it; nil for any number.
     package var mostFetched: Int?
 
-    package init(now: Double? = nil, record: (@Sendable (any Error) -> Void)? = nil) {
+    /// The models of the run: the destination's, then the source's. Empty outside a run.
+    package let models: [ManagedObjectModel]
+
+    package init(
+        now: Double? = nil, models: [ManagedObjectModel] = [], record: (@Sendable (any Error) -> Void)? = nil
+    ) {
         self.now = now
+        self.models = models
         self.record = record
     }
 

@@ -88,6 +88,11 @@ public final class FetchRequest<ResultType> {
         resultType = FetchRequest.standardType
     }
 
+    /// Returns the name of a property that is given by name or as a description; nil for anything else.
+    static func propertyName(_ property: Any) -> String? {
+        property as? String ?? (property as? NSPropertyDescription)?.name
+    }
+
     private static var standardType: FetchRequestResultType {
         if ResultType.self == NSNumber.self { return .countResultType }
         if ResultType.self == NSDictionary.self { return .dictionaryResultType }

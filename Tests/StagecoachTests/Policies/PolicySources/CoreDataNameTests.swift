@@ -143,9 +143,36 @@ struct CoreDataNameTests {
         #expect(chapters.destinationEntity?.name == "Chapter")
         #expect(chapters.inverseRelationship?.name == "book")
         #expect(chapters.deleteRule == .nullifyDeleteRule)
-        let properties: [any NSPropertyDescription] = source.properties
+        let properties: [NSPropertyDescription] = source.properties
         #expect(properties.compactMap { $0 as? NSAttributeDescription }.count == 5)
         #expect(source.propertiesByName["writer"] is NSRelationshipDescription)
+        #expect(properties.allSatisfy { $0.entity == source && $0.versionHash.count == 32 })
+        #expect(Set(properties.map(\.versionHash)).count == properties.count)
+        #expect(Set(properties + source.properties).count == properties.count && pages.isEqual(properties[1]))
+        #expect(
+            pages != destination.attributesByName["pages"]
+                && pages.versionHash == destination.attributesByName["pages"]?.versionHash)
+    }
+
+    @Test("Validation predicates are those of the bounds and the model's own")
+    func validationPredicates() throws {
+        let model = try model(
+            entity(
+                "Rule",
+                [
+                    attribute("number", .integer16) { ($0.minimum, $0.maximum) = (.integer(1), .integer(9)) },
+                    attribute("text", .string) {
+                        ($0.minimumLength, $0.maximumLength, $0.regularExpression) = (2, 3, "a+")
+                        $0.validationPredicates = [ValidationPredicate(format: "SELF != 'aaa'")]
+                        $0.validationWarnings = ["short"]
+                    },
+                ], [toOne("rule", "Rule")]))
+        let properties = try #require(model.entities.first).propertiesByName
+        func formats(_ name: String) -> [String]? { properties[name]?.validationPredicates.map(\.predicateFormat) }
+        #expect(formats("number") == ["SELF >= 1", "SELF <= 9"])
+        #expect(formats("text") == ["length >= 2", "length <= 3", "SELF MATCHES \"a+\"", "SELF != \"aaa\""])
+        #expect(properties["text"]?.validationPredicates.map { $0.evaluate(with: "aaa") } == [true, true, true, false])
+        #expect(properties["text"]?.validationWarnings as? [String] == ["short"] && formats("rule") == [])
     }
 
     @Test("Predicates and sort descriptors are Stagecoach's, not Foundation's")

@@ -13,6 +13,9 @@ struct MappingModelNameTests {
     func compiled() throws {
         let model = try #require(MappingModel(contentsOf: root.appendingPathComponent("mappings/V2toV3.cdm")))
         #expect(Set(model.entityMappings.compactMap(\.destinationEntityName)).contains("Maker"))
+        let ofXcode = try #require(
+            MappingModel(contentsOf: root.appendingPathComponent("mappings/V2toV3.xcmappingmodel")))
+        #expect(Set(ofXcode.entityMappings.map(\.name)) == Set(model.entityMappings.map(\.name)))
         #expect(MappingModel(contentsOf: root.appendingPathComponent("mappings/none.cdm")) == nil)
         #expect(MappingModel(contentsOf: nil) == nil)
     }

@@ -12,7 +12,7 @@ struct RealPolicyFixture {
     let folder: TemporaryFolder
     let source: ManagedObjectModel
     let destination: ManagedObjectModel
-    let mapping: MappingModel
+    var mapping: MappingModel
     let registry = PolicyRegistry()
     let sourcePath: String
     var destinationPath: String { folder.file("destination.sqlite") }

@@ -1,0 +1,145 @@
+import Foundation
+import ManagedModel
+import Mapping
+
+// Views of values that can be changed, the entity of a class, and its fetch request.
+extension ManagedObject {
+    /// Returns a live view of the members of a to-many relationship. Members added or removed there change the object
+    /// at once, and each read shows the current members. A cast of the view to Swift's `Set` does not work; use
+    /// ``value(forKey:)`` for that.
+    public func mutableSetValue(forKey key: String) -> NSMutableSet { RelationshipSet(object: self, key: key) }
+
+    /// Returns a live view of the members of an ordered to-many relationship, in their order. Changes apply at once.
+    public func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet {
+        if let known: RelationshipOrderedSet = context?.mutableView(of: self, key), known.isCurrent { return known }
+        let view = RelationshipOrderedSet(object: self, key: key)
+        context?.noteMutableView(view, of: self, key)
+        return view
+    }
+
+    /// Returns a live view of a transformable attribute whose value is an array, or of the members of a to-many
+    /// relationship. Changes apply at once.
+    ///
+    /// - Complexity: each change sets the whole value: O(members).
+    public func mutableArrayValue(forKey key: String) -> NSMutableArray { ArrayValue(object: self, key: key) }
+
+    /// Returns the view of a relationship of the object that a key path leads to; an empty set if it leads to none.
+    public func mutableSetValue(forKeyPath path: String) -> NSMutableSet {
+        end(ofKeyPath: path).map { $0.mutableSetValue(forKey: $1) } ?? NSMutableSet()
+    }
+
+    /// Returns the view of a relationship of the object that a key path leads to; an empty set if it leads to none.
+    public func mutableOrderedSetValue(forKeyPath path: String) -> NSMutableOrderedSet {
+        end(ofKeyPath: path).map { $0.mutableOrderedSetValue(forKey: $1) } ?? NSMutableOrderedSet()
+    }
+
+    /// Returns the view of a value of the object that a key path leads to; an empty array if it leads to none.
+    public func mutableArrayValue(forKeyPath path: String) -> NSMutableArray {
+        end(ofKeyPath: path).map { $0.mutableArrayValue(forKey: $1) } ?? NSMutableArray()
+    }
+
+    /// Returns the object that all steps of a key path but the last lead to, and the last one.
+    private func end(ofKeyPath path: String) -> (ManagedObject, String)? {
+        var names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let key = names.removeLast()
+        if names.isEmpty { return (self, key) }
+        return (value(forKeyPath: names.joined(separator: ".")) as? ManagedObject).map { ($0, key) }
+    }
+
+    /// Returns the entity of the run's models that names this class: of the destination's model, else of the source's.
+    ///
+    /// As in Core Data, exactly one entity must name the class, and the call makes sense only where models are loaded: in a
+    /// policy. Elsewhere it gives an entity of the class's name without properties, which no fetch finds.
+    public class func entity() -> EntityDescription {
+        for model in EvaluationScope.current.models {
+            let entities = model.entities(ofClass: self)
+            if entities.count == 1 { return entities[0].ofRun }
+        }
+        return .unknown(named: String(describing: self))
+    }
+
+    /// Returns a fetch request for the objects of ``entity()``.
+    public class func fetchRequest() -> FetchRequest<NSFetchRequestResult> {
+        let request = FetchRequest<NSFetchRequestResult>()
+        request.entity = entity()
+        return request
+    }
+}
+
+extension ManagedObjectModel {
+    /// Returns the entities whose objects are of a class, by the class's name with or without its module.
+    func entities(ofClass type: ManagedObject.Type) -> [EntityDescription] {
+        let (name, full) = (String(describing: type), String(reflecting: type))
+        return entities.filter { entity in
+            guard let own = entity.definition.managedObjectClassName else { return false }
+            return own == full || own.split(separator: ".").last.map(String.init) == name
+        }
+    }
+}
+
+extension EntityDescription {
+    /// Returns an entity that belongs to no model of the run.
+    fileprivate static func unknown(named name: String) -> EntityDescription {
+        var definition = ModelDefinition()
+        definition.entities = [EntityDefinition(name: name)]
+        guard let model = try? ManagedObjectModel(definition) else {
+            preconditionFailure("\(name) is no entity's name")
+        }
+        return EntityDescription(managedObjectModel: model, index: 0)
+    }
+}
+
+/// An array value, or the members of a relationship, as a mutable array. Changes go to the object.
+private final class ArrayValue: NSMutableArray {
+    private let object: ManagedObject?
+    private let key: String
+
+    init(object: ManagedObject, key: String) {
+        self.object = object
+        self.key = key
+        super.init()
+    }
+
+    override init(capacity: Int) {
+        object = nil
+        key = ""
+        super.init(capacity: capacity)
+    }
+
+    required init(objects: UnsafePointer<AnyObject>?, count: Int) {
+        object = nil
+        key = ""
+        super.init(objects: objects, count: count)
+    }
+
+    required convenience init(arrayLiteral elements: Any...) { self.init(capacity: elements.count) }
+
+    required init?(coder: NSCoder) { nil }
+
+    private var members: [Any] { ValueBridge.items(of: object?.value(forKey: key)) }
+
+    private func change(_ body: (inout [Any]) -> Void) {
+        var changed = members
+        body(&changed)
+        switch object?.entity.relationship(named: key)?.isOrdered {
+        case nil: object?.setValue(changed, forKey: key)
+        case true?: object?.setValue(NSOrderedSet(array: changed), forKey: key)
+        case false?: object?.setValue(NSSet(array: changed), forKey: key)
+        }
+    }
+
+    override var count: Int { members.count }
+    override func object(at index: Int) -> Any { members[index] }
+    override func insert(_ member: Any, at index: Int) { change { $0.insert(member, at: index) } }
+    override func add(_ member: Any) { change { $0.append(member) } }
+    override func addObjects(from others: [Any]) { change { $0 += others } }
+    override func removeObject(at index: Int) { change { $0.remove(at: index) } }
+    override func removeLastObject() { change { if !$0.isEmpty { $0.removeLast() } } }
+    override func removeAllObjects() { change { $0.removeAll() } }
+    override func replaceObject(at index: Int, with member: Any) { change { $0[index] = member } }
+    // At once: a relationship cannot hold a member twice, not even in between.
+    override func exchangeObject(at one: Int, withObjectAt other: Int) { change { $0.swapAt(one, other) } }
+    override func setArray(_ others: [Any]) { change { $0 = others } }
+    override func copy(with zone: NSZone? = nil) -> Any { NSArray(array: members) }
+    override func mutableCopy(with zone: NSZone? = nil) -> Any { NSMutableArray(array: members) }
+}
