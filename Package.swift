@@ -8,6 +8,11 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 // half of the build. Three targets whose tests compute much themselves are not among them.
 let tests = strict + [.unsafeFlags(["-Xfrontend", "-Onone"])]
 
+// The commit that --version names, for those who build a release: Fixtures/release/build.
+let commit = (Context.environment["STAGECOACH_COMMIT"] ?? "").filter {
+    $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-")
+}
+
 let package = Package(
     name: "Stagecoach",
     products: [
@@ -28,8 +33,10 @@ let package = Package(
         .systemLibrary(name: "CLZ4", providers: [.apt(["liblz4-dev"])]),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CLinux"),
-        // What a crash in user code says of it: handlers of signals run C alone.
-        .target(name: "CCrashNote"),
+        // What a crash in user code says of it, in C as handlers of signals must be; and the commit of a release.
+        .target(
+            name: "CCrashNote",
+            cSettings: commit.isEmpty ? [] : [.define("STAGECOACH_COMMIT", to: "\"\(commit)\"")]),
 
         // What went wrong, where, and what to do: one error type for all layers.
         .target(name: "Diagnostics", swiftSettings: strict),

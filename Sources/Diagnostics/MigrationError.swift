@@ -3,6 +3,16 @@ import Foundation
 /// The error type of all layers: the problem, its place, and the remedy.
 ///
 /// The struct carries data; ``description`` and the command make the text for people from it.
+///
+/// ```swift
+/// do {
+///     _ = try migration.run()
+/// } catch let error as MigrationError {
+///     print(error.code.rawValue, error.message, error.context.objectID ?? "", error.remedy ?? "")
+///     // 75: the same command can be run again.
+///     exit(error.category.rawValue)
+/// }
+/// ```
 public struct MigrationError: Error, Sendable {
     /// A stable name of the error, for programs: `model.parse`, `store.notADatabase`, …
     public struct Code: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {

@@ -55,22 +55,27 @@ extension EntityMapping {
         return nil
     }
 
-    /// Returns the reason why the mapping cannot map a destination property; nil if it can.
+    /// Returns the reason why the mapping cannot map a destination property, and the remedy; nil if it can.
     func problem(
         ofProperty name: String, isRelationship: Bool, destination: ManagedObjectModel
-    ) -> (code: MigrationError.Code, message: String)? {
+    ) -> (code: MigrationError.Code, message: String, remedy: String?)? {
         guard let entityName = destinationEntityName, let entity = destination.entity(named: entityName) else {
-            return ("mapping.unknownProperty", "The mapping has no destination entity whose properties it could map")
+            return (
+                "mapping.unknownProperty", "The mapping has no destination entity whose properties it could map", nil
+            )
         }
         let isAttribute = entity.attribute(named: name) != nil || entity.composite(named: name) != nil
         switch (isRelationship, isAttribute, entity.relationship(named: name)) {
         case (false, true, _), (true, _, _?): return nil
         case (true, true, nil):
-            return ("mapping.propertyKind", "\(entityName).\(name) is an attribute, and listed as a relationship")
+            return ("mapping.propertyKind", "\(entityName).\(name) is an attribute, and listed as a relationship", nil)
         case (false, false, _?):
-            return ("mapping.propertyKind", "\(entityName).\(name) is a relationship, and listed as an attribute")
+            return ("mapping.propertyKind", "\(entityName).\(name) is a relationship, and listed as an attribute", nil)
         case (_, false, nil):
-            return ("mapping.unknownProperty", "The entity \(entityName) has no property \(name)")
+            return (
+                "mapping.unknownProperty", "The entity \(entityName) has no property \(name)",
+                EditDistance.remedy(for: name, among: entity.declaredPropertyNames)
+            )
         }
     }
 

@@ -120,7 +120,8 @@ extension EntityMapping {
                 }
                 if let problem = problem(ofProperty: name, isRelationship: isRelationship, destination: destination) {
                     throw failure(
-                        problem.code, problem.message, path, entity: destinationEntityName, property: property)
+                        problem.code, problem.message, path, remedy: problem.remedy, entity: destinationEntityName,
+                        property: property)
                 }
             }
         }
@@ -176,19 +177,23 @@ struct ExpressionNames {
         relationships = Set(source.definition.entities.flatMap { $0.relationships.map(\.name) })
     }
 
-    /// Returns the reason to refuse a lookup of a name; nil if the name is known.
-    func problem(selector: String, name: String) -> (code: MigrationError.Code, message: String)? {
+    /// Returns the reason to refuse a lookup of a name, and the name that was probably intended; nil if the name is known.
+    func problem(selector: String, name: String) -> (code: MigrationError.Code, message: String, remedy: String?)? {
+        let (code, message, known): (MigrationError.Code, String, [String])
         switch selector {
         case LookupSelector.byEntityMapping, LookupSelector.byEntityMappingName, LookupSelector.sourcesByEntityMapping:
-            mappings.contains(name)
-                ? nil : ("mapping.unknownMapping", "The expression names an unknown entity mapping \(name)")
+            (code, message) = ("mapping.unknownMapping", "The expression names an unknown entity mapping \(name)")
+            known = Array(mappings)
         case LookupSelector.bySourceRelationship:
-            relationships.contains(name)
-                ? nil : ("mapping.unknownRelationship", "No entity of the source model has a relationship \(name)")
+            (code, message) = (
+                "mapping.unknownRelationship", "No entity of the source model has a relationship \(name)"
+            )
+            known = Array(relationships)
         case LookupSelector.fetch, LookupSelector.fetchWithSubentities:
-            source.entity(named: name) != nil
-                ? nil : ("mapping.unknownEntity", "The expression fetches an unknown source entity \(name)")
-        default: nil
+            (code, message) = ("mapping.unknownEntity", "The expression fetches an unknown source entity \(name)")
+            known = source.entities.map(\.definition.name)
+        default: return nil
         }
+        return known.contains(name) ? nil : (code, message, EditDistance.question(name, among: known))
     }
 }

@@ -6,6 +6,13 @@ import Synchronization
 /// A mapping model: it says which entity becomes which, and how each property is computed.
 ///
 /// It is a class, as in Core Data: mapping models can be built, copied and edited in code.
+///
+/// ```swift
+/// let mappingModel = try MappingModel.inferred(from: old, to: new)
+/// let books = mappingModel.entityMappings.first { $0.destinationEntityName == "Book" }
+/// books?.attributeMappings?.first { $0.name == "title" }?.valueExpression =
+///     try ValueExpression(parsing: "uppercase($source.title)")
+/// ```
 public final class MappingModel: NSObject {
     /// The entity mappings, in the order in which the stages process them.
     public var entityMappings: [EntityMapping]!
@@ -68,6 +75,17 @@ public enum EntityMappingType: UInt, Sendable {
 }
 
 /// A mapping of one source entity to one destination entity.
+///
+/// ```swift
+/// let mapping = EntityMapping()
+/// mapping.name = "BookToWork"
+/// (mapping.sourceEntityName, mapping.destinationEntityName) = ("Book", "Work")
+/// mapping.mappingType = .transformEntityMappingType
+/// let title = PropertyMapping()
+/// (title.name, title.valueExpression) = ("title", try ValueExpression(parsing: "$source.title"))
+/// mapping.attributeMappings = [title]
+/// mappingModel.entityMappings.append(mapping)
+/// ```
 public final class EntityMapping: NSObject {
     /// The name, unique in its mapping model.
     public var name: String!
@@ -144,6 +162,15 @@ package enum OpenValue: Equatable {
 }
 
 /// The mapping of one property of the destination entity.
+///
+/// ```swift
+/// let pages = PropertyMapping()
+/// pages.name = "pages"
+/// pages.valueExpression = try ValueExpression(parsing: "$source.pageCount + 1")
+/// // Without an expression the property is left alone: a new object has the model's default.
+/// let note = PropertyMapping()
+/// note.name = "note"
+/// ```
 public final class PropertyMapping: NSObject {
     /// The name of the destination property.
     public var name: String?

@@ -51,7 +51,7 @@ final class DestinationRun {
             checkpoints.attach(previous, external)
             if let state {
                 try external.resume(noted: state.stagedFiles)
-                migration.progress.resume(at: state.progress.rows)
+                migration.progress.resume(at: state.progress.work)
             }
             publication = ExternalPublication(files: external, area: area)
             if appends { try publication.noteExisting(area.storePath, resumes: state != nil) }
@@ -119,7 +119,8 @@ final class DestinationRun {
         let progress = migration.progress
         progress.expect(bytes: prepared.plan.disk.destination, at: area.storePath)
         // If objects may be rejected, all rows may be loaded twice.
-        progress.expect(rows: try prepared.expectedRows() * (options.onInvalid == .reject ? 2 : 1))
+        let (rows, work) = try prepared.expectedRows()
+        progress.expect(rows: rows, work: work * (options.onInvalid == .reject ? 2 : 1))
         // Mapping models that have run say nothing of links any more.
         let oneSided = try OneSidedLinkCount.lines(
             in: prepared.source, prepared.layout, turns: prepared.turns.map { Array($0.mappings[$0.earlier...]) })

@@ -4,6 +4,13 @@ import Foundation
 import Mapping
 
 /// The result of checking a source against a migration's rules without migrating it; can be encoded.
+///
+/// ```swift
+/// let report = try migration.check()
+/// for line in report.violations {
+///     print(line.count, "of", line.entity, "break", line.rule.rawValue, "of", line.property)
+/// }
+/// ```
 public struct CheckReport: Sendable, Codable {
     /// A rule that objects break.
     public struct Line: Sendable, Codable, Equatable {
@@ -152,7 +159,8 @@ extension Migration {
         defer { archive.goBack(to: known) }
         let run = migrationRun(prepared, existing, area)
         let external = try externalFiles(run, existing, area, carries: false)
-        progress.expect(rows: try prepared.expectedRows())
+        let (rows, work) = try prepared.expectedRows()
+        progress.expect(rows: rows, work: work)
         let count = CheckCount(source: sourcePath)
         count.report.repairs = prepared.plan.repairs
         count.report.unevaluated = prepared.plan.unevaluated.isEmpty ? nil : prepared.plan.unevaluated

@@ -14,6 +14,12 @@ import SpillStorage
 ///            user code:    create, relate, validate over all mappings  (``PolicyPath``)
 ///            indexes, counts of relationships
 ///     → metadata → publish
+///
+/// ```swift
+/// let migration = Migration(from: "Library.sqlite", model: old, mapping: mappingModel, to: "New.sqlite", model: new)
+/// let report = try migration.run()
+/// print(report.counts.created["Book"] ?? 0, "books in", report.seconds, "seconds")
+/// ```
 public final class Migration {
     /// The store to migrate.
     public let sourcePath: String

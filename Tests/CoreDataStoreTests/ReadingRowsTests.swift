@@ -276,7 +276,7 @@ struct ReadingRowsTests {
         #expect(photo.context.entity == "Person")
         #expect(photo.context.objectID == "Person/p5")
         #expect(photo.context.property == "photo")
-        #expect(photo.message.contains("ZPERSON.ZPHOTO has 300000 bytes"))
+        #expect(photo.message.contains("ZPERSON.ZPHOTO has 300,000 bytes"))
         let name = try #require(try error("ZNAME", after: 5))
         #expect(name.context.objectID == "Person/p9")
         #expect(name.context.property == "name")

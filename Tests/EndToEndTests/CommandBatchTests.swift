@@ -73,6 +73,66 @@ struct CommandBatchTests {
         for number in 1...6 { #expect(try customers(folder.file("out/\(number).sqlite")) == number) }
     }
 
+    @Test("The folders of destinations are made, and lines, results and reports name stores in one form")
+    func places() throws {
+        let folder = try stores(2)
+        let real = try #require(realpath(folder.path, nil).map { String(cString: $0) })
+        let rows = "in/1.sqlite,new/a/1.sqlite\n./in/../in/2.sqlite,new/b/../b/2.sqlite\n"
+        try ("source,destination\n" + rows).write(
+            toFile: folder.file("stores.csv"), atomically: true, encoding: .utf8)
+        func lines(_ arguments: [String]) throws -> [[String: Any]] {
+            let outcome = try CommandBinary.run(
+                ["batch", "stores.csv", "--to", Self.models, "--json"] + arguments, in: folder.path)
+            #expect(outcome.code == 0, "\(outcome.output)\(outcome.messages)")
+            return try outcome.output.split(separator: "\n").map {
+                try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+            }
+        }
+        let wanted = ["\(real)/new/a/1.sqlite", "\(real)/new/b/2.sqlite"]
+        for status in ["done", "skipped"] {
+            let lines = try lines(["--report", folder.file("\(status).json")])
+            #expect(lines.dropLast().map { $0["status"] as? String } == [status, status])
+            #expect(lines.dropLast().map { $0["destination"] as? String } == wanted)
+            #expect(lines.dropLast().map { $0["source"] as? String } == ["\(real)/in/1.sqlite", "\(real)/in/2.sqlite"])
+            #expect(lines.last?["wallSeconds"] is Double)
+        }
+        let results = try String(contentsOfFile: folder.file("stores.csv.results.jsonl"), encoding: .utf8)
+        #expect(wanted.allSatisfy { results.contains($0.replacing("/", with: "\\/")) || results.contains($0) })
+    }
+
+    @Test("A store that is at the target version already says so")
+    func atTarget() throws {
+        let folder = try stores(1)
+        let manifest = try manifest(1, in: folder)
+        let outcome = try CommandBinary.run(["batch", manifest, "--to", Self.models + ":Orders"])
+        #expect(outcome.code == 0 && outcome.output.contains(", at the target version already"), "\(outcome.output)")
+        #expect(outcome.output.contains("at the target version already  1\n"))
+        #expect(try !batch(["--into", folder.file("other"), folder.file("in/1.sqlite")]).output.contains("already"))
+    }
+
+    @Test("jq reads the results as the article shows it", .enabled(if: jq != nil, "jq is not installed"))
+    func jsonQuery() throws {
+        let folder = try stores(3)
+        let manifest = try manifest(3, in: folder)
+        try Data("no store".utf8).write(to: URL(fileURLWithPath: folder.file("in/2.sqlite")))
+        #expect(try batch([manifest]).code == 65)
+        let article = try DocumentCode("Sources/Stagecoach/Stagecoach.docc/Fleets.md")
+        let block = try #require(article.blocks.first { $0.text.hasPrefix("jq ") })
+        let lines = block.text.replacing("fleet.jsonl.results.jsonl", with: manifest + ".results.jsonl")
+            .split(separator: "\n")
+        let outputs = try lines.map { line in
+            let outcome = try CommandBinary.run(["-c", String(line)], through: ["/bin/bash"], command: nil)
+            #expect(outcome.code == 0, "\(line): \(outcome.messages)")
+            return outcome.output
+        }
+        #expect(outputs.count == 3 && outputs[0].contains("in/2.sqlite\t") && outputs[2] == "0\n")
+        #expect(outputs[1].split(separator: "\n").count == 2)
+    }
+
+    private static let jq = ["/usr/bin/jq", "/usr/local/bin/jq"].first {
+        FileManager.default.isExecutableFile(atPath: $0)
+    }
+
     @Test("A store whose source or options changed is not passed over")
     func changed() throws {
         let folder = try stores(2)

@@ -24,8 +24,12 @@ struct DocumentCode {
     private(set) var strayLines: [Int] = []
 
     init(_ name: String) throws {
-        self.name = name
         let text = try String(contentsOf: SharedStores.repository.appendingPathComponent(name), encoding: .utf8)
+        self.init(name, text: text)
+    }
+
+    private init(_ name: String, text: String) {
+        self.name = name
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         var comments: [(key: String, text: String)] = []
         var index = 0
@@ -68,6 +72,21 @@ struct DocumentCode {
                 if line.hasPrefix("    "), number > 1, lines[number - 2].isEmpty { strayLines.append(number) }
             }
         }
+    }
+
+    /// The files of `Sources` whose doc comments have code, each as a document of its doc comments alone.
+    static func comments() throws -> [DocumentCode] {
+        let root = SharedStores.repository.appendingPathComponent("Sources").path
+        return try FileManager.default.subpathsOfDirectory(atPath: root).filter { $0.hasSuffix(".swift") }.sorted()
+            .compactMap { name in
+                let text = try String(contentsOfFile: root + "/" + name, encoding: .utf8)
+                guard text.contains("/// ```") else { return nil }
+                let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+                    let line = line.drop { $0 == " " }
+                    return line.hasPrefix("///") ? line.dropFirst(line.hasPrefix("/// ") ? 4 : 3) : ""
+                }
+                return DocumentCode("Sources/" + name, text: lines.joined(separator: "\n"))
+            }
     }
 
     /// The README and the articles of the documentation.

@@ -19,11 +19,41 @@ struct DocumentationTests {
         }
     }
 
-    @Test("Every Swift block compiles")
+    /// What the examples in doc comments may name without declaring it, as parameters of the function around them.
+    private static let given = """
+        _ manager: MigrationManager, _ migration: Migration, _ old: ManagedObjectModel, _ new: ManagedObjectModel,
+        _ mappingModel: MappingModel, _ object: ManagedObject
+        """
+
+    /// The symbols that people meet first.
+    private static let firstSymbols: Set = [
+        "Migration", "MigrationManager", "ChainedMigration", "StagedMigrationManager", "StoreVerification",
+        "MigrationOptions", "MigrationPlan", "MigrationReport", "CheckReport", "VerificationReport", "LeftBehind",
+        "RejectReport", "ProgressCounter", "EntityMigrationPolicy", "PolicyRegistry", "MappingModel", "EntityMapping",
+        "PropertyMapping", "ManagedObject", "ManagedObjectContext", "FetchRequest", "FormatPredicate",
+        "ValueExpression", "ManagedObjectModel", "ModelLocator", "MigrationError",
+    ]
+
+    @Test("The doc comments of the symbols that people meet first have an example")
+    func examples() throws {
+        var found: Set<String> = []
+        for document in try DocumentCode.comments() {
+            let text = try String(
+                contentsOf: SharedStores.repository.appendingPathComponent(document.name), encoding: .utf8)
+            let declarations = text.matches(of: /\/\/\/ ```\n(public|open) (final )?(class|struct|enum) ([A-Za-z]+)\b/)
+            found.formUnion(declarations.map { String($0.4) })
+        }
+        #expect(Self.firstSymbols.subtracting(found) == [])
+    }
+
+    @Test("Every Swift block compiles, in articles and in doc comments")
     func swift() throws {
         let folder = try TemporaryFolder()
         var files: [String] = []
-        for document in try DocumentCode.all() {
+        let (articles, comments) = (try DocumentCode.all(), try DocumentCode.comments())
+        #expect(comments.flatMap(\.blocks).allSatisfy { $0.language == "swift" && $0.notRun == nil })
+        for (index, document) in (articles + comments).enumerated() {
+            let given = index < articles.count ? "" : Self.given
             for block in document.blocks where block.language == "swift" && block.notRun == nil {
                 let lines = (block.before + "\n" + block.text).split(separator: "\n", omittingEmptySubsequences: false)
                 let isImport = { (line: Substring) in line.hasPrefix("import ") }
@@ -31,14 +61,14 @@ struct DocumentationTests {
                 let rest = lines.filter { !isImport($0) }.joined(separator: "\n")
                 // Statements need a function; exported names cannot be in one.
                 let isLocal = !rest.contains("@_cdecl")
-                text += isLocal ? "func block\(files.count)() throws {\n\(rest)\n}\n" : rest
-                let stem = (document.name as NSString).lastPathComponent.dropLast(3)
+                text += isLocal ? "func block\(files.count)(\(given)) throws {\n\(rest)\n}\n" : rest
+                let stem = ((document.name as NSString).lastPathComponent as NSString).deletingPathExtension
                 let path = folder.file("\(stem)-\(block.line).swift")
                 try text.write(toFile: path, atomically: true, encoding: .utf8)
                 files.append(path)
             }
         }
-        #expect(files.count > 5)
+        #expect(files.count > Self.firstSymbols.count)
         let root = SharedStores.repository.path
         let products = (CommandBinary.path as NSString).deletingLastPathComponent
         var arguments = ["swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", "-module-name", "Blocks"]

@@ -65,7 +65,7 @@ enum FuzzJournals {
             inputs: inputs, options: ["strict": "yes"], policies: ["AuthorToAuthor": "P"], models: ["a", "b"],
             work: "w", sourceRows: [[0: 3], [1: 4, 2: 5]], strays: 1, started: 7.5, uuid: "B")
         let progress = JournalRecord.Progress(
-            counts: MigrationCounts(), rowsWritten: [1, 2], linksWritten: [3], highest: [4, 5], missing: [:], rows: 3)
+            counts: MigrationCounts(), rowsWritten: [1, 2], linksWritten: [3], highest: [4, 5], missing: [:], work: 3)
         var knowledge = DestinationStore.Knowledge()
         knowledge.indexed = [0]
         var state = JournalRecord.State(

@@ -120,7 +120,7 @@ struct ExpressionCheckTests {
         Wrong("celsius", "TERNARY($source.title, 1, 2)", "expression.type", 9, "predicate is expected"),
         // Functions.
         Wrong("celsius", "nope($source.amount)", "expression.unknownSelector", 1, "'nope' is unknown"),
-        Wrong("celsius", "sqrt($source.amount, 2)", "expression.argumentCount", 1, "takes 1 arguments, not 2"),
+        Wrong("celsius", "sqrt($source.amount, 2)", "expression.argumentCount", 1, "takes 1 argument, not 2"),
         Wrong("celsius", "now(1)", "expression.argumentCount", 1, "takes 0 arguments, not 1"),
         Wrong("celsius", "modulus:by:($source.amount)", "expression.argumentCount", 1, "takes 2 arguments, not 1"),
         Wrong(

@@ -137,6 +137,29 @@ struct JSONErrorTests {
         }
     }
 
+    @Test(
+        "A name that is not there gets the one that was meant, or those that are there",
+        arguments: [
+            ("\"sourceEntity\": \"Custommer\"", "Did you mean 'Customer'?"),
+            ("\"sourceEntity\": \"Zebra\"", "It has "),
+            ("\(pair), \"attributes\": {\"nmae\": null}", "Did you mean 'name'?"),
+            ("\(pair), \"attributes\": {\"zebra\": null}", "It has "),
+            ("\(pair), \"attributes\": {\"name\": \"$source.nome\"}", "Did you mean 'name'?"),
+            ("\(pair), \"sourceFilter\": \"nome == ''\"", "Did you mean 'name'?"),
+            ("\(pair), \"sourceFliter\": \"1 == 1\"", "Did you mean 'sourceFilter'?"),
+            ("\(pair), \"mappingType\": \"transfrom\"", "Did you mean 'transform'?"),
+            (
+                "\(pair), \"attributes\": {\"name\": \"FUNCTION($manager, "
+                    + "'destinationInstancesForEntityMappingNamed:sourceInstances:', 'CustomerToCustommer', $source)\"}",
+                "Did you mean 'CustomerToCustomer'?"
+            ),
+        ])
+    func nearest(text: String, remedy: String) throws {
+        let whole = "{\"formatVersion\": 1, \"entityMappings\": [{\(text)}]}"
+        let error = try #require(throws: MigrationError.self) { try JSONModels.read(whole) }
+        #expect(error.remedy?.hasPrefix(remedy) == true, "\(error) \(error.remedy ?? "nothing")")
+    }
+
     @Test("An error names mapping and property beside the place")
     func context() throws {
         let text = """

@@ -1,3 +1,4 @@
+import Diagnostics
 import Testing
 
 @testable import StagecoachCommand
@@ -55,9 +56,11 @@ struct ArgumentParserTests {
                 continue
             }
         }
-        guard case .version = try Self.parser.parse(["--version"]) else {
-            Issue.record("no version")
-            return
+        for line in ["--version", "-v", "-V"] {
+            guard case .version = try Self.parser.parse([line]) else {
+                Issue.record("no version")
+                return
+            }
         }
         for line in [["copy", "-h"], ["copy", "a", "--help", "--nonsense"]] {
             guard case .help(let command?) = try Self.parser.parse(line) else {
@@ -78,6 +81,8 @@ struct ArgumentParserTests {
             (["copy", "--qick"], .unknownOption("--qick", nearest: "--quick")),
             (["copy", "--rep=x"], .unknownOption("--rep", nearest: "--report")),
             (["copy", "--zebra"], .unknownOption("--zebra", nearest: nil)),
+            (["need", "--quick"], .unknownOption("--quick", nearest: nil, others: ["copy"])),
+            (["--to", "m", "copy"], .unknownOption("--to", nearest: nil, others: ["copy", "need"])),
             (["copy", "-to", "m"], .unknownOption("-to", nearest: "--to")),
             (["copy", "-z"], .unknownOption("-z", nearest: nil)),
             (["copy", "a"], .missingOperand("INTO")), (["copy"], .missingOperand("FROM")),

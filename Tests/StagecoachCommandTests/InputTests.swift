@@ -9,6 +9,18 @@ import Testing
 
 @Suite("Inputs of the command")
 struct InputTests {
+    @Test("A path that is not there has one form, too")
+    func canonicalPaths() throws {
+        let folder = try TemporaryFolder()
+        let real = try #require(PathIdentity.real(folder.path))
+        for path in [
+            "new/a.sqlite", "new/b/../a.sqlite", "./new/./a.sqlite", "new//a.sqlite", "x/y/../../new/a.sqlite",
+        ] {
+            #expect(PathIdentity.canonical("\(folder.path)/\(path)") == "\(real)/new/a.sqlite", "\(path)")
+        }
+        #expect(PathIdentity.canonical("/") == "/" && PathIdentity.canonical("") == "")
+    }
+
     @Test("paths are the same through relative parts, symbolic links and hard links, there or not yet there")
     func identity() throws {
         let folder = try TemporaryFolder()
@@ -43,6 +55,11 @@ struct InputTests {
                 maximumKeys: schema.tables.map { _ in 0 }, modelCache: isCached ? try ModelCache.encode(model) : nil)
         }
         #expect(try ModelArgument.ofStore(folder.file("true.sqlite"), bundle: "nowhere").version.name == "7")
+        // With the store's hashes, a model from the cache gets its name in the bundle.
+        let hashes = VersionHash.entityHashes(of: model).compactMapValues(\.bytes)
+        let named = try ModelArgument.ofStore(
+            folder.file("true.sqlite"), bundle: bundle + ":Library 2", hashes: hashes)
+        #expect(named.version.name == "Library" && named.evidence == .cachedModel)
         let found = try ModelArgument.ofStore(folder.file("false.sqlite"), bundle: bundle + ":Library 2/")
         #expect(found.names == ["Library"] && found.evidence == .hashes)
         #expect(found.model.definition == model.definition)

@@ -105,8 +105,8 @@ struct ReportPageTests {
         for id in ["counts", "left", "objects", "rejects", "rejects-by-rule", "warnings", "stages", "memory", "spill"] {
             _ = try find(id, in: root)
         }
-        #expect(try root.nodes(forXPath: "//*[@id='rejects']//*[local-name()='tbody']/*").count == 50)
-        #expect(text.contains("And 4,950 more."))
+        #expect(try root.nodes(forXPath: "//*[@id='rejects']//*[local-name()='tbody']/*").count == 10)
+        #expect(text.contains("And 4,990 more."))
     }
 
     @Test("The table's lines and its last one add up")
@@ -117,7 +117,7 @@ struct ReportPageTests {
         var sum = Array(repeating: 0, count: 7)
         for (index, row) in rows.dropFirst().enumerated() {
             let cells = (row.children ?? []).compactMap { $0 as? XMLElement }.map { $0.stringValue ?? "" }
-            let figures = (cells[2...7] + [cells[9]]).map { Int($0.filter(\.isNumber)) ?? -1 }
+            let figures = (cells[2...7] + [cells[1]]).map { Int($0.filter(\.isNumber)) ?? -1 }
             #expect(figures[0] == figures[1...5].reduce(0, +))
             if index < 40 { sum = zip(sum, figures).map(+) } else { #expect(figures == sum) }
         }

@@ -154,11 +154,18 @@ struct ReportPartTests {
             let (begin, end) = (Double(index * index), Double((index + 1) * (index + 1)))
             return StageSpan(stage: stage, subject: "M\(index)", pass: 1, step: 1, begin: begin, end: end)
         }
-        let lines = TimelineSection.lines(spans, isChain: false)
+        let lines = TimelineSection.lines(spans, steps: [])
         #expect(lines.count <= TimelineSection.lines)
         #expect(lines.reduce(0) { $0 + $1.seconds } == 250_000)
         #expect(lines.contains { $0.subject.hasSuffix(" others") })
-        #expect(TimelineSection.lines(Array(spans.prefix(30)), isChain: true).count == 30)
+        #expect(TimelineSection.lines(Array(spans.prefix(30)), steps: []).count == 30)
+    }
+
+    @Test("Stages of a chain have the names of its versions")
+    func namedStages() {
+        let spans = (1...3).map { StageSpan(stage: "load", subject: "M", pass: 1, step: $0, begin: 0, end: 1) }
+        let names = TimelineSection.lines(spans, steps: ["A → B", "B → C"]).map(\.name)
+        #expect(names == ["load M, A → B", "load M, B → C", "load M, migration 3"])
     }
 
     @Test("A report never takes another file's place, but that of an unfinished run's report")

@@ -15,7 +15,7 @@ import Testing
             "compared": {"takenForRejected": \(taken), "entities": [\(entities)]}}
             """
         let report = try JSONDecoder().decode(VerificationReport.self, from: Data(text.utf8))
-        let lines = VerifyWording.text(report).split(separator: "\n")
+        let lines = VerifyWording.text(report, MigrationNames()).split(separator: "\n")
         return lines.last.map(String.init) ?? ""
     }
 
@@ -40,7 +40,7 @@ import Testing
                 == "The destination is what the migration makes. All 150,000 objects recomputed.")
         #expect(
             try Self.lastLine(Self.entity("Author", "A", recomputed: 1, passedOver: 20))
-                == "The destination is what the migration makes. All 1 object recomputed; 20 that stood in the destination "
+                == "The destination is what the migration makes. 1 object recomputed; 20 that stood in the destination "
                 + "before were passed over.")
     }
 

@@ -59,7 +59,7 @@ struct WordingTests {
     @Test("help fits into 80 columns, but for examples and discussion")
     func helpWidth() {
         for command in CommandCatalog.all {
-            let options = HelpText.command(command).split(separator: "\n").drop { $0 != "Options:" }
+            let options = HelpText.command(command).split(separator: "\n").drop { $0 != "Options:" && $0 != "Common:" }
                 .prefix { !$0.hasPrefix("Example") }
             for line in options { #expect(line.count <= 80, "\(line)") }
             #expect(command.exampleLines.allSatisfy { $0.line.hasPrefix("stagecoach \(command.name)") })
@@ -77,11 +77,11 @@ struct WordingTests {
             let report = try JSONDecoder().decode(CheckReport.self, from: Data(text.utf8))
             return CheckWording.verdict(
                 CheckOutline(
-                    report: report, fails: true, rejects: rejects, maximumRejects: 1, names: .init()))
+                    report: report, fails: true, rejects: rejects, maximumRejects: 1, names: .init(), notes: []))
         }
         #expect(try verdict(rejects: false) == "A migration would fail: rules are broken 3 times")
         let many = try verdict(rejects: true)
-        #expect(many == "A migration would fail: 2 objects would be rejected, and 1 are allowed")
+        #expect(many == "A migration would fail: 2 objects would be rejected, and 1 is allowed")
         let earlier = try verdict(rejects: true, hasInvalidEarlierObjects: true)
         #expect(earlier == "A migration would fail: objects that the destination has already would break rules")
     }

@@ -152,7 +152,7 @@ final class ScratchSchema {
             carried.objects.append(.init(made: object, fill: fill))
         } catch {
             drop(object)
-            let rows = try source.rows(ofVirtualTable: object.name).map { ", with \($0) rows" } ?? ""
+            let rows = try source.rows(ofVirtualTable: object.name).map { ", with \($0.counted("row"))" } ?? ""
             carried.left.append((object, error.reason + rows))
         }
     }

@@ -100,7 +100,7 @@ package final class ExternalFile: HugeValueSource {
     package func refusal(_ value: HugeValue, for use: String) -> MigrationError {
         MigrationError(
             "store.valueTooLarge", .configuration,
-            "The external value has \(count) bytes; \(use) needs all of them at once",
+            "The external value has \(count.counted("byte")); \(use) needs all of them at once",
             remedy: "Let the destination attribute allow external storage", context: .init(path: path))
     }
 

@@ -278,7 +278,7 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
         if strays > 0 {
             compare(
                 .rows, table.name, "rows with Z_ENT \(concrete.map(String.init).joined(separator: ", "))",
-                "\(strays) rows with another Z_ENT")
+                strays.counted("row") + " with another Z_ENT")
         }
         if !statement.isNull(3), statement.integer(3) < 1 {
             compare(.rows, table.name, "Z_PK of 1 or more", "Z_PK \(statement.integer(3))")
@@ -354,7 +354,8 @@ extension SourceStore {
         }
         let further = lines.count - SourceStore.mostDisagreements
         return Array(lines.prefix(SourceStore.mostDisagreements))
-            + (further > 0 ? ["The source differs in \(further) more places from what rules for its model say"] : [])
+            + (further > 0
+                ? ["The source differs in \(further.counted("more place")) from what rules for its model say"] : [])
     }
 
     private static let mostDisagreements = 20

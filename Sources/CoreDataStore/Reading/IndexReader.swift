@@ -42,7 +42,7 @@ extension SourceStore {
             var request = ScanRequest(
                 large: .init(limit: valueLimit) {
                     MigrationError(
-                        "store.valueTooLarge", .data, "Row \($1) of \(name) has a value of \($2) bytes",
+                        "store.valueTooLarge", .data, "Row \($1) of \(name) has a value of \($2.counted("byte"))",
                         context: .init(path: path))
                 })
             for (slot, column) in columns.enumerated() {

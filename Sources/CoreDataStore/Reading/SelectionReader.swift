@@ -156,7 +156,7 @@ extension SourceStore {
         guard let best else {
             return MigrationError(
                 "store.valueTooLarge", .configuration,
-                "A value of the table \(source.name) or of a related row is larger than \(valueLimit) bytes",
+                "A value of the table \(source.name) or of a related row is larger than \(valueLimit.counted("byte"))",
                 remedy: "Give the command a higher --memory-limit",
                 context: .init(
                     path: path,
@@ -178,9 +178,10 @@ extension SourceStore {
         }
         return MigrationError(
             "store.valueTooLarge", .configuration,
-            "The value in \(source.name).\(source.columns[column]) has \(bytes) bytes, the limit is \(valueLimit)"
+            "The value in \(source.name).\(source.columns[column]) has \(bytes.counted("byte")), the limit is \(valueLimit.grouped)"
                 + (use.map { "; \($0) needs all of them at once" } ?? ""),
-            remedy: limitNeeded.map { "Give --memory-limit \($0(bytes))M or more" } ?? "Allow values of \(bytes) bytes",
+            remedy: limitNeeded.map { "Give --memory-limit \($0(bytes))M or more" }
+                ?? "Allow values of \(bytes.counted("byte"))",
             context: place)
     }
 

@@ -45,7 +45,7 @@ package struct StoreDamage: Sendable, Equatable {
 
     /// The missing part and the way it is read, as a sentence without a full stop.
     package var sentence: String {
-        func count(_ one: String, _ several: String) -> String { rows == 1 ? "1 \(one)" : "\(rows) \(several)" }
+        func count(_ one: String, _ several: String) -> String { rows.counted(one, several) }
         let what = property.map { "\(entity).\($0)" } ?? entity
         let text =
             switch part {

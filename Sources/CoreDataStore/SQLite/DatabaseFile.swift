@@ -84,7 +84,8 @@ package struct DatabaseFile: Sendable {
         let promised = Int64(DatabaseFile.bigEndian(header, 28)) * Int64(pageSize)
         if isCounted, (walSize ?? 0) == 0, try DatabaseFile.size(of: path + "-journal") == nil, size < promised {
             throw MigrationError(
-                "store.truncated", .data, "The file has \(size) bytes, its header promises \(promised)",
+                "store.truncated", .data,
+                "The file has \(size.counted("byte")), its header promises \(promised.grouped)",
                 remedy: "Copy the store again", context: context)
         }
     }

@@ -52,7 +52,7 @@ struct UniquenessViolation {
         let keys = try keys(connection, like: first)
         let named = keys.map { "\(entity)/p\($0)" }.joined(separator: ", ")
         return error(
-            "\(count) objects have the same \(shown(values)), which must be unique: "
+            "\(count.grouped) objects have the same \(shown(values)), which must be unique: "
                 + named + (count > keys.count ? " and more" : ""), connection, key: keys.dropFirst().first ?? first)
     }
 

@@ -121,6 +121,9 @@ public struct EntityDescription: Sendable, Hashable {
         resolved.relationships.map { RelationshipDescription(managedObjectModel: managedObjectModel, resolved: $0) }
     }
 
+    /// The names of the own and inherited properties: attributes, composite ones among them, then relationships.
+    package var declaredPropertyNames: [String] { declaredAttributes.map(\.name) + relationships.map(\.name) }
+
     /// Returns the attribute with a name, own or inherited; nil for a composite attribute.
     package func attribute(named name: String) -> AttributeDescription? {
         resolved.attributeIndex[name].map { resolved.attributes[$0] }

@@ -5,6 +5,13 @@ import Synchronization
 /// be changed until it is used, and is shared only afterwards.
 ///
 /// Memory: a few hundred bytes a property, inherited ones counted in each subentity.
+///
+/// ```swift
+/// let model = try ModelLocator.load("Library.xcdatamodeld").model
+/// for entity in model.entities {
+///     print(entity.name ?? "", entity.attributesByName.keys.sorted(), entity.relationshipsByName.keys.sorted())
+/// }
+/// ```
 public final class ManagedObjectModel: Sendable {
     // Changed only in a model that code makes, before it is used: reading needs no checks.
     /// The definition that the model was made from.

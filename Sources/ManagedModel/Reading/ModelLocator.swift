@@ -12,6 +12,12 @@ public struct LoadedModel: Sendable {
 }
 
 /// Finds and reads the model named by a user's argument.
+///
+/// ```swift
+/// let current = try ModelLocator.load("Library.xcdatamodeld")
+/// let older = try ModelLocator.load("Library.xcdatamodeld:Library")
+/// print(older.versionName ?? "", older.model.entities.count, current.model.entities.count)
+/// ```
 public enum ModelLocator {
     /// Reads a model.
     ///

@@ -30,7 +30,7 @@ package struct XMLSource {
         guard data.count <= byteLimit else {
             throw MigrationError(
                 "model.tooLarge", .configuration,
-                "The file has \(data.count) bytes, more than the \(byteLimit) a model may have",
+                "The file has \(data.count.counted("byte")), more than the \(byteLimit.grouped) a model may have",
                 remedy: "Check that the path names the model", context: .init(path: path))
         }
         bytes = [UInt8](data)

@@ -101,13 +101,19 @@ extension EntityDescription {
             throw .unsupportedExpression("\(self).\(name) is a fetched property")
         }
         if KnownObject.isObjectKey(name) { throw .unsupportedExpression("\(name) is a key of objects") }
-        throw .unknownKeyPath("The source entity \(self) has no property \(name)")
+        throw .unknownProperty(name, of: self)
     }
 }
 
 extension MigrationError {
-    static func unknownKeyPath(_ message: String) -> MigrationError {
-        MigrationError("mapping.unknownKeyPath", .configuration, message)
+    static func unknownKeyPath(_ message: String, remedy: String? = nil) -> MigrationError {
+        MigrationError("mapping.unknownKeyPath", .configuration, message, remedy: remedy)
+    }
+
+    static func unknownProperty(_ name: String, of entity: EntityDescription) -> MigrationError {
+        unknownKeyPath(
+            "The source entity \(entity) has no property \(name)",
+            remedy: EditDistance.remedy(for: name, among: entity.declaredPropertyNames))
     }
 
     static func unsupportedExpression(_ message: String) -> MigrationError {

@@ -97,7 +97,7 @@ extension SyntaxOwner {
                 name.hasPrefix("@") || current.hasProperty(named: name)
                 || current.definition.fetchedProperties.contains { $0.name == name }
                 || name == "self" || KnownObject.isObjectKey(name)
-            guard isKnown else { throw .unknownKeyPath("The source entity \(current) has no property \(name)") }
+            guard isKnown else { throw .unknownProperty(name, of: current) }
             return
         }
     }

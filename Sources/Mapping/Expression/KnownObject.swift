@@ -40,11 +40,8 @@ package enum KnownObject: String, Sendable, CaseIterable {
     /// Returns the key of a name; nil for an unknown name.
     func key(_ name: String) -> Key? { Self.tables[self]?[name] }
 
-    /// The names of the keys as a sentence; nil if there are none.
-    var keysInWords: String? {
-        let names = (Self.tables[self] ?? [:]).keys.sorted()
-        return names.isEmpty ? nil : "It has \(names.joined(separator: ", "))"
-    }
+    /// The names of the keys, in order.
+    var keyNames: [String] { (Self.tables[self] ?? [:]).keys.sorted() }
 
     // MARK: Keys of managed objects
 

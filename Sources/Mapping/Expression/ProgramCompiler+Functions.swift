@@ -1,3 +1,5 @@
+import Diagnostics
+
 extension ProgramCompiler {
     /// Compiles a built-in function.
     mutating func builtIn(
@@ -8,7 +10,7 @@ extension ProgramCompiler {
         func checked(_ count: Int) throws(ProgramFault) {
             guard arguments.count == count else {
                 throw ProgramFault(
-                    "expression.type", "'\(name)' takes \(count) arguments, not \(arguments.count)")
+                    "expression.type", "'\(name)' takes \(count.counted("argument")), not \(arguments.count)")
             }
         }
         func only() throws(ProgramFault) -> ExpressionNode {

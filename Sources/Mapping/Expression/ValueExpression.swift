@@ -1,6 +1,16 @@
 import Diagnostics
 
 /// A value expression, parsed from an NSExpression format string.
+///
+/// ```swift
+/// let celsius = try ValueExpression(parsing: "($source.temperature - 32.0) / 1.8")
+/// print(celsius.format)
+/// do {
+///     _ = try ValueExpression(parsing: "$source.temperature -")
+/// } catch {
+///     print(error.code.rawValue, error.message)  // expression.syntax, and what was expected
+/// }
+/// ```
 public struct ValueExpression: Sendable, Hashable {
     /// The syntax tree.
     package let node: ExpressionNode

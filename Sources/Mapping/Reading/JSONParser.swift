@@ -27,7 +27,7 @@ struct JSONParser {
         guard bytes.count <= maximumLength else {
             throw MigrationError(
                 "mapping.json", .configuration,
-                "The file has \(bytes.count) bytes; a mapping model may have \(maximumLength)",
+                "The file has \(bytes.count.counted("byte")); a mapping model may have \(maximumLength.grouped)",
                 context: .init(path: path))
         }
         var parser = JSONParser(bytes: bytes, path: path)

@@ -163,7 +163,7 @@ struct MappingCompletion {
         if let problem = mapping.problem(
             ofProperty: name, isRelationship: isRelationship, destination: destination.managedObjectModel)
         {
-            throw failure(problem.code, problem.message, item, mapping)
+            throw failure(problem.code, problem.message, item, mapping, remedy: problem.remedy)
         }
         // The compiler writes this expression for each transient attribute.
         if expression.node == .keyPath(target: .variable("source"), components: [name]) { return nil }
@@ -171,9 +171,11 @@ struct MappingCompletion {
     }
 
     private func failure(
-        _ code: MigrationError.Code, _ message: String, _ item: PropertyMapping, _ mapping: EntityMapping
+        _ code: MigrationError.Code, _ message: String, _ item: PropertyMapping, _ mapping: EntityMapping,
+        remedy: String? = nil
     ) -> MigrationError {
-        mapping.failure(code, message, path, entity: mapping.destinationEntityName, property: item)
+        mapping.failure(
+            code, message, path, remedy: remedy, entity: mapping.destinationEntityName, property: item)
     }
 }
 

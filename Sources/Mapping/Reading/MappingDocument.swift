@@ -53,7 +53,8 @@ struct MappingDocument {
             guard known.contains(member.key) else {
                 throw failure(
                     "mapping.unknownKey", "Unknown key \"\(member.key)\" in \(what)", at: member.keyPosition,
-                    remedy: "Known keys are " + known.joined(separator: ", "))
+                    remedy: EditDistance.question(member.key, among: known)
+                        ?? "Known keys are " + known.joined(separator: ", "))
             }
             byKey[member.key] = member
         }

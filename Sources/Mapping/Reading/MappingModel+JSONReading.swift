@@ -139,6 +139,7 @@ private struct MappingModelReader {
         guard let member, case .string(let name) = member.value.value, model.entity(named: name) == nil else { return }
         throw document.failure(
             "mapping.unknownEntity", "The \(side) model has no entity \(name)", at: member.value.position,
+            remedy: EditDistance.remedy(for: name, among: model.entities.map(\.definition.name)),
             context: .init(entity: name, entityMapping: mapping.name))
     }
 
@@ -148,7 +149,8 @@ private struct MappingModelReader {
         guard let type = EntityMappingType(jsonName: text) else {
             throw document.failure(
                 "mapping.type", "Unknown mapping type \"\(text)\"", at: member.value.position,
-                remedy: "The types are add, remove, copy, transform and custom", context: context)
+                remedy: EditDistance.question(text, among: ["add", "remove", "copy", "transform", "custom"])
+                    ?? "The types are add, remove, copy, transform and custom", context: context)
         }
         mapping.mappingType = type
         if let problem = mapping.typeProblem {
@@ -182,7 +184,8 @@ private struct MappingModelReader {
                 let problem = mapping.problem(
                     ofProperty: entry.key, isRelationship: isRelationship, destination: models.destination)
             {
-                throw document.failure(problem.code, problem.message, at: entry.keyPosition, context: context)
+                throw document.failure(
+                    problem.code, problem.message, at: entry.keyPosition, remedy: problem.remedy, context: context)
             }
             do throws(MigrationError) {
                 listed.append(try property(entry, of: mapping, isRelationship: isRelationship))

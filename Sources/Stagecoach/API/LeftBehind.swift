@@ -1,7 +1,16 @@
+import Diagnostics
+
 /// The account of the source data that a migration leaves behind because no entity mapping carries it over.
 ///
 /// For every stored attribute and relationship, the values and links that are read and those in the account add up to
 /// all that the source has.
+///
+/// ```swift
+/// for line in try migration.run().leftBehind?.lost ?? [] {
+///     print(line.sentence)
+///     for suggestion in line.suggestions ?? [] { print("   ", suggestion.text) }
+/// }
+/// ```
 public struct LeftBehind: Sendable, Codable, Equatable {
     /// A reason why data stays behind.
     public enum Reason: String, Sendable, Codable {
@@ -89,7 +98,7 @@ public struct LeftBehind: Sendable, Codable, Equatable {
     /// Returns amounts with their nouns; nil if all are unknown or zero.
     package static func amounts(_ objects: Int?, _ values: Int?, _ links: Int?) -> String? {
         let parts = [(objects, "object"), (values, "value"), (links, "link")].compactMap { count, noun in
-            count.flatMap { $0 == 0 ? nil : "\($0.grouped) \(noun)\($0 == 1 ? "" : "s")" }
+            count.flatMap { $0 == 0 ? nil : $0.counted(noun) }
         }
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }

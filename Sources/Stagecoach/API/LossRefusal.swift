@@ -35,7 +35,7 @@ enum LossRefusal {
         guard options.onLoss != .allow, made == 0, objects > 0, !hasPolicies else { return }
         throw MigrationError(
             "migration.empty", .data,
-            "None of the source's \(objects) object\(objects == 1 ? "" : "s") would have a destination object",
+            "None of the source's \(objects.counted("object")) would have a destination object",
             remedy: "Look at the entity mappings, their source filters and the renaming identifiers of the entities; "
                 + "--on-loss allow makes the empty store")
     }
@@ -69,18 +69,5 @@ extension LeftBehind.Line {
     public var sentence: String {
         let place = step.map { "\($0): " } ?? ""
         return place + ([name] + [amounts].compactMap { $0 } + [why]).joined(separator: ", ")
-    }
-}
-
-extension Int {
-    /// The number with separators: `1,234,567`.
-    package var grouped: String {
-        var digits = Substring(String(magnitude))
-        var groups: [Substring] = []
-        while digits.count > 3 {
-            groups.insert(digits.suffix(3), at: 0)
-            digits = digits.dropLast(3)
-        }
-        return (self < 0 ? "-" : "") + ([digits] + groups).joined(separator: ",")
     }
 }

@@ -102,7 +102,7 @@ extension MigrationCounts {
             guard line.sourceObjects == line.migrated + line.filtered + dropped + line.rejected else {
                 throw MigrationError(
                     "internal.balance", .internal,
-                    "\(line.sourceObjects) source objects, but \(line.migrated) migrated, \(line.filtered) filtered, \(dropped) dropped and \(line.rejected) rejected",
+                    "\(line.sourceObjects.counted("source object")), but \(line.migrated) migrated, \(line.filtered) filtered, \(dropped) dropped and \(line.rejected) rejected",
                     context: .init(entity: line.sourceEntity, entityMapping: line.name))
             }
         }

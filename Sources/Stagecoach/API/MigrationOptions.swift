@@ -2,6 +2,17 @@ import CoreDataStore
 import Mapping
 
 /// The options of a migration, beyond its stores, models and mapping models.
+///
+/// ```swift
+/// var options = MigrationOptions()
+/// options.memoryLimit = 64 << 20
+/// options.onInvalid = .reject
+/// options.rejectFile = "rejects.jsonl"
+/// options.onLoss = .refuse
+/// let migration = Migration(
+///     from: "Library.sqlite", model: old, mapping: mappingModel, to: "New.sqlite", model: new, options: options)
+/// print(try migration.run().rejects?.objects ?? 0, "rejected")
+/// ```
 public struct MigrationOptions: Sendable {
     /// The peak resident memory of the process in bytes; nil: 256 MiB, or three quarters of the cgroup's limit if that
     /// is lower.

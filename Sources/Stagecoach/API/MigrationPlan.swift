@@ -1,10 +1,18 @@
 import CoreDataStore
+import Diagnostics
 
 /// The plan of a migration with the reasons for it; can be printed, saved, reviewed and run.
 ///
 /// ``Migration/plan()`` makes it; ``MigrationOptions/plan`` runs it. The run follows ``Model/passes`` and the keys of
 /// ``Model/tables``, so both may be edited. Everything else follows from models, mapping models and source; a plan that
 /// no longer agrees with them is refused.
+///
+/// ```swift
+/// let plan = try migration.plan()
+/// print(plan.models[0].passes.count, "passes,", plan.disk.destination, "bytes on disk")
+/// var options = MigrationOptions()
+/// options.plan = plan
+/// ```
 public struct MigrationPlan: Sendable, Codable, Equatable {
     /// The current version of the format of a saved plan.
     public static let currentFormatVersion = 1
@@ -78,7 +86,7 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
 
         /// The whole entry as a sentence without a full stop.
         public var sentence: String {
-            let count = values.map { values in "\(values) object\(values == 1 ? " has" : "s have") a value there" }
+            let count = values.map { $0.counted("object has", "objects have") + " a value there" }
             let left = source.map { source in
                 "what \(source) has stays behind" + (count.map { ", and \($0)" } ?? "")
             }

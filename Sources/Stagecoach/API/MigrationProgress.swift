@@ -2,6 +2,13 @@ import Diagnostics
 import Synchronization
 
 /// The progress of a migration, counted while the rows flow and readable from any thread.
+///
+/// ```swift
+/// let counter = manager.progress
+/// Task {
+///     for await figures in counter.updates { print(figures.phase.label, Int(figures.fraction * 100), "%") }
+/// }
+/// ```
 public final class ProgressCounter: Sendable {
     /// A phase of a migration.
     public enum Phase: Int, Sendable {
@@ -34,9 +41,10 @@ public final class ProgressCounter: Sendable {
     public struct Snapshot: Sendable, Equatable {
         /// The phase at work.
         public var phase = Phase.opening
-        /// Rows processed so far, over all phases.
+        /// Rows and links done so far. Each counts once, however many phases it goes through: one that has gone through half
+        /// of the work counts half.
         public var rows = 0
-        /// Rows expected over all phases.
+        /// Rows and links expected in all.
         public var totalRows = 0
         /// The pass at work, counted from 1; 0 before the first.
         public var pass = 0
@@ -64,13 +72,23 @@ public final class ProgressCounter: Sendable {
 
     private struct State {
         var shown = Snapshot()
-        /// Rows that a killed run completed, if this run resumes it.
-        var resumedRows = 0
+        /// The work so far and in all: a row counts once for each phase that goes over it.
+        var work = 0
+        var totalWork = 0
+        /// The work that a killed run completed, if this run resumes it.
+        var resumedWork = 0
         var runsBegun = 0
         var runsEnded = 0
         /// The Foundation progress that shows the same share; nil between runs.
         var mirror: ProgressMirror?
         var file = GrowingFile()
+
+        /// Returns the rows that stand for an amount of work; 0 before the whole work is known.
+        func rows(_ work: Int) -> Int {
+            guard totalWork > 0 else { return 0 }
+            return totalWork == shown.totalRows
+                ? work : Int(Double(work) / Double(totalWork) * Double(shown.totalRows))
+        }
     }
 
     private let state = Mutex(State())
@@ -116,7 +134,7 @@ public final class ProgressCounter: Sendable {
     public var snapshot: Snapshot {
         state.withLock { state in
             var shown = state.shown
-            shown.rows = max(shown.rows, state.resumedRows)
+            shown.rows = state.rows(max(state.work, state.resumedWork))
             (shown.destinationBytes, shown.expectedBytes) = (state.file.current, state.file.expected)
             shown.waitsFor = waits.reason?.rawValue
             return shown
@@ -131,23 +149,26 @@ public final class ProgressCounter: Sendable {
 
     /// Sets all figures to zero, for another run.
     func reset() {
-        state.withLock { $0.shown = Snapshot() }
+        state.withLock { ($0.shown, $0.totalWork) = (Snapshot(), 0) }
         beginAgain()
     }
 
-    /// Sets the rows to zero because the run begins again, from an earlier point or from the start.
+    /// Sets the work to zero because the run begins again, from an earlier point or from the start.
     func beginAgain() {
-        state.withLock { ($0.shown.rows, $0.resumedRows, $0.file) = (0, 0, GrowingFile()) }
+        state.withLock { ($0.work, $0.resumedWork, $0.file) = (0, 0, GrowingFile()) }
     }
 
-    /// Notes that the run resumes a killed one. Until it has reached the same count, that count is shown.
-    func resume(at count: Int) { state.withLock { $0.resumedRows = count } }
+    /// Notes that the run resumes a killed one. Until it has done as much work, that work is shown.
+    func resume(at work: Int) { state.withLock { $0.resumedWork = work } }
 
     /// Rows that a killed run completed, if this run resumes it; 0 if it began at the start.
-    public var resumedAt: Int { state.withLock { $0.resumedRows } }
+    public var resumedAt: Int { state.withLock { $0.rows($0.resumedWork) } }
 
-    /// Sets the number of rows that count as done, for work that is repeated.
-    func go(to count: Int) { state.withLock { $0.shown.rows = count } }
+    /// The work done so far, as ``resume(at:)`` and ``go(to:)`` take it.
+    var work: Int { state.withLock { max($0.work, $0.resumedWork) } }
+
+    /// Sets the work that counts as done, for work that is repeated.
+    func go(to work: Int) { state.withLock { $0.work = work } }
 
     func begin(_ next: Phase, _ subject: @autoclosure () -> String = "") {
         let shown = state.withLock { state in
@@ -159,11 +180,14 @@ public final class ProgressCounter: Sendable {
     }
 
     func advance(rows count: Int) {
-        state.withLock { $0.shown.rows &+= count }
+        state.withLock { $0.work &+= count }
         reflect()
     }
 
-    func expect(rows count: Int) { state.withLock { $0.shown.totalRows = count } }
+    /// Sets the number of rows and links, and the work on all of them.
+    func expect(rows count: Int, work: Int) {
+        state.withLock { ($0.shown.totalRows, $0.totalWork) = (count > 0 ? count : work, work) }
+    }
 
     /// Sets the path where the destination is built and its expected size in bytes.
     func expect(bytes count: Int, at path: String) {

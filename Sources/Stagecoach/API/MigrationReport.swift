@@ -1,6 +1,13 @@
 import Foundation
 
 /// The results of a migration; can be encoded.
+///
+/// ```swift
+/// let report = try migration.run()
+/// for (entity, count) in report.counts.created.sorted(by: { $0.key < $1.key }) { print(entity, count) }
+/// if let left = report.leftBehind, !left.isEmpty { print("left behind:", left.amounts) }
+/// try JSONEncoder().encode(report).write(to: URL(fileURLWithPath: "report.json"))
+/// ```
 public struct MigrationReport: Sendable, Codable {
     /// The store that was migrated.
     public var source: String

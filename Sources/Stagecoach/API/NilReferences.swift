@@ -1,3 +1,5 @@
+import Diagnostics
+
 /// References of one destination relationship that became nil, or links that were left out, for one cause.
 public struct NilReferences: Sendable, Codable, Equatable {
     /// The cause why a reference has no object.
@@ -44,7 +46,7 @@ public struct NilReferences: Sendable, Codable, Equatable {
 
     /// The line as a sentence for the user.
     public var sentence: String {
-        let references = count == 1 ? "1 reference" : "\(count) references"
+        let references = count.counted("reference")
         let (name, isOne) = (name ?? "", count == 1)
         func unmigrated(_ why: String) -> String {
             "\(references) to objects that were not migrated became nil: \(why)"
@@ -53,7 +55,7 @@ public struct NilReferences: Sendable, Codable, Equatable {
             switch cause {
             case .dangling: "\(references) to rows that do not exist became nil"
             case .otherEntity:
-                (isOne ? "1 object points to a \(name)" : "\(count) objects point to a \(name) each")
+                (isOne ? "1 object points to a \(name)" : "\(count.grouped) objects point to a \(name) each")
                     + ", which is no \(destinationEntity) in the new model; "
                     + (isOne ? "the reference became nil" : "the references became nil")
             case .otherMapping:
@@ -107,7 +109,7 @@ public struct FurtherObjects: Sendable, Codable, Equatable {
 
     /// The line as a sentence for the user.
     public var sentence: String {
-        let objects = count == 1 ? "1 further object was left out" : "\(count) further objects were left out"
+        let objects = count.counted("further object was left out", "further objects were left out")
         guard kept == .lastLinked else { return "\(relationship): \(objects), the first found was taken" }
         let side = inverse.map { "it or its inverse \($0)" } ?? "it"
         return "\(relationship): \(objects), the last that \(side) linked stayed"

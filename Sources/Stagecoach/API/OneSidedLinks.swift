@@ -1,3 +1,5 @@
+import Diagnostics
+
 /// The one-sided links of a copied one-to-one pair: pairs of objects of which only one names the other.
 public struct OneSidedLinks: Sendable, Codable, Equatable {
     /// The source's relationship, `Entity.relationship`.
@@ -16,7 +18,7 @@ public struct OneSidedLinks: Sendable, Codable, Equatable {
 
     /// The sentence for people.
     public var sentence: String {
-        let pairs = count == 1 ? "1 link stands" : "\(count) links stand"
+        let pairs = count.counted("link stands", "links stand")
         let more = count > samples.count ? ", …" : ""
         return "\(relationship) and its inverse \(inverse): \(pairs) on one side only "
             + "(\(samples.joined(separator: ", "))\(more)); "

@@ -1,6 +1,12 @@
 import Mapping
 
 /// The objects that a run left out because they break the destination model's rules.
+///
+/// ```swift
+/// let rejects = try migration.run().rejects
+/// for (rule, count) in rejects?.byRule ?? [:] { print(count, "objects break", rule) }
+/// for object in rejects?.sample ?? [] { print(object.sourceID ?? "no source", object.property) }
+/// ```
 public struct RejectReport: Sendable, Codable {
     /// The number of rejected destination objects.
     public var objects = 0
@@ -12,10 +18,17 @@ public struct RejectReport: Sendable, Codable {
     public var removedReferences = 0
     /// Rounds in which objects were rejected because others were.
     public var rounds = 0
-    /// The first rejected objects, by entity and key.
+    /// The first rejected objects, by entity and key, and the first of each rule.
     public var sample: [RejectedObject] = []
     /// The path of the file that lists all of them; nil if no file was asked for.
     public var file: String?
+
+    /// The first rejected objects of each rule, by the rule's name.
+    ///
+    /// - Parameter most: the most objects of one rule.
+    package func examples(most: Int) -> [RejectedObject] {
+        Dictionary(grouping: sample, by: \.rule.rawValue).sorted { $0.key < $1.key }.flatMap { $0.value.prefix(most) }
+    }
 
     /// Returns the rejects of two runs, one after the other.
     func joined(with later: RejectReport) -> RejectReport {

@@ -44,9 +44,8 @@ struct KeyScan {
             try run.services.checkCancelled()
             let allowance = allowances[table] ?? KeyScan.leastAllowance
             var all = KeyIndex(directory: run.inputs.work, name: "keys", memory: allowance)
-            if let mapping = awaited[table] {
+            if awaited[table] != nil {
                 waiting[table] = all
-                run.services.progress.advance(rows: run.tally.counts.mappings[mapping].sourceObjects)
                 continue
             }
             // Mappings that read all objects of one entity share an index.
@@ -64,9 +63,6 @@ struct KeyScan {
             }
             if let first = unasked[table], let only = plain.values.first {
                 byMapping[first]?.isFilledByLoad = true
-                // The progress counts these rows here and not in the load, so that it is the same whether the scan or the load
-                // collects the keys.
-                run.services.progress.advance(rows: run.tally.counts.mappings[first].sourceObjects)
                 byTable[table] = only
                 continue
             }
@@ -185,7 +181,6 @@ struct KeyScan {
                 try index?.append(contentsOf: batch.keys(row..<end))
                 row = end
             }
-            run.services.progress.advance(rows: batch.count)
         }
         try all.seal()
         for index in byEntity.values { try index.seal() }

@@ -196,7 +196,7 @@ final class OptimisticLoad: ModelStage {
         }
         throw MigrationError(
             "validation.tooManyRejects", .data,
-            "\(count) objects would be rejected (\(rules)), and \(limit) are allowed; the first is named; \(listed)",
+            "\(count.counted("object")) would be rejected (\(rules)), and \(limit.counted("is allowed", "are allowed")); the first is named; \(listed)",
             remedy: "Change the mapping model, or allow more with --max-rejects",
             context: context)
     }

@@ -263,7 +263,8 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         if hasDeletions, try !exists(place) { return }
         let members = try members(value, of: property)
         guard property.isToMany || members.count <= 1 else {
-            throw MigrationError("value.type", .data, "A to-one relationship was given \(members.count) objects")
+            throw MigrationError(
+                "value.type", .data, "A to-one relationship was given \(members.count.counted("object"))")
         }
         try links.set(end(place), store, side, to: members)
     }

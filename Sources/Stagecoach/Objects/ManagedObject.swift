@@ -8,6 +8,13 @@ import Mapping
 /// It holds no values: it is a fault over a source row, or over a destination row in a batch or a spill. Reads and
 /// writes go to that row. A policy may therefore keep objects for as long as it lives; each costs a few dozen bytes.
 /// There is at most one object for an id at a time, so `===` and hashing work as in Core Data.
+///
+/// ```swift
+/// let title = object.value(forKey: "title") as? String
+/// let authors = object.value(forKey: "authors") as? Set<ManagedObject> ?? []
+/// object.setValue("\(title ?? "") by \(authors.count)", forKey: "title")
+/// print(object.entity.name ?? "", object.objectID.uriRepresentation())
+/// ```
 open class ManagedObject: NSObject {
     // Unchecked: objects come and go with every row, and checks of exclusive access cost as much as making one.
     @exclusivity(unchecked) private(set) var place: ObjectPlace

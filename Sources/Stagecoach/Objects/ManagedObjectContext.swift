@@ -8,6 +8,15 @@ import Mapping
 /// Changes are visible at once. Those in the destination's context are saved once, after the last policy's `end`. Those in the
 /// source's context hold until the end of the run: a later mapping does not get an object that was deleted. The source itself
 /// is never written.
+///
+/// ```swift
+/// let request = FetchRequest<ManagedObject>(entityName: "Publisher")
+/// request.predicate = FormatPredicate(format: "name == %@", "Penguin")
+/// let context = manager.destinationContext
+/// let publisher = try context.fetch(request).first
+///     ?? EntityDescription.insertNewObject(forEntityName: "Publisher", into: context)
+/// publisher.setValue("Penguin", forKey: "name")
+/// ```
 public final class ManagedObjectContext {
     /// Reads and writes the objects of a side.
     protocol Backing: FetchSide {

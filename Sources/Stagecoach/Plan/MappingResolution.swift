@@ -265,7 +265,8 @@ struct MappingResolution {
             guard let named = all.first(where: { $0.name == name }) ?? earlier.last(where: { $0.name == name }) else {
                 throw MigrationError(
                     "mapping.unknownMapping", .configuration, "There is no entity mapping \(name)",
-                    remedy: "Name one of: \((all + earlier).map(\.name).joined(separator: ", "))", context: context)
+                    remedy: EditDistance.question(name, among: (all + earlier).map(\.name))
+                        ?? "Name one of: \((all + earlier).map(\.name).joined(separator: ", "))", context: context)
             }
             try checkEntity(of: named, fits: relationship, context: context)
             return .lookup(

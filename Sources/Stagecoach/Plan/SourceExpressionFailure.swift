@@ -11,7 +11,7 @@ enum SourceExpressionFailure {
     static func tooMany(_ count: Int, most: Int) -> MigrationError {
         MigrationError(
             "mapping.sourceExpression", .configuration,
-            "A FETCH in the source expression gives \(count) objects at once, and the memory limit holds \(most)",
+            "A FETCH in the source expression gives \(count.counted("object")) at once, and the memory limit holds \(most.grouped)",
             remedy: "Write the FETCH by itself or under TERNARY, SUBQUERY, UNION, INTERSECT or MINUS, "
                 + "where its objects are taken one by one; or give a greater --memory-limit")
     }

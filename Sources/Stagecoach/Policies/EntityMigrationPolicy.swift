@@ -6,6 +6,22 @@ import Mapping
 /// The default methods do the same as Core Data's: creation inserts one object of the destination entity, evaluates the
 /// attribute mappings and associates the object; relating evaluates the relationship mappings; the other methods do
 /// nothing. An override of creation that does not call super has to associate its objects itself.
+///
+/// ```swift
+/// final class SplitName: EntityMigrationPolicy {
+///     override func createDestinationInstances(
+///         forSource person: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
+///     ) throws {
+///         let words = (person.value(forKey: "name") as? String ?? "").split(separator: " ")
+///         let made = EntityDescription.insertNewObject(
+///             forEntityName: mapping.destinationEntityName ?? "", into: manager.destinationContext)
+///         made.setValue(words.first.map(String.init), forKey: "firstName")
+///         made.setValue(words.dropFirst().joined(separator: " "), forKey: "lastName")
+///         manager.associate(sourceInstance: person, withDestinationInstance: made, for: mapping)
+///     }
+/// }
+/// PolicyRegistry.shared.register(SplitName.self)
+/// ```
 open class EntityMigrationPolicy: NSObject {
     /// The functions that value expressions may call; nil until a registry sets them or they are first needed.
     var functions: RegisteredFunctions?

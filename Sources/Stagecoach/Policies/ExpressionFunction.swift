@@ -60,7 +60,7 @@ public final class ExpressionFunctionTable {
         if function.colons != count, problem == nil {
             problem = MigrationError(
                 "policy.selector", .configuration,
-                "The selector \(selector) has \(function.colons) arguments, the method registered for it has \(count)",
+                "The selector \(selector) has \(function.colons.counted("argument")), the method registered for it has \(count)",
                 remedy: "Write one colon for each argument", context: .init(policy: "\(Owner.self)"))
         }
         functions[selector] = function
@@ -83,7 +83,7 @@ struct RegisteredFunctions: Sendable {
         guard function.arguments == arguments.count else {
             throw MigrationError(
                 "policy.argumentCount", .configuration,
-                "The function \(selector) takes \(function.arguments) arguments, not \(arguments.count)",
+                "The function \(selector) takes \(function.arguments.counted("argument")), not \(arguments.count)",
                 context: .init(policy: "\(type(of: owner))"))
         }
         return try function.call(owner, arguments)

@@ -46,7 +46,7 @@ extension MigrationManager: ExpressionFunctions {
         guard colons == arguments.count else {
             throw MigrationError(
                 "policy.argumentCount", .configuration,
-                "The function \(selector) takes \(colons) arguments, not \(arguments.count)")
+                "The function \(selector) takes \(colons.counted("argument")), not \(arguments.count)")
         }
         var values = ArgumentConversion(selector: selector, owner: self, arguments: arguments)
         switch own {

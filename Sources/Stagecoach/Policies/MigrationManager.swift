@@ -8,6 +8,15 @@ import Synchronization
 ///
 /// Policies reach the associations, the contexts and the models through it. Between runs the manager is idle, and its
 /// contexts have no store.
+///
+/// ```swift
+/// let manager = MigrationManager(sourceModel: old, destinationModel: new)
+/// manager.options.memoryLimit = 64 << 20
+/// try manager.migrateStore(
+///     from: URL(fileURLWithPath: "Library.sqlite"), type: .sqlite, mapping: mappingModel,
+///     to: URL(fileURLWithPath: "New.sqlite"), type: .sqlite)
+/// print(manager.report?.counts.created["Book"] ?? 0, "books")
+/// ```
 open class MigrationManager: NSObject {
     /// The model version of the source.
     public let sourceModel: ManagedObjectModel

@@ -4,6 +4,16 @@ import Synchronization
 /// call.
 ///
 /// A mapping model's name is looked up unchanged first, then by its last component.
+///
+/// ```swift
+/// final class UpperCase: EntityMigrationPolicy {
+///     func shout(text: String?) -> String? { text?.uppercased() }
+/// }
+/// PolicyRegistry.shared.register(UpperCase.self) { functions in
+///     // A value expression calls it by FUNCTION($entityPolicy, 'shoutWithText:', $source.name).
+///     functions.add("shoutWithText:", UpperCase.shout)
+/// }
+/// ```
 public final class PolicyRegistry: Sendable {
     /// The registry that managers use unless they are given another.
     public static let shared = PolicyRegistry()

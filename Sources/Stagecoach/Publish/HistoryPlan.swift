@@ -24,7 +24,7 @@ struct HistoryPlan {
         isMirrored: Bool, keys: [String: String], options: MigrationOptions, isAppended: Bool
     ) throws(MigrationError) {
         let count = try HistoryCopy.transactions(of: source)
-        let transactions = count == 1 ? "one transaction" : "\(count) transactions"
+        let transactions = count == 1 ? "one transaction" : count.counted("transaction")
         var targets: [Int: HistoryCopy.Target] = [:]
         var moved: Set<String> = []
         for mapping in mappings {

@@ -28,7 +28,7 @@ struct PublicationCheck {
             }
             guard found == old[index] + written[index] else {
                 throw failure(
-                    "Table \(table) of the finished store has \(found) rows, it had \(old[index]) and \(written[index]) were written",
+                    "Table \(table) of the finished store has \(found.counted("row")), it had \(old[index].grouped) and \(written[index].grouped) were written",
                     path)
             }
         }

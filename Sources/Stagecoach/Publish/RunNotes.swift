@@ -1,4 +1,5 @@
 import CoreDataStore
+import Diagnostics
 import Foundation
 
 /// The notes of the report for the user, as sentences.
@@ -13,7 +14,9 @@ enum RunNotes {
         var notes = repairs.map(\.sentence) + unmapped.map(\.sentence)
         notes += renumbered(tables, schema, appends: existing != nil, options)
         for (entity, count) in counts.withoutMapping.sorted(by: { $0.key < $1.key }) {
-            notes.append("\(count) objects of \(entity) have no entity mapping and were not migrated")
+            notes.append(
+                "\(count.counted("object")) of \(entity) \(count == 1 ? "has" : "have") no entity mapping and "
+                    + (count == 1 ? "was" : "were") + " not migrated")
         }
         if let refusal = source.pagesRefusal {
             notes.append("The source was read through SQLite, not by its pages: \(refusal)")
@@ -25,15 +28,17 @@ enum RunNotes {
         }
         if let mirroring { notes.append(mirroring) }
         if !foreign.names.isEmpty {
-            let further = foreign.furtherCount > 0 ? " and \(foreign.furtherCount) more" : ""
+            let further = foreign.furtherCount > 0 ? " and \(foreign.furtherCount.grouped) more" : ""
             notes.append(
                 "Tables that are no part of the source model are left behind: "
                     + zip(foreign.names, foreign.rows).map { name, rows in
-                        name + (rows.map { " (\($0) row\($0 == 1 ? "" : "s"))" } ?? "")
+                        name + (rows.map { " (\($0.counted("row")))" } ?? "")
                     }.joined(separator: ", ") + further)
         }
         if counts.strays > 0 {
-            notes.append("\(counts.strays) source rows are of no entity of the source model and were not migrated")
+            notes.append(
+                counts.strays.counted("source row is", "source rows are")
+                    + " of no entity of the source model and \(counts.strays == 1 ? "was" : "were") not migrated")
         }
         notes += (counts.nilReferences ?? []).map(\.sentence) + (counts.furtherObjects ?? []).map(\.sentence)
         notes += (counts.oneSidedLinks ?? []).map(\.sentence)
@@ -46,7 +51,10 @@ enum RunNotes {
         if counts.missingExternalFiles > 0 {
             let named = missing.map { "\($0.entity)/p\($0.key).\($0.attribute): \($0.file)" }
             notes.append(
-                "\(counts.missingExternalFiles) files of external binary data do not exist beside the source; the references to them were kept ("
+                counts.missingExternalFiles.counted("file", "files") + " of external binary data "
+                    + (counts.missingExternalFiles == 1 ? "does" : "do")
+                    + " not exist beside the source; the references "
+                    + (counts.missingExternalFiles == 1 ? "to it" : "to them") + " were kept ("
                     + named.joined(separator: ", ")
                     + (counts.missingExternalFiles > named.count ? ", …)" : ")"))
         }
@@ -61,7 +69,9 @@ enum RunNotes {
                     + "it takes the store for one of another version")
         }
         for (rule, count) in counts.warnings.sorted(by: { $0.key < $1.key }) {
-            notes.append("\(count) objects break a rule that they broke in the source already: \(rule)")
+            notes.append(
+                count.counted("object breaks a rule that it", "objects break a rule that they")
+                    + " broke in the source already: \(rule)")
         }
         return notes
     }

@@ -63,7 +63,7 @@ extension JournalRecord.Progress: StateCodable {
             }
         }
         missing = Dictionary(tables.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
-        try coder.code(&rows)
+        try coder.code(&work)
     }
 }
 

@@ -61,8 +61,8 @@ enum JournalRecord {
         /// Z_MAX so far, by destination table.
         var highest: [Int64] = []
         var missing: [Int: [ExternalFiles.Missing]] = [:]
-        /// The rows that the progress display has counted.
-        var rows = 0
+        /// The work that the progress display has counted.
+        var work = 0
     }
 
     /// The store that is appended to, as it was before the run.

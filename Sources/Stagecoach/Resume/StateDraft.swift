@@ -42,7 +42,7 @@ final class StateDraft {
         run.tally.rowsWritten = state.progress.rowsWritten
         run.tally.linksWritten = state.progress.linksWritten
         external?.missingByTurn = state.progress.missing
-        run.services.progress.go(to: state.progress.rows)
+        run.services.progress.go(to: state.progress.work)
         if let rejects = state.rejects, let rejected = model?.validation.rejected {
             rejected.skippedRows = rejects.skippedRows
         }
@@ -121,7 +121,7 @@ final class StateDraft {
         state.progress = .init(
             counts: counts, rowsWritten: run.tally.rowsWritten, linksWritten: run.tally.linksWritten,
             highest: next.progress.highest, missing: external?.missingByTurn ?? [:],
-            rows: run.services.progress.snapshot.rows)
+            work: run.services.progress.work)
         state.hasDuplicates = model?.validation.ledger?.hasDuplicates ?? false
         state.stagedFiles = external?.noted ?? 0
         return state

@@ -14,8 +14,8 @@ struct RejectAccount {
     /// The rejects of previous mapping models.
     let earlier: RejectReport
 
-    /// The number of objects shown in the report.
-    private static let shown = 20
+    /// The number of objects shown in the report; and of those that break one rule, which are shown beyond it.
+    private static let shown = (objects: 20, ofRule: 3)
 
     /// Writes the reject file's lines and subtracts the rejected objects from the counts.
     ///
@@ -28,12 +28,16 @@ struct RejectAccount {
             $1.cause == .rejected ? $0 + $1.count : $0
         }
         report.rounds += try ledger.rounds().rejected
+        var shownByRule: [ValidationRule: Int] = [:]
         try ledger.forEachObject(run, origins, previousStepIDs) { object, entry, origin in
             let name = object.entity
             report.objects += 1
             report.byRule[entry.rule.rawValue, default: 0] += 1
             report.byEntity[name, default: 0] += 1
-            if report.sample.count < RejectAccount.shown { report.sample.append(object) }
+            if report.sample.count < Self.shown.objects || shownByRule[entry.rule, default: 0] < Self.shown.ofRule {
+                report.sample.append(object)
+                shownByRule[entry.rule, default: 0] += 1
+            }
             try file?.append(line: object.json)
             run.tally.counts.created[name, default: 0] -= 1
             guard let index = origin?.mapping, !mappings[index].belongsToPreviousModel else { return }
@@ -48,7 +52,8 @@ struct RejectAccount {
         guard listed == ledger.count, rejected.skippedRows == ledger.count else {
             throw MigrationError(
                 "internal.rejects", .internal,
-                "\(ledger.count) objects are rejected, \(listed) listed and \(rejected.skippedRows) left out")
+                "\(ledger.count.counted("object is", "objects are")) rejected, \(listed) listed and \(rejected.skippedRows) left out"
+            )
         }
         if case .associations(let policies) = origins {
             for mapping in mappings where mapping.hasPolicy && mapping.source != nil { try recount(mapping, policies) }

@@ -182,8 +182,8 @@ struct RowRules {
                 // A marker other than 1 refers to a file, whose length is not known here.
                 if rule.markerBytes == 1, batch.bytes(cell).first != 1 { break }
                 let length = Int(cell.length) - rule.markerBytes
-                if let least = rule.minimumLength, length < least { try broken(.minimumLength, "\(least) bytes") }
-                if let most = rule.maximumLength, length > most { try broken(.maximumLength, "\(most) bytes") }
+                if let least = rule.minimumLength, length < least { try broken(.minimumLength, least.counted("byte")) }
+                if let most = rule.maximumLength, length > most { try broken(.maximumLength, most.counted("byte")) }
             case .huge:
                 let value = batch.huge(cell)
                 if value.isText, rule.pattern != nil { throw value.source.refusal(value, for: "a regular expression") }
@@ -197,8 +197,12 @@ struct RowRules {
                 guard rule.minimumLength != nil || rule.maximumLength != nil || rule.pattern != nil else { break }
                 let bytes = batch.bytes(cell)
                 let length = RowRules.length(bytes)
-                if let least = rule.minimumLength, length < least { try broken(.minimumLength, "\(least) characters") }
-                if let most = rule.maximumLength, length > most { try broken(.maximumLength, "\(most) characters") }
+                if let least = rule.minimumLength, length < least {
+                    try broken(.minimumLength, least.counted("character"))
+                }
+                if let most = rule.maximumLength, length > most {
+                    try broken(.maximumLength, most.counted("character"))
+                }
                 if let pattern = rule.pattern, try !pattern.matches(bytes) { try broken(.pattern, pattern.text) }
             }
             guard !rule.predicates.isEmpty, let type = rule.type else { continue }

@@ -339,7 +339,7 @@ final class ExternalFiles {
     private func tooLarge(_ file: ExternalFile, _ use: String) -> MigrationError {
         MigrationError(
             "store.valueTooLarge", .configuration,
-            "The external value has \(file.count) bytes, the limit is \(valueLimit); \(use) needs all of them at once",
+            "The external value has \(file.count.counted("byte")), the limit is \(valueLimit.grouped); \(use) needs all of them at once",
             remedy: limitNeeded.map { "Give --memory-limit \($0(file.count))M or more" },
             context: .init(path: file.path))
     }

@@ -22,6 +22,13 @@ import SpillStorage
 ///
 /// Memory: page caches, rows, keys and links, within the limit. What outgrows it is in the work directory or the folder for
 /// temporary files, and is removed afterwards.
+///
+/// ```swift
+/// let migration = Migration(from: "Library.sqlite", model: old, mapping: mappingModel, to: "New.sqlite", model: new)
+/// _ = try migration.run()
+/// let report = try StoreVerification(migration).run()
+/// for difference in report.differences { print(difference.kind.label, difference.objectID ?? "") }
+/// ```
 public final class StoreVerification {
     private let migration: ChainedMigration
     /// The reject file of the run. The source objects that it lists are left out.

@@ -168,7 +168,7 @@ final class VerificationContext {
     /// Runs all parts. Damage reported by SQLite ends a part, not the verification.
     func verify() throws {
         let shares = VerificationShares(plan)
-        progress.begin(rows: shares.all)
+        progress.begin(rows: shares.file, reads: shares.all)
         let structure = StructureVerification(scene: self, model: destinationModel)
         try part("the file", shares.file) { try structure.compareFile() }
         findings.report.ranPolicies = rerun != nil
@@ -191,14 +191,15 @@ final class VerificationContext {
         let missing = findings.report.compared.takenForRejected
         if missing > 0 {
             findings.note(
-                (missing == 1
-                    ? "1 object that the mapping model makes is not there: without --reject-file it counts"
-                    : "\(missing) objects that the mapping model makes are not there: without --reject-file they count")
+                missing.counted(
+                    "object that the mapping model makes is not there: without --reject-file it counts",
+                    "objects that the mapping model makes are not there: without --reject-file they count")
                     + " as rejected")
         }
         for line in coverage.entities where line.checked > 0 && line.mappings.isEmpty {
             findings.note(
-                "\(line.checked) objects of \(line.entity) are made by no mapping that can be worked out: a policy made them"
+                "\(line.checked.counted("object")) of \(line.entity) \(line.checked == 1 ? "is" : "are") made by no mapping "
+                    + "that can be worked out: a policy made \(line.checked == 1 ? "it" : "them")"
             )
         }
     }

@@ -40,12 +40,12 @@ final class VerificationProgress {
         counter.advance(rows: counted)
     }
 
-    /// Sets the number of rows in all parts together.
-    func begin(rows: Int) {
+    /// Sets the number of rows, and how many all parts together read.
+    func begin(rows: Int, reads: Int) {
         counter.go(to: 0)
         counter.enter(pass: 0, of: 0)
         counter.begin(.verify)
-        counter.expect(rows: rows)
+        counter.expect(rows: rows, work: reads)
     }
 
     /// Runs a part with a share of rows.

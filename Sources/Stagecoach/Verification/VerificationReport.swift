@@ -1,4 +1,10 @@
 /// The results of a verification; can be encoded.
+///
+/// ```swift
+/// let report = try StoreVerification(migration).run()
+/// print(report.isEqual ? "as the migration makes it" : "\(report.differenceCount) differences")
+/// for line in report.notRecomputed { print(line.subject, "was not recomputed:", line.reason) }
+/// ```
 public struct VerificationReport: Sendable, Codable {
     /// The subject of a difference.
     public enum Kind: String, Sendable, Codable, CaseIterable {

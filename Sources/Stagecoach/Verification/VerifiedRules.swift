@@ -48,14 +48,14 @@ struct VerifiedRules {
                 if let most = rule.maximum, most.isBelow(number) { note("\(most.text(rule.type)) or less") }
             case .text(let bytes):
                 let units = RowRules.length(bytes)
-                if let least = rule.minimumLength, units < least { note("\(least) characters or more") }
-                if let most = rule.maximumLength, units > most { note("\(most) characters or less") }
+                if let least = rule.minimumLength, units < least { note(least.counted("character") + " or more") }
+                if let most = rule.maximumLength, units > most { note(most.counted("character") + " or less") }
                 if let pattern = rule.pattern, try !pattern.matches(bytes) { note("a text like \(pattern.text)") }
             case .blob(let bytes):
                 if rule.markerBytes == 1, bytes.first != ExternalReference.inlineMarker { break }
                 let count = bytes.count - rule.markerBytes
-                if let least = rule.minimumLength, count < least { note("\(least) bytes or more") }
-                if let most = rule.maximumLength, count > most { note("\(most) bytes or less") }
+                if let least = rule.minimumLength, count < least { note(least.counted("byte") + " or more") }
+                if let most = rule.maximumLength, count > most { note(most.counted("byte") + " or less") }
             }
             guard !rule.predicates.isEmpty, let type = rule.type else { continue }
             let value = cell.value(of: type)

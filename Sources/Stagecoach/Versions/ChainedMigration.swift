@@ -12,6 +12,16 @@ import Mapping
 ///
 /// The report is that of the last run, with ``MigrationReport/steps`` for each run. The id map and the reject file
 /// cover the whole chain.
+///
+/// ```swift
+/// let bundle = "Library.xcdatamodeld"
+/// let versions = try ["Library", "Library 3"].map { (name: String) in
+///     ModelVersion(name: name, model: try ModelLocator.load("\(bundle):\(name)").model)
+/// }
+/// let route = try VersionRoute.find(from: versions[0], to: versions[1], bundle: bundle)
+/// let report = try ChainedMigration(from: "Library.sqlite", steps: route.steps, to: "New.sqlite").run()
+/// for step in report.steps ?? [] { print(step.sourceVersion ?? "?", "to", step.destinationVersion ?? "?") }
+/// ```
 public final class ChainedMigration {
     /// The store to migrate.
     public let sourcePath: String
@@ -323,7 +333,7 @@ public final class ChainedMigration {
     }
 
     private static func words(_ steps: [Int]) -> String {
-        steps.map { "\($0) step\($0 == 1 ? "" : "s")" }.joined(separator: ", then ")
+        steps.map { $0.counted("step") }.joined(separator: ", then ")
     }
 
     /// Refuses, before the first run, destinations that would stop the last one.

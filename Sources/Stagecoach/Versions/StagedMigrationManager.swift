@@ -21,6 +21,17 @@ import Mapping
 /// a custom stage is for whole models; only its mappings for the configuration are used.
 ///
 /// Each stage is a migration of its own; consecutive stages are not fused.
+///
+/// ```swift
+/// let stage = CustomMigrationStage(
+///     migratingFrom: ManagedObjectModelReference(model: old, versionChecksum: old.versionChecksum ?? ""),
+///     to: ManagedObjectModelReference(model: new, versionChecksum: new.versionChecksum ?? ""))
+/// stage.didMigrateHandler = { manager, _ in print("now in", manager.storeURL?.path ?? "no store") }
+/// let manager = StagedMigrationManager([stage])
+/// let reports = try manager.migrateStore(
+///     from: URL(fileURLWithPath: "Library.sqlite"), to: URL(fileURLWithPath: "New.sqlite"), destinationModel: new)
+/// print(reports.count, "stages")
+/// ```
 public final class StagedMigrationManager: NSObject {
     /// The stages, in order.
     public let stages: [MigrationStage]

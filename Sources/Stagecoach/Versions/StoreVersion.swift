@@ -156,7 +156,9 @@ private struct StoreVersionSearch {
         }
         if let nearest, let first = nearest.differences.first {
             text += "; its tables are nearest to those of \(nearest.name), but \(first)"
-            if nearest.differences.count > 1 { text += ", and \(nearest.differences.count - 1) more differences" }
+            if nearest.differences.count > 1 {
+                text += ", and \((nearest.differences.count - 1).counted("more difference"))"
+            }
         }
         return MigrationError(
             "model.unknownVersion", .configuration, "Nothing says which model version wrote the store: \(text)",

@@ -1,3 +1,4 @@
+import Diagnostics
 import SpillStorage
 
 /// The meaning of a command line.
@@ -48,14 +49,15 @@ package struct ArgumentParser: Sendable {
             // Like other programs: `help`, `help migrate`.
             guard arguments.count > 1 else { return .help(nil) }
             return .help(try command(named: arguments[1]))
-        case "--version": return .version
+        case "-v", "-V", "--version": return .version
         default: break
         }
         if first.hasPrefix("-") {
             let name = Self.name(ofLong: first)
             throw .unknownOption(
                 first.hasPrefix("--") ? "--" + name : first,
-                nearest: EditDistance.nearest(to: name, among: ["help", "version"]).map { "--" + $0 })
+                nearest: EditDistance.nearest(to: name, among: ["help", "version"]).map { "--" + $0 },
+                others: first.hasPrefix("--") ? commands(with: name) : [])
         }
         return try parse(Array(arguments.dropFirst()), of: try command(named: first))
     }
@@ -65,6 +67,11 @@ package struct ArgumentParser: Sendable {
             throw .unknownCommand(name, of: commands)
         }
         return command
+    }
+
+    /// Returns the names of the commands that have an option.
+    private func commands(with option: String) -> [String] {
+        commands.filter { $0.options.contains { $0.name == option } }.map(\.name)
     }
 
     private func parse(
@@ -140,7 +147,8 @@ package struct ArgumentParser: Sendable {
             guard let option = command.options.first(where: { $0.name == name }) else {
                 let names = command.options.map(\.name) + ["help"]
                 throw .unknownOption(
-                    "--" + name, nearest: EditDistance.nearest(to: name, among: names).map { "--" + $0 })
+                    "--" + name, nearest: EditDistance.nearest(to: name, among: names).map { "--" + $0 },
+                    others: commands(with: name))
             }
             return (option, joined)
         }

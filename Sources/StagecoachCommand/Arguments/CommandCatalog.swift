@@ -15,6 +15,7 @@ struct CommandTable {
     private var groups: [String: [OptionSpecification]] = [:]
     /// The group that gets the options; nil if the last command does.
     private var group: String?
+    private var heading = OptionHeading.common
 
     init(_ text: String) {
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false)[...]
@@ -25,10 +26,11 @@ struct CommandTable {
             case "#": break
             case "=":
                 commands.append(CommandSpecification(name: words[1], summary: words[2...].joined(separator: " ")))
-                group = nil
-            case "&": group = words[1]
+                (group, heading) = (nil, .common)
+            case "&": (group, heading) = (words[1], .common)
+            case "%": heading = OptionHeading(rawValue: words[1]) ?? .common
             case "<": edit { $0.read(operands: words.dropFirst()) }
-            case "-": add([OptionSpecification(words[...], help: following())])
+            case "-": add([OptionSpecification(words[...], heading, help: following())])
             case "@":
                 let names = words.dropFirst(2)
                 add((groups[words[1]] ?? []).filter { names.isEmpty || names.contains($0.name) })
@@ -62,14 +64,14 @@ extension CommandSpecification {
 }
 
 extension OptionSpecification {
-    fileprivate init(_ words: ArraySlice<String>, help: String) {
+    fileprivate init(_ words: ArraySlice<String>, _ heading: OptionHeading, help: String) {
         var words = words
         let letter = words.first?.hasPrefix("--") == true ? nil : words.popFirst()?.dropFirst().first
         let name = words.popFirst()?.dropFirst(2) ?? ""
         let value = words.first.flatMap { $0.first?.isLowercase == true && !$0.contains("=") ? nil : OptionValue($0) }
         self.init(
             String(name), letter: letter, value ?? .flag, isRequired: words.contains("required"),
-            isRepeatable: words.contains("repeatable"), help)
+            isRepeatable: words.contains("repeatable"), heading: heading, help)
     }
 }
 

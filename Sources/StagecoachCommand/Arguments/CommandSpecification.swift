@@ -25,6 +25,22 @@ package enum OptionValue: Sendable, Equatable {
     }
 }
 
+/// A heading under which help lists options, in this order.
+package enum OptionHeading: String, CaseIterable, Sendable {
+    case common, result, memory, rejects, reports, expert
+
+    var title: String {
+        switch self {
+        case .common: "Common"
+        case .result: "The result"
+        case .memory: "Memory and disk"
+        case .rejects: "Rejects and losses"
+        case .reports: "Reports and progress"
+        case .expert: "For experts"
+        }
+    }
+}
+
 /// An option of a command.
 package struct OptionSpecification: Sendable {
     /// The name without the two dashes.
@@ -36,13 +52,14 @@ package struct OptionSpecification: Sendable {
     package let isRequired: Bool
     /// True if the option may be repeated, with a value each time.
     package let isRepeatable: Bool
+    let heading: OptionHeading
 
     package init(
         _ name: String, letter: Character? = nil, _ value: OptionValue, isRequired: Bool = false,
-        isRepeatable: Bool = false, _ help: String
+        isRepeatable: Bool = false, heading: OptionHeading = .common, _ help: String
     ) {
         (self.name, self.letter, self.value, self.help) = (name, letter, value, help)
-        (self.isRequired, self.isRepeatable) = (isRequired, isRepeatable)
+        (self.isRequired, self.isRepeatable, self.heading) = (isRequired, isRepeatable, heading)
     }
 
     /// The option with its placeholder, as in `-o, --output FILE`.
@@ -64,6 +81,14 @@ package struct CommandSpecification: Sendable {
     var options: [OptionSpecification] = []
     /// Command lines, without the program's and the command's names, and their effects.
     var examples: [(arguments: String, effect: String)] = []
+
+    /// The options below their headings; all below "Options" if they are few enough to read at once.
+    var headedOptions: [(title: String, options: [OptionSpecification])] {
+        guard options.count > 10 else { return [("Options", options)] }
+        return OptionHeading.allCases.map { heading in
+            (heading.title, options.filter { $0.heading == heading })
+        }.filter { !$0.options.isEmpty }
+    }
 
     /// The examples as command lines, with their effects.
     var exampleLines: [(line: String, effect: String)] {

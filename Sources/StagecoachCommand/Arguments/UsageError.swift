@@ -1,3 +1,5 @@
+import Diagnostics
+
 /// An error of the command line, in words. Every usage error ends with exit code 64.
 package struct UsageError: Error, Equatable, Sendable {
     /// The problem, without a full stop.
@@ -26,8 +28,12 @@ extension UsageError {
     static func unknownCommand(_ name: String, of commands: [CommandSpecification]) -> Self {
         unknownCommand(name, nearest: EditDistance.nearest(to: name, among: commands.map(\.name)))
     }
-    static func unknownOption(_ name: String, nearest: String?) -> Self {
-        Self("unknown option '\(name)'\(meant(nearest))")
+    /// - Parameters:
+    ///   - nearest: the option that was probably intended; nil if none is near.
+    ///   - others: the commands that have the option.
+    static func unknownOption(_ name: String, nearest: String?, others: [String] = []) -> Self {
+        let place = others.isEmpty || nearest != nil ? "" : "; it is an option of \(others.joined(separator: ", "))"
+        return Self("unknown option '\(name)'\(meant(nearest))\(place)")
     }
     static func missingValue(option: String, valueName: String) -> Self {
         Self("option '\(option)' needs a value: \(option) \(valueName)")

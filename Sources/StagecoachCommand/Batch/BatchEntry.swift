@@ -36,10 +36,9 @@ extension BatchEntry {
     /// - Throws: `manifest.missing`, `manifest.unknownKey` (65).
     init(values: [String: [String]], folder: String, place: MigrationError.Context) throws(MigrationError) {
         for key in values.keys.sorted() where !Self.keys.contains(key) {
-            let nearest = EditDistance.nearest(to: key, among: Self.keys)
             throw MigrationError(
                 "manifest.unknownKey", .data, "A manifest knows no '\(key)'",
-                remedy: nearest.map { "Did you mean '\($0)'?" }
+                remedy: EditDistance.question(key, among: Self.keys)
                     ?? "Its keys are \(Self.keys.joined(separator: ", "))", context: place)
         }
         func path(_ text: String) -> String { text.hasPrefix("/") || folder.isEmpty ? text : "\(folder)/\(text)" }
@@ -63,6 +62,13 @@ extension BatchEntry {
         let mappings = (values["mapping"] ?? []).filter { !$0.isEmpty }
         self.mappings = mappings.isEmpty ? nil : mappings.map { MappingArgument.placing($0, path) }
         self.place = place
+    }
+
+    /// The entry with absolute paths of its stores, the form in which lines, results and reports name them.
+    var absolute: BatchEntry {
+        var entry = self
+        (entry.source, entry.destination) = (PathIdentity.canonical(source), PathIdentity.canonical(destination))
+        return entry
     }
 
     /// Refuses entries of one batch that would write the same file.

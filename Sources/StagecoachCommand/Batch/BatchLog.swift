@@ -88,9 +88,6 @@ final class BatchLog: Sendable {
         var result = result
         // In UTC with milliseconds, so that texts sort by time.
         result.time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-        // The next run may start in another folder.
-        result.source = PathIdentity.canonical(result.source)
-        result.destination = PathIdentity.canonical(result.destination)
         let line = try result.line()
         // Lines of workers come from several threads, and each must stay whole.
         let failure = writing.withLock { _ in

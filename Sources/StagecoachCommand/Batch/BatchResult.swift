@@ -35,6 +35,8 @@ struct BatchResult: Codable, Equatable {
     /// The error's stable code.
     var error: String?
     var message: String?
+    /// True if the source was of the target version before, so that its objects were copied as they are; else nil.
+    var isAtTarget: Bool?
     /// The number of objects that this migration made in the destination.
     var objects: Int?
     var rejected: Int?
@@ -45,6 +47,7 @@ struct BatchResult: Codable, Equatable {
     /// The number of references that became nil because their object is missing, was not migrated or was rejected.
     var nilReferences: Int?
     var destinationBytes: Int?
+    var spilledBytes: Int?
     var seconds: Double?
     var processorSeconds: Double?
     var peakMemory: Int?

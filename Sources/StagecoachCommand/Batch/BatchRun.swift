@@ -44,6 +44,8 @@ final class BatchRun: Sendable {
     }
 
     let work: Work
+    /// The outcome so far.
+    var summary: BatchSummary { state.withLock { $0.summary } }
     /// The indices of this share's entries, in order; those that crashed before come last.
     private let places: [Int]
     private let log: BatchLog
@@ -71,6 +73,7 @@ final class BatchRun: Sendable {
     /// - Returns: the outcome; entries left by an interruption are not in it.
     /// - Throws: `batch.results` (74) if results cannot be written; later stores are then not started.
     func run() throws -> BatchSummary {
+        let clock = RunClock()
         if work.jobs == 1, !work.isolates {
             while let place = take() {
                 attempt(place) { entry, request, wasBegun in
@@ -98,7 +101,9 @@ final class BatchRun: Sendable {
             }
         }
         if let failure = state.withLock({ $0.failure }) { throw failure }
-        return state.withLock { $0.summary }
+        var summary = summary
+        summary.wallSeconds = (clock.seconds * 1e3).rounded() / 1e3
+        return summary
     }
 
     /// Returns the index of the next entry; nil at the end and once the batch is cancelled.

@@ -18,6 +18,11 @@ struct BatchSummary: Encodable, Equatable {
     /// The number of references that became nil.
     var nilReferences = 0
     var destinationBytes = 0
+    var spilledBytes = 0
+    /// The number of stores, skipped ones included, that were of the target version before.
+    var atTarget = 0
+    /// The time from the beginning to the end of the batch; nil for results that were merged.
+    var wallSeconds: Double?
     /// Sums over the stores.
     var seconds = 0.0
     var processorSeconds = 0.0
@@ -43,11 +48,13 @@ struct BatchSummary: Encodable, Equatable {
         objects += result.objects ?? 0
         rejected += result.rejected ?? 0
         if result.losses != nil { storesWithLosses += 1 }
+        if result.isAtTarget == true { atTarget += 1 }
         leftOutObjects += result.leftOutObjects ?? 0
         leftOutValues += result.leftOutValues ?? 0
         leftOutLinks += result.leftOutLinks ?? 0
         nilReferences += result.nilReferences ?? 0
         destinationBytes += result.destinationBytes ?? 0
+        spilledBytes += result.spilledBytes ?? 0
         seconds += result.seconds ?? 0
         processorSeconds += result.processorSeconds ?? 0
         peakMemory = max(peakMemory, result.peakMemory ?? 0)

@@ -16,11 +16,12 @@ struct StoreMigration {
         var result = BatchResult(status: .done, source: entry.source, destination: entry.destination)
         let clock = RunClock()
         do {
-            let report = try migrate()
+            let (report, inputs) = try migrate()
+            if inputs.isAtTarget { result.isAtTarget = true }
             result.objects = SummaryWording.total(report.counts)
             result.rejected = report.rejects?.objects
             result.note(report)
-            result.destinationBytes = report.destinationBytes
+            (result.destinationBytes, result.spilledBytes) = (report.destinationBytes, report.spilledBytes)
             result.peakMemory = report.peakMemory
             result.result = BatchConfiguration.result(entry.destination)
         } catch let error as MigrationError where wasBegun && error.category == .cannotCreate {
@@ -35,7 +36,7 @@ struct StoreMigration {
         return result
     }
 
-    private func migrate() throws -> MigrationReport {
+    private func migrate() throws -> (MigrationReport, MigrationInputs) {
         let reporter = RunReporter(request, commandLine: commandLine)
         do {
             return try reporter.during { try migrate(reporter) }
@@ -46,17 +47,16 @@ struct StoreMigration {
         }
     }
 
-    private func migrate(_ reporter: RunReporter) throws -> MigrationReport {
+    private func migrate(_ reporter: RunReporter) throws -> (MigrationReport, MigrationInputs) {
         let inputs = try MigrationInputs(request)
         reporter.inputs = inputs
         let migration = inputs.migration(progress: reporter.counter, cancellation: cancellation)
+        try OutputFile.makeFolder(PathIdentity.folder(of: entry.destination))
         if !wasBegun { try reporter.check() }
-        // Only destinations of stores named on the command line have not been checked yet.
-        if entry.place == nil { try OutputFile.makeFolder(PathIdentity.folder(of: entry.destination)) }
         var report = try migration.run()
         report.notes += inputs.notes
         try reporter.write(MigrationResult(report: report, names: inputs.names))
-        return report
+        return (report, inputs)
     }
 }
 

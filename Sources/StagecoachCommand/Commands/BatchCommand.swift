@@ -67,23 +67,26 @@ struct BatchCommand {
             guard showsProgress else { return }
             console.messages.redraw(BatchWording.progress(summary, of: work.places.count))
         }
-        let summary = try console.interruption.during(cancellation) { try run.run() }
-        if showsProgress { console.messages.redraw("") }
-        if printsJSON {
-            console.output.write(try JSONText.line(summary))
-        } else {
-            console.output.write("\n" + BatchWording.summary(summary, results: [results]))
+        let clock = RunClock()
+        let count = work.places.count
+        let figures = { @Sendable (text: inout OpenMetricsText) in
+            text.batch(run.summary, of: count, seconds: clock.seconds)
         }
-        try BatchPage(
-            summary: summary, results: told.withLock { $0 }, command: ["stagecoach"] + commandLine
-        ).write(reports, permissions: permissions)
-        if let error = cancellation.error, summary.stores < work.places.count {
-            let left = Figures.count(work.places.count - summary.stores, "store")
-            throw MigrationError(
-                "interrupted", .temporary, "Interrupted with \(left) not begun", remedy: "Run the same command again",
-                cause: error is MigrationError ? nil : error)
+        try MetricsFile.during(arguments[option: "metrics"], figures) {
+            let summary = try console.interruption.during(cancellation) { try run.run() }
+            if showsProgress { console.messages.redraw("") }
+            console.output.write(
+                printsJSON ? try JSONText.line(summary) : "\n" + BatchWording.summary(summary, results: [results]))
+            try BatchPage(summary: summary, results: told.withLock { $0 }, command: ["stagecoach"] + commandLine)
+                .write(reports, permissions: permissions)
+            if let error = cancellation.error, summary.stores < count {
+                let left = Figures.count(count - summary.stores, "store")
+                throw MigrationError(
+                    "interrupted", .temporary, "Interrupted with \(left) not begun",
+                    remedy: "Run the same command again", cause: error is MigrationError ? nil : error)
+            }
+            try BatchUnfinished.check(summary)
         }
-        try BatchUnfinished.check(summary)
     }
 
     /// Serves as a worker: reads an entry's index a line from standard input, and prints its result a line.
@@ -110,9 +113,11 @@ struct BatchCommand {
         let asked = arguments[option: "results"]
         let ending = shard.count > 1 ? ".results-\(shard.index)-of-\(shard.count).jsonl" : ".results.jsonl"
         guard let folder = arguments[option: "into"] else {
-            return (try BatchManifest.read(arguments.operands[0]), asked ?? arguments.operands[0] + ending)
+            return (
+                try BatchManifest.read(arguments.operands[0]).map(\.absolute), asked ?? arguments.operands[0] + ending
+            )
         }
-        let entries = try StoreGlob.entries(arguments.operands, into: folder)
+        let entries = try StoreGlob.entries(arguments.operands, into: folder).map(\.absolute)
         if console.workerMemory == nil, asked == nil, !InputFile.isFolder(folder) { try OutputFile.makeFolder(folder) }
         return (entries, asked ?? "\(folder)/batch" + ending)
     }

@@ -11,10 +11,17 @@ struct CheckCommand {
 
     /// Counts invalid objects and prints them. Nothing stays on disk except requested report files.
     func run() throws {
+        let counter = work.request.counter
+        try work.measured(counter) { try check(counter, $0) }
+    }
+
+    private func check(_ counter: ProgressCounter, _ metrics: RunMetrics) throws {
         let files = work.request.reports
         let (inputs, checked) = try work.run(
-            preparing: { _, _ in for file in files { try OutputFile.check(file) } }, { try $0.check() })
+            counter: counter, preparing: { _, _ in for file in files { try OutputFile.check(file) } },
+            { try $0.check() })
         let outline = CheckOutline(checked.report, checkedVersion: checked.version, inputs: inputs)
+        metrics.note(.init(rejected: outline.report.rejectedObjects, left: outline.report.leftBehind))
         work.console.output.write(work.printsJSON ? try JSONText.text(outline) : CheckWording.text(outline))
         let permissions = FilePermissions(ofSource: work.request.source)
         for file in files {
@@ -46,6 +53,8 @@ struct CheckOutline: Encodable {
     let rejects: Bool
     let maximumRejects: Int?
     let names: MigrationNames
+    /// The command's remarks on the way.
+    let notes: [String]
     /// The destination version of the last migration checked, if the way takes several; nil otherwise.
     var checkedVersion: String?
     /// The reason why a migration would be refused for its losses; nil if it would not.
@@ -55,6 +64,7 @@ struct CheckOutline: Encodable {
         try report.encode(to: encoder)
         try names.encode(to: encoder)
         try ["fails": fails].encode(to: encoder)
+        if !notes.isEmpty { try ["notes": notes].encode(to: encoder) }
         if let checkedVersion { try ["checkedVersion": checkedVersion].encode(to: encoder) }
     }
 }
@@ -69,5 +79,6 @@ extension CheckOutline {
         rejects = options.onInvalid == .reject
         maximumRejects = options.maximumRejects
         names = inputs.names
+        notes = inputs.notes
     }
 }

@@ -33,7 +33,7 @@ enum MergeReportsCommand {
             if !reports.isEmpty { results.append(result) }
         }
         if let path = arguments[option: "manifest"] {
-            for entry in try BatchManifest.read(path) where last[PathIdentity.canonical(entry.destination)] == nil {
+            for entry in try BatchManifest.read(path).map(\.absolute) where last[entry.destination] == nil {
                 summary.missing.append(entry.source)
             }
         }

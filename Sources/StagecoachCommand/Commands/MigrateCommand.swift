@@ -14,7 +14,9 @@ struct MigrateCommand {
     }
 
     /// Migrates, prints the summary or the report, and writes the report files, also if the run fails.
-    func run() throws {
+    func run() throws { try work.measured(reporter.counter, migrate) }
+
+    private func migrate(_ metrics: RunMetrics) throws {
         let result: MigrationResult
         do {
             let (inputs, report) = try work.run(
@@ -27,6 +29,10 @@ struct MigrateCommand {
             var noted = report
             noted.notes += inputs.notes
             result = MigrationResult(report: noted, names: inputs.names)
+            metrics.note(
+                .init(
+                    objects: SummaryWording.total(report.counts), rejected: report.rejects?.objects,
+                    left: report.leftBehind, bytes: report.destinationBytes, spilled: report.spilledBytes))
         } catch {
             for problem in reporter.write(error) { work.console.messages.write(ErrorWording.text(problem)) }
             throw error

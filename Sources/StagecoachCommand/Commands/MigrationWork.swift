@@ -21,6 +21,14 @@ struct MigrationWork {
         self.console = console
     }
 
+    /// Writes the file of metrics, if one is asked for, around the whole of a command.
+    ///
+    /// - Parameter counter: a counter of the request.
+    func measured(_ counter: ProgressCounter, _ work: (RunMetrics) throws -> Void) throws {
+        let metrics = RunMetrics(request, counter)
+        try MetricsFile.during(request.metrics, { metrics.add(to: &$0) }, { try work(metrics) })
+    }
+
     /// Reads the inputs and runs the work on them.
     ///
     /// - Parameters:
@@ -29,7 +37,7 @@ struct MigrationWork {
     ///   - outcome: the consequence of stopping the work by a signal, in words.
     ///   - work: the work, whose progress is shown.
     func run<Report>(
-        counter: ProgressCounter = ProgressCounter(),
+        counter: ProgressCounter,
         preparing prepare: (MigrationInputs, ChainedMigration) throws -> Void,
         outcome: String = "no destination was made", _ work: (ChainedMigration) throws -> Report
     ) throws -> (inputs: MigrationInputs, report: Report) {

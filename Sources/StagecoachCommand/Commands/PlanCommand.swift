@@ -10,7 +10,7 @@ struct PlanCommand {
 
     init(_ arguments: ParsedArguments, console: Console) throws(UsageError) {
         request = try MigrationRequest(arguments)
-        format = arguments[option: "format"]
+        format = arguments[option: "format"] ?? (arguments.has("json") ? "json" : nil)
         saved = arguments[option: "save"]
         self.console = console
         guard let saved else { return }

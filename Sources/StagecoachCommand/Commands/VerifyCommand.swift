@@ -14,8 +14,13 @@ struct VerifyCommand {
     }
 
     func run() throws {
+        let counter = work.request.counter
+        try work.measured(counter) { _ in try verify(counter) }
+    }
+
+    private func verify(_ counter: ProgressCounter) throws {
         let (inputs, report) = try work.run(
-            preparing: { _, _ in }, outcome: "not all was compared",
+            counter: counter, preparing: { _, _ in }, outcome: "not all was compared",
             { migration in
                 let verification = StoreVerification(migration)
                 if let limit { verification.limit = limit }
@@ -24,8 +29,22 @@ struct VerifyCommand {
             })
         var noted = report
         noted.notes += inputs.notes
-        work.console.output.write(work.printsJSON ? try JSONText.text(noted) : VerifyWording.text(noted))
+        let names = inputs.names
+        work.console.output.write(
+            work.printsJSON
+                ? try JSONText.text(VerifyOutline(report: noted, names: names)) : VerifyWording.text(noted, names))
         guard !report.isEqual else { return }
         throw MigrationError("verify.differences", .data, VerifyWording.verdict(report))
+    }
+}
+
+/// The encodable result of a verification, with facts that only the command knows.
+private struct VerifyOutline: Encodable {
+    let report: VerificationReport
+    let names: MigrationNames
+
+    func encode(to encoder: any Encoder) throws {
+        try report.encode(to: encoder)
+        try names.encode(to: encoder)
     }
 }

@@ -39,7 +39,8 @@ struct MigrationInputs {
             destinationModel = try ModelArgument.load(request.to)
             // If the model has configurations, the bundle may tell more about the store than its cached model.
             let found = try ModelArgument.ofStore(
-                request.source, bundle: request.to, namesAll: !destinationModel.model.configurations.isEmpty)
+                request.source, bundle: request.to, hashes: hashes,
+                namesAll: !destinationModel.model.configurations.isEmpty)
             evidence = found.evidence
             source = found.version
             sourceModel = NamedModel(model: found.model, name: found.version.name)
@@ -81,9 +82,21 @@ struct MigrationInputs {
         return migration
     }
 
+    /// True if the store is of the version that it is to be migrated to, and no mapping model changes anything.
+    var isAtTarget: Bool {
+        guard request.mappings.isEmpty, route.steps.count == 1 else { return false }
+        let hashes = sourceModel.model.entityVersionHashesByName
+        return hashes.count == sourceModel.model.entities.count
+            && hashes == destinationModel.model.entityVersionHashesByName
+    }
+
     /// The command's remarks on the way, beyond those of the run itself: a sentence each.
     var notes: [String] {
         var notes = route.unneeded.map { "The mapping model \($0) is for versions beside the way and was not used" }
+        if isAtTarget {
+            let name = destinationModel.name.map { "at the version \($0)" } ?? "of the destination's version"
+            notes.append("The store is \(name) already: its objects are copied as they are")
+        }
         if route.steps.contains(where: \.isBetweenStrangers) {
             notes.append(
                 "No entity of the source model becomes one of the destination's, and nothing is migrated: is the destination's the right model?"

@@ -14,6 +14,8 @@ struct MigrationRequest {
     let via: [String]
     /// The new files for the report, each in the format of its ending.
     let reports: [String]
+    /// The file of metrics; nil for none, and for a store of a batch, which has one for all.
+    let metrics: String?
     /// The shared libraries of policies, in the given order.
     let policies: [String]
     var options: MigrationOptions
@@ -27,16 +29,18 @@ struct MigrationRequest {
         let destination = arguments.operands.count > 1 ? arguments.operands[1] : ""
         try self.init(
             arguments, BatchEntry(source: arguments.operands[0], destination: destination),
-            reports: arguments.all("report"))
+            reports: arguments.all("report"), metrics: arguments[option: "metrics"])
     }
 
     /// Reads the request for one store of a batch. The values of its entry replace options.
     init(_ arguments: ParsedArguments, _ entry: BatchEntry) throws(UsageError) {
         // The batch's own `--report` option is for the report of all stores.
-        try self.init(arguments, entry, reports: entry.report.map { [$0] } ?? [])
+        try self.init(arguments, entry, reports: entry.report.map { [$0] } ?? [], metrics: nil)
     }
 
-    private init(_ arguments: ParsedArguments, _ entry: BatchEntry, reports: [String]) throws(UsageError) {
+    private init(
+        _ arguments: ParsedArguments, _ entry: BatchEntry, reports: [String], metrics: String?
+    ) throws(UsageError) {
         source = entry.source
         destination = entry.destination
         guard let model = entry.model ?? arguments[option: "to"] else { throw .missingOption("--to") }
@@ -44,7 +48,7 @@ struct MigrationRequest {
         from = entry.from ?? arguments[option: "from"]
         mappings = entry.mappings ?? arguments.all("mapping")
         via = arguments.all("via")
-        self.reports = reports
+        (self.reports, self.metrics) = (reports, metrics)
         for path in reports where ReportFormat(path: path) == nil {
             throw .wrongEnding(option: "--report", value: path, endings: ReportFormat.endings)
         }
@@ -93,6 +97,12 @@ struct MigrationRequest {
         try refuseSamePaths()
     }
 
+    /// A new counter, with a trace if a page or metrics are to be written.
+    var counter: ProgressCounter {
+        let traces = metrics != nil || reports.contains { ReportFormat(path: $0) == .html }
+        return ProgressCounter(trace: traces ? RunTrace() : nil)
+    }
+
     /// The mapping models in messages; nil if one is inferred.
     var mapping: String? { mappings.isEmpty ? nil : mappings.joined(separator: ", ") }
 
@@ -117,7 +127,7 @@ struct MigrationRequest {
     private func refuseSamePaths() throws(UsageError) {
         if !destination.isEmpty { try refuseSameStores() }
         let others: [(String, String?)] = [
-            ("--reject-file", options.rejectFile), ("--id-map", options.idMap),
+            ("--metrics", metrics), ("--reject-file", options.rejectFile), ("--id-map", options.idMap),
             ("DESTINATION", destination.isEmpty ? nil : destination), ("SOURCE", source),
         ]
         var results = reports.map { ("--report", $0) }

@@ -3,6 +3,7 @@ import Diagnostics
 import ManagedModel
 import Mapping
 import Stagecoach
+import Synchronization
 
 /// A model and its name in messages.
 struct NamedModel {
@@ -54,13 +55,36 @@ enum ModelArgument {
     /// - Parameters:
     ///   - store: the store's path.
     ///   - bundle: the `--to` argument. Its versions are tried if the store has no usable cached model.
+    ///   - hashes: the store's version hashes, by which a version found by the cached model gets its name in the bundle.
     ///   - namesAll: true to try them in any case.
-    /// - Complexity: O(model); O(versions of the bundle) if the store has no cached model.
-    static func ofStore(_ store: String, bundle: String, namesAll: Bool = false) throws(MigrationError) -> StoreVersion
-    {
+    /// - Complexity: O(model); O(versions of the bundle) if the store has no cached model, and once for its names.
+    static func ofStore(
+        _ store: String, bundle: String, hashes: [String: [UInt8]] = [:], namesAll: Bool = false
+    ) throws(MigrationError) -> StoreVersion {
+        let bundle = ModelLocator.bundle(of: bundle)
         do throws(MigrationError) {
-            return try StoreVersion.find(store: store, bundle: ModelLocator.bundle(of: bundle), namesAll: namesAll)
+            var found = try StoreVersion.find(store: store, bundle: bundle, namesAll: namesAll)
+            if found.names.isEmpty, let bundle { found.names = versionName(hashes, in: bundle).map { [$0] } ?? [] }
+            return found
         } catch { throw error.inside(.init(path: store)) }
+    }
+
+    /// The version hashes of the versions of bundles. They are kept because a batch asks for thousands of stores.
+    private static let versions = Mutex<[String: [(name: String, hashes: [String: [UInt8]])]]>([:])
+
+    /// Returns the name of the version of a bundle whose hashes are those of a store; nil if there is none.
+    private static func versionName(_ hashes: [String: [UInt8]], in bundle: String) -> String? {
+        guard !hashes.isEmpty else { return nil }
+        return versions.withLock { known in
+            let versions =
+                known[bundle]
+                ?? ((try? ModelLocator.versions(in: bundle)) ?? []).compactMap { name in
+                    let model = try? ModelLocator.load("\(bundle):\(name)").model
+                    return model.map { (name, $0.entityVersionHashesByName.mapValues { Array($0) }) }
+                }
+            known[bundle] = versions
+            return versions.first { $0.hashes == hashes }?.name
+        }
     }
 
     /// Reads a version named by `--via`: a version of the `--to` bundle, or a model.

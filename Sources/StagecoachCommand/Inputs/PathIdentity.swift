@@ -13,12 +13,16 @@ enum PathIdentity {
         return canonical(first) == canonical(second)
     }
 
-    /// Returns the path without symbolic links and relative parts, as far as it exists.
+    /// Returns the absolute path, without symbolic links and relative parts as far as it exists.
     static func canonical(_ path: String) -> String {
         if let whole = real(path) { return whole }
         let trimmed = withoutSlash(path)
-        guard let parent = real(folder(of: trimmed)) else { return trimmed }
-        return parent == "/" ? "/\(name(of: trimmed))" : "\(parent)/\(name(of: trimmed))"
+        let folder = folder(of: trimmed)
+        guard folder != trimmed, !path.isEmpty, !path.utf8.contains(0) else { return trimmed }
+        let (parent, name) = (canonical(folder), name(of: trimmed))
+        // What is not there is no symbolic link, so its relative parts are a matter of words.
+        if name == "." || name == ".." { return name == "." ? parent : self.folder(of: parent) }
+        return parent == "/" ? "/\(name)" : "\(parent)/\(name)"
     }
 
     /// Returns the folder of a path; `.` if the path is a name alone.

@@ -29,7 +29,7 @@ enum ManualPage {
             "Each command has a page of its own: stagecoach man COMMAND. With --help a command prints its options.")
         page.section("OPTIONS")
         page.item("-h, --help", "Show help, also after a command.")
-        page.item("--version", "Show the version.")
+        page.item("-v, -V, --version", "Show the version, and the commit that the program was built from.")
         closing(&page)
         return page.output
     }
@@ -48,7 +48,11 @@ enum ManualPage {
         page.section("DESCRIPTION")
         page.paragraphs(command.discussion)
         page.section("OPTIONS")
-        for option in command.options { page.item(option.usage, option.help) }
+        let headed = command.headedOptions
+        for (title, options) in headed {
+            if headed.count > 1 { page.subsection(title) }
+            for option in options { page.item(option.usage, option.help) }
+        }
         page.item("-h, --help", "Show this help.")
         page.section(command.examples.count == 1 ? "EXAMPLE" : "EXAMPLES")
         for example in command.exampleLines { page.item(example.line, example.effect) }

@@ -9,6 +9,8 @@ struct Roff {
 
     mutating func section(_ name: String) { output += ".SH \(name)\n" }
 
+    mutating func subsection(_ name: String) { output += ".SS \(Roff.escaped(name))\n" }
+
     mutating func bold(_ text: String) { output += ".B \(Roff.escaped(text))\n" }
 
     mutating func text(_ text: String) { output += Roff.line(text) + "\n" }

@@ -43,23 +43,23 @@ struct ProgressFigures {
         var parts: [(String, Int)] = [(counts.phase.label, 1)]
         if let waitsFor = counts.waitsFor { parts.append(("waiting for \(waitsFor)", 1)) }
         if counts.totalRows > 0 {
-            if hasBar { parts.append((bar, 9)) }
+            if hasBar { parts.append((bar, 2)) }
             parts.append(("\(Int(counts.fraction * 100)) %", 0))
         }
-        if counts.steps > 1 { parts.append(("migration \(counts.step)/\(counts.steps)", 2)) }
-        if counts.passes > 0 { parts.append(("pass \(counts.pass)/\(counts.passes)", 2)) }
+        if counts.steps > 1 { parts.append(("migration \(counts.step)/\(counts.steps)", 4)) }
+        if counts.passes > 0 { parts.append(("pass \(counts.pass)/\(counts.passes)", 4)) }
         if counts.totalRows > 0 {
             let (rows, total) = (counts.rows, max(counts.rows, counts.totalRows))
-            parts.append(("\(Figures.count(rows)) of \(Figures.count(total)) rows", 5))
+            parts.append(("\(Figures.count(rows)) of \(Figures.count(total, "row"))", 6))
         }
         if counts.expectedBytes > 0 {
             let (bytes, total) = (counts.destinationBytes, max(counts.destinationBytes, counts.expectedBytes))
-            parts.append(("\(Figures.size(bytes)) of \(Figures.size(total))", 6))
+            parts.append(("\(Figures.size(bytes)) of \(Figures.size(total))", 7))
         }
-        if rate >= 1 { parts.append(("\(Figures.count(Int(min(rate, 1e15)))) rows/s", 4)) }
+        if rate >= 1 { parts.append(("\(Figures.count(Int(min(rate, 1e15)))) rows/s", 5)) }
         if let timeLeft { parts.append(("\(Self.coarse(timeLeft)) left", 3)) }
-        if let memory { parts.append(("memory \(Figures.size(memory))", 7)) }
-        if counts.spilledBytes > 0 { parts.append(("spilled \(Figures.size(counts.spilledBytes))", 8)) }
+        if let memory { parts.append(("memory \(Figures.size(memory))", 8)) }
+        if counts.spilledBytes > 0 { parts.append(("spilled \(Figures.size(counts.spilledBytes))", 9)) }
         return parts
     }
 

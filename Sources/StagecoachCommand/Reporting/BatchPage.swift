@@ -86,13 +86,14 @@ struct BatchPage {
                 (summary.postponed, "postponed to another run", false),
                 (summary.missing.count, "without a result", false), (summary.objects, "objects made", true),
                 (summary.rejected, "objects rejected", false), (lossy, "stores with something left out", false),
+                (summary.atTarget, "at the target version already", false),
             ]
             let processor = Figures.duration(summary.processorSeconds)
             body.figures(
                 counts.compactMap { count, name, isAlways in
                     count > 0 || isAlways ? (Figures.count(count), name) : nil
-                } + [
-                    (Figures.duration(summary.seconds), "time of all stores, \(processor) of processor"),
+                } + (summary.wallSeconds.map { [(Figures.duration($0), "time")] } ?? []) + [
+                    (Figures.duration(summary.seconds), "sum of all stores, \(processor) of processor"),
                     (Figures.size(summary.peakMemory), "peak memory of a process"),
                     (Figures.size(summary.destinationBytes), "destinations"),
                 ])

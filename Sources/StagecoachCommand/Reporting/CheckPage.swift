@@ -69,7 +69,7 @@ final class CheckPage {
                     LossWording.title(left), id: "left-behind", header: LossWording.header,
                     rows: LossWording.cells(left))
             }
-            let notes = CheckWording.notes(outline.report)
+            let notes = outline.notes + CheckWording.notes(outline.report)
             if !notes.isEmpty {
                 body.element("h2", "Notes")
                 body.list(notes, ["id": "notes"])

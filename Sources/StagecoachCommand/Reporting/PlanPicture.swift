@@ -1,3 +1,4 @@
+import Diagnostics
 import Stagecoach
 
 /// A drawing of a mapping model's part of a plan. Passes are below each other. Each has a box for every table loaded in it,
@@ -195,7 +196,8 @@ struct PlanPicture {
             "svg",
             [
                 "xmlns": "http://www.w3.org/2000/svg", "width": "\(width)", "height": "\(height)",
-                "viewBox": "0 0 \(width) \(height)", "role": "img", "aria-label": "The plan: \(passes.count) passes",
+                "viewBox": "0 0 \(width) \(height)", "role": "img",
+                "aria-label": "The plan: \(passes.count.counted("pass", "passes"))",
                 "class": "plan",
             ]
         ) { svg in

@@ -102,14 +102,22 @@ struct ReportPage {
         }
     }
 
+    /// What became of the data, which comes first, and what it took.
     private func figures(_ body: inout Markup) {
-        var figures: [(value: String, name: String)] = []
         if let report = account.report {
-            figures.append((Figures.count(SummaryWording.total(report.counts)), "objects made"))
-            if let rejects = report.rejects, rejects.objects > 0 {
-                figures.append((Figures.count(rejects.objects), "objects rejected"))
+            let made = SummaryWording.total(report.counts)
+            let (left, rejects, warnings) = (report.leftBehind, report.rejects?.objects ?? 0, self.warnings.count)
+            let amounts = [left?.objects, left?.values, left?.links].map { $0 ?? 0 }
+            var outcome = [(Figures.count(made), made == 1 ? "object made" : "objects made")]
+            for (amount, noun) in zip(amounts, ["object", "value", "link"]) where amount > 0 {
+                outcome.append((Figures.count(amount), noun + (amount == 1 ? "" : "s") + " left out"))
             }
+            if left?.isEmpty ?? true { outcome.append(("0", "objects, values and links left out")) }
+            outcome.append((Figures.count(rejects), rejects == 1 ? "object rejected" : "objects rejected"))
+            outcome.append((Figures.count(warnings), warnings == 1 ? "warning" : "warnings"))
+            body.figures(outcome)
         }
+        var figures: [(value: String, name: String)] = []
         let processor = "time, \(Figures.duration(account.processorSeconds)) of processor"
         let limit = account.memoryLimit.map { "peak memory of \(Figures.size($0)) allowed" }
         figures.append((Figures.duration(account.seconds), processor))
@@ -152,19 +160,19 @@ struct ReportPage {
             let number = index == 0 ? "" : "-\(index + 1)"
             let lines = MappingCount.lines(step.counts)
             let sum = MappingCount.sum(lines)
+            // A reason for which nothing was left out has no column.
+            let reasons: [(name: String, count: KeyPath<MappingCount, Int>)] = [
+                ("#+ filtered", \.filtered), ("#" + dropped(step.counts), \.dropped), ("#+ rejected", \.rejected),
+                ("#+ removed", \.removed),
+            ].filter { sum[keyPath: $0.count] > 0 }
             func cells(_ line: MappingCount) -> [String] {
-                [line.read, line.migrated, line.filtered, line.dropped, line.rejected, line.removed].map(Figures.count)
+                ([line.made, line.read, line.migrated] + reasons.map { line[keyPath: $0.count] }).map(Figures.count)
             }
             body.table(
                 "Entity mappings" + suffix, id: "counts" + number,
-                header: [
-                    "entity mapping", "from", "#read", "#= migrated",
-                    "#+ filtered", "#" + dropped(step.counts), "#+ rejected", "#+ removed", "to", "#made",
-                ],
-                rows: lines.map {
-                    [$0.name, $0.source ?? "–"] + cells($0) + [$0.destination ?? "–", Figures.count($0.made)]
-                },
-                footer: [whole(step.objects), ""] + cells(sum) + ["", Figures.count(sum.made)])
+                header: ["entity mapping", "#made", "#read", "#= migrated"] + reasons.map(\.name) + ["from", "to"],
+                rows: lines.map { [$0.name] + cells($0) + [$0.source ?? "–", $0.destination ?? "–"] },
+                footer: [whole(step.objects)] + cells(sum) + ["", ""])
             let made = ", \(Figures.count(sum.madeByPolicy)) of them without a source object"
             body.remark(
                 "Every line adds up: what was read was migrated, or left out for the reason above its figure. "
@@ -214,8 +222,8 @@ struct ReportPage {
             most: Self.listedLosses)
     }
 
-    /// The greatest number of rejected objects that a page lists.
-    private static let listedRejects = 50
+    /// The greatest number of rejected objects of one rule that a page lists.
+    private static let listedRejects = 10
 
     private func rejects(_ body: inout Markup) {
         guard let rejects = account.report?.rejects, rejects.objects > 0 else { return }
@@ -223,14 +231,14 @@ struct ReportPage {
             "Rejected objects", id: "rejects-by-rule", header: ["broken rule", "#objects"],
             rows: rejects.byRule.sorted { $0.key < $1.key }.map { [$0.key, Figures.count($0.value)] },
             footer: ["in all", Figures.count(rejects.objects)])
-        let shown = rejects.sample.prefix(Self.listedRejects)
+        let shown = rejects.examples(most: Self.listedRejects)
         if !shown.isEmpty {
             body.table(
-                "The first by entity and key", level: "h3", id: "rejects",
-                header: ["source object", "not made", "property", "rule", "value", "entity mapping"],
+                "The first of each rule", level: "h3", id: "rejects",
+                header: ["rule", "source object", "property", "value", "not made", "entity mapping"],
                 rows: shown.map { object in
                     [
-                        object.sourceID ?? "–", object.id, object.property, object.rule.rawValue, object.value ?? "–",
+                        object.rule.rawValue, object.sourceID ?? "–", object.property, object.value ?? "–", object.id,
                         object.mapping ?? "–",
                     ]
                 })
@@ -243,19 +251,21 @@ struct ReportPage {
         }
     }
 
-    private func warnings(_ body: inout Markup) {
-        guard let report = account.report else { return }
+    private var warnings: [String] {
         let warned = account.counts.flatMap { $0.counts.warnings }.sorted { $0.key < $1.key }
-        guard !warned.isEmpty || !report.notes.isEmpty else { return }
+        return (account.report?.notes ?? [])
+            + warned.map { "\($0), broken by \(Figures.count($1, "value")) of the source already" }
+    }
+
+    private func warnings(_ body: inout Markup) {
+        let warnings = warnings
+        guard !warnings.isEmpty else { return }
         body.element("h2", "Warnings")
-        body.element("div", ["class": "card", "id": "warnings"]) { card in
-            card.list(
-                report.notes + warned.map { "\($0), broken by \(Figures.count($1, "value")) of the source already" })
-        }
+        body.element("div", ["class": "card", "id": "warnings"]) { $0.list(warnings) }
     }
 
     private func again(_ body: inout Markup) {
         body.again(account.command)
-        body.remark("In the folder \(account.folder), with stagecoach \(CommandCatalog.version).")
+        body.remark("In the folder \(account.folder), with \(HelpText.version.dropLast()).")
     }
 }

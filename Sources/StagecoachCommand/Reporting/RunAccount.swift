@@ -46,14 +46,18 @@ struct RunAccount: Encodable {
 
     var report: MigrationReport? { result?.report }
 
+    /// The versions of each migration of a chain, `A → B`; none if there is one migration, or if the run failed.
+    var steps: [String] {
+        let steps = report?.steps ?? []
+        return steps.count > 1 ? steps.map { Versions.text($0.sourceVersion, $0.destinationVersion) } : []
+    }
+
     /// The counts of each migration, with its title, which is empty if there is only one, and the number of source objects.
     var counts: [(title: String, counts: MigrationCounts, objects: Int?)] {
         guard let report else { return [] }
         let steps = report.steps ?? []
         guard steps.count > 1 else { return [("", report.counts, report.sourceObjects)] }
-        return steps.map {
-            (Versions.text($0.sourceVersion, $0.destinationVersion), $0.report.counts, $0.report.sourceObjects)
-        }
+        return zip(self.steps, steps).map { ($0, $1.report.counts, $1.report.sourceObjects) }
     }
 }
 

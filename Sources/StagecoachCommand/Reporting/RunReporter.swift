@@ -10,7 +10,6 @@ final class RunReporter {
     private let started = Date()
     private let clock = RunClock()
     private let recorder: RunRecorder?
-    /// The counter of the run, with a trace if a page is to be written.
     let counter: ProgressCounter
     /// The inputs; nil if the run ended before they were read.
     var inputs: MigrationInputs?
@@ -19,14 +18,9 @@ final class RunReporter {
     init(_ request: MigrationRequest, commandLine: [String]) {
         self.request = request
         command = ["stagecoach"] + commandLine
-        if request.reports.contains(where: { ReportFormat(path: $0) == .html }) {
-            let trace = RunTrace()
-            counter = ProgressCounter(trace: trace)
-            recorder = RunRecorder(counter: counter, trace: trace)
-        } else {
-            counter = ProgressCounter()
-            recorder = nil
-        }
+        counter = request.counter
+        let isDrawn = request.reports.contains { ReportFormat(path: $0) == .html }
+        recorder = isDrawn ? counter.trace.map { [counter] in RunRecorder(counter: counter, trace: $0) } : nil
     }
 
     /// Limited by the source's permissions, as a report contains values of the source, in messages and of rejected objects.

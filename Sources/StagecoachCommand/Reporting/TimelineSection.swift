@@ -1,9 +1,12 @@
+import Diagnostics
 import Stagecoach
 
 /// The section of a page about the course of a run: a time line of its stages, memory, spills, rows per second.
 struct TimelineSection {
     /// The greatest number of lines. The longest stages have a line of their own.
     static let lines = 40
+    /// The share of the whole below which stages are folded.
+    private static let leastShare = 0.01
 
     private let account: RunAccount
 
@@ -32,10 +35,14 @@ struct TimelineSection {
     }
 
     /// Returns the stages by kind of work, in the order in which they began. The shortest are combined.
-    static func lines(_ spans: [StageSpan], isChain: Bool) -> [Line] {
+    ///
+    /// - Parameter steps: the names of a chain's migrations; those that have none are numbered.
+    static func lines(_ spans: [StageSpan], steps: [String]) -> [Line] {
         var lines: [Line] = []
+        let isChain = spans.contains { $0.step > 1 }
         for span in spans {
-            let name = (isChain ? "\(span.step): " : "") + span.subject
+            let step = steps.indices.contains(span.step - 1) ? steps[span.step - 1] : "migration \(span.step)"
+            let name = isChain ? [span.subject, step].filter { !$0.isEmpty }.joined(separator: ", ") : span.subject
             if let place = lines.firstIndex(where: { $0.stage == span.stage && $0.subject == name }) {
                 lines[place].stretches.append((span.begin, span.end))
             } else {
@@ -55,7 +62,9 @@ struct TimelineSection {
                 shown[place].stretches += line.stretches
             } else {
                 shown.append(
-                    Line(stage: line.stage, subject: "\(others[line.stage] ?? 0) others", stretches: line.stretches))
+                    Line(
+                        stage: line.stage, subject: "\((others[line.stage] ?? 0).grouped) others",
+                        stretches: line.stretches))
             }
         }
         return shown
@@ -63,29 +72,40 @@ struct TimelineSection {
 
     private func timeLine(_ body: inout Markup) {
         let end = max(account.spans.map(\.end).max() ?? 0, 1e-6)
-        let isChain = (account.spans.map(\.step).max() ?? 1) > 1
+        let lines = Self.lines(account.spans, steps: account.steps)
+        let short = lines.filter { $0.seconds < Self.leastShare * end }
+        let folds = short.count > 1
         body.element("div", ["class": "scroll"]) { box in
             box.element("div", ["class": "stages", "id": "stages"]) { stages in
-                for line in Self.lines(account.spans, isChain: isChain) {
-                    stages.element("div", ["class": "stage"]) { row in
-                        row.element("span", ["title": line.name], line.name)
-                        row.element("div", ["class": "track"]) { track in
-                            for stretch in line.stretches.prefix(200) {
-                                let left = Figures.decimal(stretch.begin / end * 100, places: 2)
-                                let width = Figures.decimal((stretch.end - stretch.begin) / end * 100, places: 2)
-                                let style = "left:min(\(left)%,calc(100% - 2px));width:\(width)%"
-                                track.element("i", ["class": line.stage, "style": style], "")
-                            }
-                        }
-                        row.element("span", ["class": "n"], Figures.duration(line.seconds))
-                    }
-                }
+                for line in lines where !folds || line.seconds >= Self.leastShare * end { draw(line, end, &stages) }
                 stages.element("div", ["class": "stage"]) { row in
                     row.element("span", "")
                     Self.axis(end, &row)
                     row.element("span", "")
                 }
+                guard folds else { return }
+                stages.element("details") { details in
+                    let seconds = short.reduce(0) { $0 + $1.seconds }
+                    details.element(
+                        "summary", "\(short.count) stages under 1 %, \(Figures.duration(seconds)) in all")
+                    for line in short { draw(line, end, &details) }
+                }
             }
+        }
+    }
+
+    private func draw(_ line: Line, _ end: Double, _ stages: inout Markup) {
+        stages.element("div", ["class": "stage"]) { row in
+            row.element("span", ["title": line.name], line.name)
+            row.element("div", ["class": "track"]) { track in
+                for stretch in line.stretches.prefix(200) {
+                    let left = Figures.decimal(stretch.begin / end * 100, places: 2)
+                    let width = Figures.decimal((stretch.end - stretch.begin) / end * 100, places: 2)
+                    let style = "left:min(\(left)%,calc(100% - 2px));width:\(width)%"
+                    track.element("i", ["class": line.stage, "style": style], "")
+                }
+            }
+            row.element("span", ["class": "n"], Figures.duration(line.seconds))
         }
     }
 

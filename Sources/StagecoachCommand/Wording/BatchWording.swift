@@ -8,6 +8,7 @@ enum BatchWording {
             case .done:
                 "\(result.losses == nil ? "done     " : "done, left out")  \(way)  "
                     + (result.objects.map { Figures.count($0, "object") } ?? "by a run that was killed after it")
+                    + (result.isAtTarget == true ? ", at the target version already" : "")
                     + (result.losses.map { ", \($0)" } ?? "")
                     + ((result.rejected ?? 0) > 0 ? ", \(Figures.count(result.rejected ?? 0)) rejected" : "")
                     + nilReferences(result)
@@ -47,7 +48,6 @@ enum BatchWording {
 
     static func summary(_ summary: BatchSummary, results: [String]) -> String {
         func counted(_ count: Int) -> String? { count > 0 ? Figures.count(count) : nil }
-        let (time, processor) = (Figures.duration(summary.seconds), Figures.duration(summary.processorSeconds))
         let facts = [[String]](facts: [
             "done": counted(summary.done), "skipped, done before": counted(summary.skipped),
             "failed": counted(summary.failed), "postponed to another run": counted(summary.postponed),
@@ -56,7 +56,10 @@ enum BatchWording {
             "objects": Figures.count(summary.objects), "rejected objects": counted(summary.rejected),
             "with losses": summary.losses.map { "\(Figures.count(summary.storesWithLosses, "store")), \($0)" },
             "references nil": counted(summary.nilReferences), "destinations": Figures.size(summary.destinationBytes),
-            "time": "\(time), \(processor) of processor",
+            "at the target version already": counted(summary.atTarget),
+            "time": summary.wallSeconds.map(Figures.duration),
+            "time of all stores":
+                "\(Figures.duration(summary.seconds)), \(Figures.duration(summary.processorSeconds)) of processor",
             "peak memory of a process": Figures.size(summary.peakMemory),
         ])
         var lines = facts.lines()

@@ -1,3 +1,4 @@
+import Diagnostics
 import Stagecoach
 
 /// The words for a way over several versions.
@@ -16,7 +17,7 @@ enum ChainWording {
         }
         let migrations =
             chain.runs.count == 1 ? "one migration" : "\(chain.runs.count) migrations through private stores"
-        var lines = ["", "  The way, \(rows.count) steps in \(migrations)"]
+        var lines = ["", "  The way, \(rows.count.counted("step")) in \(migrations)"]
         lines += rows.lines(indent: 4, right: [0])
         for run in chain.runs {
             guard let obstacle = run.obstacle, let last = run.steps.last else { continue }

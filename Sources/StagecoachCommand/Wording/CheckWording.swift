@@ -1,3 +1,4 @@
+import Diagnostics
 import Stagecoach
 
 /// The words for a check.
@@ -18,7 +19,7 @@ enum CheckWording {
             [line.entity, line.property, Figures.count(line.count), line.samples.joined(separator: ", ")]
         }
         lines += dangling.lines(right: [2]).titled("References to rows that do not exist, which become nil")
-        lines += notes(report).titled("Notes", indent: 2)
+        lines += (outline.notes + notes(report)).titled("Notes", indent: 2)
         lines += LossWording.section(report.leftBehind)
         lines += ["", sentence(outline)]
         return lines.printableText
@@ -70,6 +71,6 @@ enum CheckWording {
             return "A migration would fail: objects that the destination has already would break rules"
         }
         return "A migration would fail: \(Figures.count(rejected, "object")) would be rejected, and "
-            + "\(Figures.count(outline.maximumRejects ?? 0)) are allowed"
+            + (outline.maximumRejects ?? 0).counted("is allowed", "are allowed")
     }
 }

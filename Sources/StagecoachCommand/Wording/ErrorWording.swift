@@ -12,6 +12,7 @@ package enum ErrorWording {
 
     /// Returns the exit code: the error's category; 70 for an error of a foreign type.
     package static func exitCode(_ error: any Error) -> Int32 {
-        (error as? MigrationError)?.category.rawValue ?? MigrationError.Category.internal.rawValue
+        (error as? MigrationError)?.category.rawValue ?? (error as? BatchUnfinished)?.exitCode
+            ?? MigrationError.Category.internal.rawValue
     }
 }

@@ -1,3 +1,4 @@
+import Diagnostics
 import Stagecoach
 
 /// Numbers in words, the same in every locale.
@@ -6,7 +7,7 @@ enum Figures {
     static func count(_ value: Int) -> String { value.grouped }
 
     /// `1,234,567 objects`, `1 object`.
-    static func count(_ value: Int, _ noun: String) -> String { "\(count(value)) \(noun)\(value == 1 ? "" : "s")" }
+    static func count(_ value: Int, _ noun: String) -> String { value.counted(noun) }
 
     /// `64.0 MiB`; two decimals below 10.
     static func size(_ bytes: Int) -> String {

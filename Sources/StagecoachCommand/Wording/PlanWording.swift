@@ -12,7 +12,7 @@ enum PlanWording {
             ["disk", "about \(disk.0) for the destination, \(disk.1) for work files"],
         ]
         lines += (outline.names.facts + facts).lines()
-        lines += outline.notes.map { "  \($0)" }
+        lines += outline.notes.titled("  Notes", indent: 4)
         lines += (plan.repairs ?? []).map(\.sentence).titled("  Missing in the store", indent: 4)
         lines += (plan.layout ?? []).titled("  Layout", indent: 4)
         if let chain = outline.chain {

@@ -1,8 +1,10 @@
+import Diagnostics
+
 /// The output of `stagecoach policies check` for people.
 enum PolicyLibraryWording {
     static func text(_ check: PolicyLibraryCheck) -> String {
         let found = check.missing.isEmpty ? "all found" : "not found: \(check.missing.joined(separator: ", "))"
-        let count = check.policies.map { $0.count == 1 ? "1 policy" : "\($0.count) policies" }
+        let count = check.policies.map { $0.count.counted("policy", "policies") }
         let facts = [
             ["built by", compiler(check)],
             ["exports", check.registers ? PolicyLibrary.symbol : "no \(PolicyLibrary.symbol)"],

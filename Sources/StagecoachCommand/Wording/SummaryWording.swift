@@ -16,7 +16,7 @@ enum SummaryWording {
         }
         lines += LossWording.section(report.leftBehind)
         if let rejects = report.rejects, rejects.objects > 0 {
-            lines += sample(rejects).titled("Rejected, the first by entity and key")
+            lines += sample(rejects).titled("Rejected, the first of each rule")
         }
         lines += report.notes.titled("Notes", indent: 2)
         return lines.printableText
@@ -85,9 +85,9 @@ enum SummaryWording {
     }
 
     private static func sample(_ rejects: RejectReport) -> [String] {
-        let shown = rejects.sample.prefix(5).map { object in
+        let shown = rejects.examples(most: 3).map { object in
             [
-                object.sourceID ?? "-", object.id, object.property, object.rule.rawValue,
+                object.rule.rawValue, object.sourceID ?? "-", object.id, object.property,
                 object.value.map { "'\($0)'" } ?? "",
             ]
         }

@@ -1,30 +1,33 @@
+import Diagnostics
 import Stagecoach
 
 /// The output of `verify`.
 enum VerifyWording {
     /// Returns the report for people: counts, differences, and the parts that were not recomputed.
-    static func text(_ report: VerificationReport) -> String {
-        var lines = ["\(report.source) → \(report.destination)", ""]
+    static func text(_ report: VerificationReport, _ names: MigrationNames) -> String {
+        var lines = ["\(report.source) → \(report.destination)"] + names.facts.lines() + [""]
         for mapping in report.mappings where mapping.destinationEntity != nil {
             let ends = "\(mapping.sourceEntity ?? "–") → \(mapping.destinationEntity ?? "–")"
-            var counts = [mapping.expected.map { "\(mapping.found) of \($0) objects" } ?? "not recomputed"]
-            if mapping.filtered > 0 { counts.append("\(mapping.filtered) filtered") }
-            if mapping.rejected > 0 { counts.append("\(mapping.rejected) rejected") }
+            var counts = [
+                mapping.expected.map { "\(mapping.found.grouped) of \($0.counted("object"))" } ?? "not recomputed"
+            ]
+            if mapping.filtered > 0 { counts.append("\(mapping.filtered.grouped) filtered") }
+            if mapping.rejected > 0 { counts.append("\(mapping.rejected.grouped) rejected") }
             for property in mapping.properties where property.differing > 0 {
                 let checksums = "\(property.expectedChecksum), found \(property.foundChecksum)"
-                counts.append("\(property.name) differs in \(property.differing) (\(checksums))")
+                counts.append("\(property.name) differs in \(property.differing.grouped) (\(checksums))")
             }
             lines.append("  \(mapping.name)  \(ends)  \(counts.joined(separator: ", "))")
         }
         for relationship in report.relationships where relationship.isRecomputed {
             let sides = "\(relationship.entity).\(relationship.name)" + (relationship.inverse.map { " ↔ \($0)" } ?? "")
             lines.append(
-                "  \(sides)  \(relationship.foundLinks) of \(relationship.expectedLinks) links"
-                    + (relationship.differing > 0 ? ", \(relationship.differing) differ" : ""))
+                "  \(sides)  \(relationship.foundLinks.grouped) of \(relationship.expectedLinks.counted("link"))"
+                    + (relationship.differing > 0 ? ", \(relationship.differing.counted("differs", "differ"))" : ""))
         }
         lines += report.differences.map(line).titled("Differences:", indent: 2)
         if !report.differences.isEmpty, report.differenceCount > report.differences.count {
-            lines.append("  and \(report.differenceCount - report.differences.count) more")
+            lines.append("  and \((report.differenceCount - report.differences.count).grouped) more")
         }
         lines += section(
             "Not recomputed, checked against the model's rules only:", report.notRecomputed.filter { !$0.isRerun })
@@ -71,7 +74,9 @@ enum VerifyWording {
         var parts: [String] = []
         if compared.recomputed == total {
             parts.append(
-                total == 0 ? "There were no objects to compare" : "All \(Figures.count(total, "object")) recomputed")
+                total == 0
+                    ? "There were no objects to compare"
+                    : (total == 1 ? "" : "All ") + Figures.count(total, "object") + " recomputed")
         } else {
             let names = compared.entities.filter { $0.recomputed > 0 }.map(\.entity)
             parts.append(
@@ -118,9 +123,9 @@ enum VerifyWording {
 
     static func verdict(_ report: VerificationReport) -> String {
         let kinds = VerificationReport.Kind.allCases.compactMap { kind in
-            report.countByKind[kind.rawValue].map { "\(kind.label) \($0)" }
+            report.countByKind[kind.rawValue].map { "\(kind.label) \($0.grouped)" }
         }
-        let places = report.differenceCount == 1 ? "one place" : "\(Figures.count(report.differenceCount)) places"
+        let places = report.differenceCount == 1 ? "one place" : report.differenceCount.counted("place")
         return "The destination differs in \(places): \(kinds.joined(separator: ", "))"
     }
 

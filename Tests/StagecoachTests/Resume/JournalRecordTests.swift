@@ -60,7 +60,7 @@ import Testing
             stamp: Int64(number()), unit: number(), position: nil,
             progress: .init(
                 counts: counts, rowsWritten: numbers(), linksWritten: numbers(), highest: keys(),
-                missing: [3: [missing], 1: []], rows: number()),
+                missing: [3: [missing], 1: []], work: number()),
             knowledge: knowledge)
         if Bool.random(using: &random) {
             state.position = .init(

@@ -33,7 +33,7 @@ import Testing
         let progress = VerificationProgress(counter, cancellation: CancellationFlag())
         let connection = try open()
         connection.interrupt(when: progress.pulse)
-        progress.begin(rows: 1_000_000)
+        progress.begin(rows: 1_000_000, reads: 1_000_000)
         // Before a part begins there is nothing to be moved.
         _ = try connection.integer(count(100_000))
         #expect(counter.snapshot.rows == 0)
@@ -64,7 +64,7 @@ import Testing
         let progress = VerificationProgress(ProgressCounter(), cancellation: cancellation)
         let connection = try open()
         connection.interrupt(when: progress.pulse)
-        progress.begin(rows: 10)
+        progress.begin(rows: 10, reads: 10)
         Thread.detachNewThread {
             usleep(50_000)
             cancellation.cancel(Wish())
@@ -75,7 +75,7 @@ import Testing
     @Test("An error without a wish to stop is thrown unchanged")
     func otherErrors() throws {
         let progress = VerificationProgress(ProgressCounter(), cancellation: CancellationFlag())
-        progress.begin(rows: 1)
+        progress.begin(rows: 1, reads: 1)
         let connection = try open()
         let error = #expect(throws: MigrationError.self) { try progress.part(1) { try connection.execute("nonsense") } }
         #expect(error?.code == "store.sqlite")

@@ -12,7 +12,7 @@ extension ExpressionCheck {
         guard colons == arguments.count else {
             throw ProgramFault(
                 "expression.argumentCount",
-                "'\(selector)' takes \(colons) arguments, one for each colon, not \(arguments.count)",
+                "'\(selector)' takes \(colons.counted("argument")), one for each colon, not \(arguments.count)",
                 at: ExpressionConstant.quoted(selector))
         }
         switch selector {
@@ -119,7 +119,7 @@ extension ExpressionCheck {
         if case .constant(.string(let name))? = arguments.first,
             let problem = names?.problem(selector: selector, name: name)
         {
-            throw ProgramFault(problem.code, problem.message, at: nil)
+            throw ProgramFault(problem.code, problem.message, at: nil, remedy: problem.remedy)
         }
         let wanted: ExpressionKind.Side
         var made: ExpressionKind
@@ -308,7 +308,7 @@ extension ExpressionCheck {
         }
         if let takes {
             return ProgramFault(
-                "expression.argumentCount", "'\(shown)' takes \(takes) arguments, not \(count)", at: name)
+                "expression.argumentCount", "'\(shown)' takes \(takes.counted("argument")), not \(count)", at: name)
         }
         return ProgramFault(
             "expression.unknownSelector", "the function '\(shown)' is unknown", at: name,

@@ -1,3 +1,4 @@
+import Diagnostics
 import ManagedModel
 
 /// Checks of key paths, step by step through the models.
@@ -61,7 +62,8 @@ extension ExpressionCheck {
         if let key = object.key(name) { return key.kind }
         if object.isOpen { return .unknown }
         throw ProgramFault(
-            "mapping.unknownKeyPath", "\(way) has no property \(name)", at: ".\(name)", remedy: object.keysInWords)
+            "mapping.unknownKeyPath", "\(way) has no property \(name)", at: ".\(name)",
+            remedy: EditDistance.remedy(for: name, among: object.keyNames))
     }
 
     /// An element of a composite attribute.
@@ -73,10 +75,9 @@ extension ExpressionCheck {
             return ExpressionType(attribute.attributeType).map(ExpressionKind.value) ?? .unknown
         }
         if let inner = entity.composite(named: path) { return .composite(inner, entity) }
-        let names = composite.elements.map(\.name).sorted().joined(separator: ", ")
         throw ProgramFault(
             "mapping.unknownKeyPath", "The composite \(entity).\(composite.path) has no element \(name)", at: name,
-            remedy: names.isEmpty ? nil : "It has \(names)")
+            remedy: EditDistance.remedy(for: name, among: composite.elements.map(\.name)))
     }
 
     private func property(
@@ -97,13 +98,7 @@ extension ExpressionCheck {
         if isBelow || entity.definition.fetchedProperties.contains(where: { $0.name == name }) { return .unknown }
         throw ProgramFault(
             "mapping.unknownKeyPath", "The \(side.rawValue) entity \(entity) has no property \(name)", at: name,
-            remedy: Self.properties(of: entity))
-    }
-
-    /// Lists the properties of an entity in a sentence; nil if there are none, or too many to read.
-    private static func properties(of entity: EntityDescription) -> String? {
-        let names = (entity.declaredAttributes.map(\.name) + entity.relationships.map(\.name)).sorted()
-        return names.isEmpty || names.count > 40 ? nil : "It has \(names.joined(separator: ", "))"
+            remedy: EditDistance.remedy(for: name, among: entity.declaredPropertyNames))
     }
 
     /// Checks a collection operator. The rest of the path belongs to the operator.

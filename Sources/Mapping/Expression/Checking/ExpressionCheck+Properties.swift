@@ -54,7 +54,10 @@ extension ExpressionCheck {
         case .objectID: "Write its address, which a URI attribute takes: \(text).URIRepresentation"
         case .manager, .entityPolicy, .context, .fetchRequest:
             "Name one of its properties or call one of its functions: FUNCTION(\(text), '<selector>', …)"
-        default: object.keysInWords.map { "Name one of its properties: \(text).<key>. " + $0 } ?? ""
+        default:
+            object.keyNames.isEmpty
+                ? ""
+                : "Name one of its properties: \(text).<key>. It has " + object.keyNames.joined(separator: ", ")
         }
     }
 

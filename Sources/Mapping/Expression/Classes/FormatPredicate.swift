@@ -5,6 +5,12 @@ import Foundation
 ///
 /// The initialisers do not throw, so a format that cannot be parsed is kept. Using such a predicate records the error with the
 /// running migration, which ends when the policy's method returns. Outside a migration the predicate is false.
+///
+/// ```swift
+/// let long = FormatPredicate(format: "pageCount > %d AND title CONTAINS[cd] %@", 300, "sea")
+/// let either = FormatPredicate(format: "%K IN %@", "genre", ["novel", "poem"])
+/// print(long.predicateFormat, long.evaluate(with: object), either)
+/// ```
 open class FormatPredicate: NSObject, @unchecked Sendable {
     /// The syntax tree.
     package let node: PredicateNode

@@ -1,3 +1,4 @@
+import Diagnostics
 import Foundation
 
 /// NSExpression's built-in functions.
@@ -103,14 +104,15 @@ extension ExpressionEvaluator {
     private func wrongCall(_ selector: String, _ shown: String, _ count: Int) -> ProgramFault {
         let name = String(selector.prefix { $0 != ":" })
         if (0...3).contains(where: { Self.isBuiltIn(selector, arguments: $0) }) {
-            return .type("'\(shown)' does not take \(count) arguments")
+            return .type("'\(shown)' does not take \(count.counted("argument"))")
         }
         // The parser gave a name without colons one colon for each argument.
         let isKnown = [name, name + ":"].enumerated().contains {
             Self.isBuiltIn($0.element, arguments: $0.offset)
         }
         return isKnown
-            ? .type("'\(shown)' does not take \(count) arguments") : .unsupported("the function '\(shown)' is unknown")
+            ? .type("'\(shown)' does not take \(count.counted("argument"))")
+            : .unsupported("the function '\(shown)' is unknown")
     }
 
     private func text(

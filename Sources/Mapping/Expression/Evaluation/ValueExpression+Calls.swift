@@ -21,7 +21,8 @@ extension ValueExpression {
             case nil:
                 fault =
                     ExpressionEvaluator.isBuiltIn(selector, arguments: arguments.count)
-                    ? nil : .unsupported("the function '\(selector)' with \(arguments.count) arguments is unknown")
+                    ? nil
+                    : .unsupported("the function '\(selector)' with \(arguments.count.counted("argument")) is unknown")
             case .variable(let name)? where name != "source" && name != "destination" && knows(name, selector):
                 fault = nil
             default:
@@ -30,7 +31,7 @@ extension ValueExpression {
                 fault =
                     isKnown ? nil : .unsupported("the selector '\(selector)' is unknown", remedy: Self.remedy(target))
                 if isKnown, selector.count(where: { $0 == ":" }) != arguments.count {
-                    throw ProgramFault.type("'\(selector)' does not take \(arguments.count) arguments")
+                    throw ProgramFault.type("'\(selector)' does not take \(arguments.count.counted("argument"))")
                         .described(.configuration, in: .init(expression: ExpressionLexer.excerpt(format)))
                 }
             }

@@ -31,6 +31,14 @@ public struct FetchRequestResultType: OptionSet, Sendable, Hashable {
 ///
 /// `ResultType` is one of the types that conform to ``FetchRequestResult``, or `any FetchRequestResult`; then the
 /// results can be cast as a whole, `as? [ManagedObject]`.
+///
+/// ```swift
+/// let request = FetchRequest<ManagedObject>(entityName: "Book")
+/// request.predicate = FormatPredicate(format: "pageCount > %d AND author.name BEGINSWITH %@", 300, "A")
+/// request.sortDescriptors = [KeySortDescriptor(key: "title", ascending: true)]
+/// request.fetchLimit = 10
+/// for book in try manager.sourceContext.fetch(request) { print(book.value(forKey: "title") ?? "") }
+/// ```
 public final class FetchRequest<ResultType> {
     /// The entity whose objects are fetched; set by the context if only the name is given.
     public var entity: EntityDescription? {

@@ -1,6 +1,6 @@
-/// The distance between two words: inserted, deleted, replaced and swapped letters. Usage errors use it for suggestions.
-enum EditDistance {
-    static func between(_ first: String, _ second: String) -> Int {
+/// The distance between two words: inserted, deleted, replaced and swapped letters. Errors use it for suggestions.
+package enum EditDistance {
+    package static func between(_ first: String, _ second: String) -> Int {
         let a = Array(first)
         let b = Array(second)
         var beforeLast = [Int](repeating: 0, count: b.count + 1)
@@ -20,7 +20,7 @@ enum EditDistance {
     }
 
     /// Returns the word that was probably intended; nil if no word is near. A prefix of at least three letters counts as near.
-    static func nearest(to word: String, among words: [String]) -> String? {
+    package static func nearest(to word: String, among words: [String]) -> String? {
         // A hostile argument may be a megabyte long, and no command word is near such a text.
         guard word.count <= 40 else { return nil }
         let ranked = words.map { (distance: between(word, $0), word: $0) }
@@ -29,5 +29,16 @@ enum EditDistance {
         guard word.count >= 3 else { return nil }
         let beginning = words.filter { $0.hasPrefix(word) }
         return beginning.count == 1 ? beginning[0] : nil
+    }
+    /// Returns a remedy for an unknown name: the known name that was probably intended; nil if none is near.
+    package static func question(_ name: String, among known: [String]) -> String? {
+        nearest(to: name, among: known).map { "Did you mean '\($0)'?" }
+    }
+
+    /// Returns a remedy for a name that something does not have: the name that was probably intended, else all that it has;
+    /// nil if it has none, or too many to read.
+    package static func remedy(for name: String, among known: [String]) -> String? {
+        if let question = question(name, among: known) { return question }
+        return known.isEmpty || known.count > 40 ? nil : "It has \(known.sorted().joined(separator: ", "))"
     }
 }
