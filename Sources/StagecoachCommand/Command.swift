@@ -34,6 +34,7 @@ package enum Command {
         case "migrate": work = try MigrateCommand(arguments, commandLine: commandLine, console: console).run
         case "plan": work = try PlanCommand(arguments, console: console).run
         case "check": work = try CheckCommand(arguments, console: console).run
+        case "explain": work = try ExplainCommand(arguments, console: console).run
         case "verify": work = try VerifyCommand(arguments, console: console).run
         case "batch": work = try BatchCommand(arguments, commandLine: commandLine, console: console).run
         case "merge-reports":
@@ -46,6 +47,7 @@ package enum Command {
         case "convert": work = { try ConvertCommand.run(arguments, console: console) }
         case "model": work = { try ModelCommand.run(arguments, console: console) }
         case "inspect": work = { try InspectCommand.run(arguments, console: console) }
+        case "show": work = try ShowCommand(arguments, console: console).run
         case "completions", "man":
             let text = try name == "man" ? ManualPage.text(arguments) : CompletionScript.text(arguments)
             work = { console.output.write(text) }

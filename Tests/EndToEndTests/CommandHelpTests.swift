@@ -17,6 +17,7 @@ struct CommandHelpTests {
                       migrate        Migrate a store to another model version
                       plan           Show the passes, tables and keys of a migration
                       check          Count what breaks the new model's rules, without migrating
+                      explain        Explain what a migration makes of one object
                       verify         Compare a destination with what its migration makes
                       batch          Migrate many stores
                       merge-reports  Add up the results of a batch's shares
@@ -24,6 +25,7 @@ struct CommandHelpTests {
                       convert        Write a mapping model of any form as JSON
                       model          Write the model of a store as Xcode keeps it
                       inspect        Show what a store, a model or a mapping model holds
+                      show           Show objects of a store
                       port           List what to change in policy sources for Linux
                       policies       Check a shared library of policies
                       demo           Make a store, migrate it and show what happened

@@ -46,6 +46,8 @@ struct RoomTests {
         "Versions",
         // The verification of a finished store.
         "Verification",
+        // One object of a store, and what a migration makes of it.
+        "Looking",
     ]
 
     /// The uses of later rooms that are allowed, each with its reason.

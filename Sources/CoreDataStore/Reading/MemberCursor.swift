@@ -22,20 +22,39 @@ extension SourceStore {
     /// Returns the members of a to-many relationship of all owners in a range of keys: ascending by owner, then in the
     /// relationship's order, if it has one, then by key.
     ///
+    /// - Parameter limit: the greatest number of members to return; nil: all.
     /// - Returns: nil for a relationship that is to-one or not stored.
     /// - Complexity: O(members) if the owners' column has an index, as in Core Data's stores; otherwise a scan of the table and
     ///   a sort, which may spill.
     package func members(
-        of relationship: RelationshipDescription, owners: ClosedRange<Int64>, in layout: StoreLayout
+        of relationship: RelationshipDescription, owners: ClosedRange<Int64>, limit: Int? = nil, in layout: StoreLayout
     ) throws(MigrationError) -> MemberCursor? {
         switch layout.schema.storage(of: relationship) {
         case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
             try members(
                 table: table, column: column, owners: owners, orderColumn: relationship.isOrdered ? order : nil,
-                in: layout)
-        case .join(let table, let side): try joined(joinTable: table, side: side, owners: owners, in: layout)
+                limit: limit, in: layout)
+        case .join(let table, let side):
+            try joined(joinTable: table, side: side, owners: owners, limit: limit, in: layout)
         case .toOne, .none: nil
         }
+    }
+
+    /// Returns the number of members that an owner has in a to-many relationship; nil for one that is to-one or not stored.
+    ///
+    /// - Complexity: O(members), along the index of the owners' column.
+    package func memberCount(
+        of relationship: RelationshipDescription, owner: Int64, in layout: StoreLayout
+    ) throws(MigrationError) -> Int? {
+        let (table, column): (String, String)
+        switch layout.schema.storage(of: relationship) {
+        case .toManyByInverse(let index, let place, _, _), .toManyHidden(let index, let place, _):
+            (table, column) = (layout.tables[index].name, layout.tables[index].columns[place])
+        case .join(let index, let side):
+            (table, column) = (layout.joinTables[index].name, layout.joinTables[index].sides[side].column)
+        case .toOne, .none: return nil
+        }
+        return Int(try integer("SELECT count(*) FROM \(table.quoted) WHERE \(column.quoted) = \(owner)") ?? 0)
     }
 
     /// Returns the rows whose key column points to owners.
@@ -44,18 +63,19 @@ extension SourceStore {
     ///   - column: the index of the column with the owner's key.
     ///   - orderColumn: the index of the ordering column; nil for ascending keys.
     package func members(
-        table: Int, column: Int, owners: ClosedRange<Int64>, orderColumn: Int?, in layout: StoreLayout
+        table: Int, column: Int, owners: ClosedRange<Int64>, orderColumn: Int?, limit: Int? = nil,
+        in layout: StoreLayout
     ) throws(MigrationError) -> MemberCursor {
         let source = layout.tables[table]
         let entity = source.columns[EntityTable.entityColumn].quoted
         return try cursor(
             key: "t.\"Z_PK\"", entity: "t.\(entity)", order: orderColumn.map { "t.\(source.columns[$0].quoted)" },
-            from: "\(source.name.quoted) AS t", owner: "t.\(source.columns[column].quoted)", owners)
+            from: "\(source.name.quoted) AS t", owner: "t.\(source.columns[column].quoted)", owners, limit)
     }
 
     /// Returns the members that a join table links to objects of a side (0 or 1).
     package func joined(
-        joinTable: Int, side: Int, owners: ClosedRange<Int64>, in layout: StoreLayout
+        joinTable: Int, side: Int, owners: ClosedRange<Int64>, limit: Int? = nil, in layout: StoreLayout
     ) throws(MigrationError) -> MemberCursor {
         let join = layout.joinTables[joinTable]
         let other = join.sides[1 - side]
@@ -66,17 +86,19 @@ extension SourceStore {
             key: key, entity: "m.\(members.columns[EntityTable.entityColumn].quoted)",
             order: other.orderColumn.map { "j.\($0.quoted)" },
             from: "\(join.name.quoted) AS j LEFT JOIN \(members.name.quoted) AS m ON m.\"Z_PK\" = \(key)",
-            owner: "j.\(join.sides[side].column.quoted)", owners)
+            owner: "j.\(join.sides[side].column.quoted)", owners, limit)
     }
 
     private func cursor(
-        key: String, entity: String, order: String?, from tables: String, owner: String, _ owners: ClosedRange<Int64>
+        key: String, entity: String, order: String?, from tables: String, owner: String, _ owners: ClosedRange<Int64>,
+        _ limit: Int?
     ) throws(MigrationError) -> MemberCursor {
         // One owner's members need no sort along an index of the owners.
         let isOne = owners.lowerBound == owners.upperBound
         let sql =
             "SELECT \(key), \(entity), \(order ?? "NULL"), \(owner) FROM \(tables) WHERE "
             + "\(owner) \(isOne ? "= ?1" : "BETWEEN ?1 AND ?2") ORDER BY \(owner), \(order.map { "\($0), " } ?? "")\(key)"
+            + (limit.map { " LIMIT \($0)" } ?? "")
         let statement = try blamingData { () throws(MigrationError) in try pool.take(sql) }
         statement.bind(owners.lowerBound, at: 1)
         if !isOne { statement.bind(owners.upperBound, at: 2) }

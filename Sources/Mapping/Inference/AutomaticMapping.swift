@@ -205,11 +205,11 @@ package struct AutomaticMapping {
 }
 
 /// Selectors of the migration manager that look objects up by a name.
-enum LookupSelector {
-    static let byEntityMapping = "destinationInstancesForEntityMappingNamed:sourceInstances:"
+package enum LookupSelector {
+    package static let byEntityMapping = "destinationInstancesForEntityMappingNamed:sourceInstances:"
     /// The method's name in Swift, which some mapping models use.
-    static let byEntityMappingName = "destinationInstancesForEntityMappingName:sourceInstances:"
-    static let bySourceRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
+    package static let byEntityMappingName = "destinationInstancesForEntityMappingName:sourceInstances:"
+    package static let bySourceRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
     static let sourcesByEntityMapping = "sourceInstancesForEntityMappingNamed:destinationInstances:"
     static let fetch = "fetchRequestForSourceEntityNamed:predicateString:"
     static let fetchWithSubentities = "fetchRequestForSourceEntityNamed:predicateString:includesSubentities:"

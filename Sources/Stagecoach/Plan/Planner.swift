@@ -30,7 +30,7 @@ struct Planner {
     }
 
     /// Returns the tables in the destination's order.
-    private func tables() throws(MigrationError) -> [PlannedTable] {
+    func tables() throws(MigrationError) -> [PlannedTable] {
         try refuseAbstractDestinations()
         var planned: [PlannedTable] = []
         for table in destination.tables.indices {

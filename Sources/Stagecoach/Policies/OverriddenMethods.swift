@@ -33,6 +33,23 @@ struct OverriddenMethods: OptionSet, Sendable {
         self = OverriddenMethods(rawValue: entries.overridden(in: policy))
     }
 
+    /// Returns the names of the methods that a policy overrides, in the order in which they are called.
+    static func names(of policy: EntityMigrationPolicy.Type) -> [String] {
+        let own = OverriddenMethods(of: policy)
+        let creating = creatingEntries?.overridden(in: policy) ?? 7
+        let first = [(1, "begin"), (2, "createDestinationInstances"), (4, "endInstanceCreation")]
+        let second: [(OverriddenMethods, String)] = [
+            (createRelationships, "createRelationships"), (endRelationshipCreation, "endRelationshipCreation"),
+            (performCustomValidation, "performCustomValidation"), (end, "end"),
+        ]
+        return first.filter { creating & $0.0 != 0 }.map(\.1) + second.filter { own.contains($0.0) }.map(\.1)
+    }
+
+    /// The methods of the first stage.
+    private static let creatingEntries = MethodEntries(
+        of: EntityMigrationPolicy.self, plain: PlainPolicy.self,
+        probes: [(1, BeginningProbe.self), (2, CreatingProbe.self), (4, CreatedProbe.self)])
+
     private static let entries = MethodEntries(
         of: EntityMigrationPolicy.self, plain: PlainPolicy.self,
         probes: [
@@ -117,6 +134,20 @@ private struct MethodEntries: Sendable {
 }
 
 private final class PlainPolicy: EntityMigrationPolicy {}
+
+private final class BeginningProbe: EntityMigrationPolicy {
+    override func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {}
+}
+
+private final class CreatingProbe: EntityMigrationPolicy {
+    override func createDestinationInstances(
+        forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
+    ) throws {}
+}
+
+private final class CreatedProbe: EntityMigrationPolicy {
+    override func endInstanceCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
+}
 
 private final class RelatingProbe: EntityMigrationPolicy {
     override func createRelationships(

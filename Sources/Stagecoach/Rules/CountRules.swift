@@ -60,7 +60,7 @@ struct CountRules {
             try run.services.checkCancelled()
             let count = Int(statement.integer(1))
             let rule: ValidationRule = count == 0 ? .required : count > bounds.most ? .maximumCount : .minimumCount
-            let isOfSource = isOfSource(count, bounds, relationship, origin)
+            let isOfSource = Self.isOfSource(count, bounds, relationship, origin)
             let broken = BrokenRule(
                 table: schema.tableIndex(of: owner), key: statement.integer(0), entity: owner.index,
                 entityName: owner.definition.name, property: relationship.name, rule: rule,
@@ -76,7 +76,7 @@ struct CountRules {
     }
 
     /// Tells whether a number of objects breaks a bound that the origin has too.
-    private func isOfSource(
+    static func isOfSource(
         _ count: Int, _ bounds: CountBounds, _ new: RelationshipDescription, _ origin: RelationshipDescription?
     ) -> Bool {
         guard let origin else { return false }

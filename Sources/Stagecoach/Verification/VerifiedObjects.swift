@@ -20,6 +20,9 @@ final class EvaluatedSource: NSObject, ExpressionObject {
         self.objects = objects
     }
 
+    /// `Entity/p<key>`.
+    var objectName: String { "\(entity.definition.name)/p\(key)" }
+
     func expressionValue(forKey key: String) throws -> Any? { try objects.value(of: self, key) }
     func expressionScalar(forKey key: String) throws -> ExpressionConstant? { try objects.scalar(of: self, key) }
     var expressionEntityName: String? { entity.definition.name }
@@ -226,11 +229,8 @@ final class LookupStub: NSObject, ExpressionFunctions {
         self.storage = storage
     }
 
-    private static let byName = [
-        "destinationInstancesForEntityMappingNamed:sourceInstances:",
-        "destinationInstancesForEntityMappingName:sourceInstances:",
-    ]
-    private static let byRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
+    private static let byName = [LookupSelector.byEntityMapping, LookupSelector.byEntityMappingName]
+    private static let byRelationship = LookupSelector.bySourceRelationship
 
     private static let properties = ["currentEntityMapping", "mappingModel", "sourceModel", "destinationModel"]
 

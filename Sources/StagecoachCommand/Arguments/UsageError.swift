@@ -69,6 +69,9 @@ extension UsageError {
         Self("options '\(first)' and '\(second)' exclude each other")
     }
     static func needsOption(_ option: String, other: String) -> Self { Self("option '\(option)' needs '\(other)'") }
+    static func needsEntity(option: String, _ object: String) -> Self {
+        Self("option '\(option)' needs an entity, and '\(object)' is one object")
+    }
     static func notAShard(_ value: String) -> Self {
         Self("option '--shard' needs I/N with I from 0 to N - 1, not '\(value)'")
     }

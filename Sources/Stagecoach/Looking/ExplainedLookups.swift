@@ -1,0 +1,102 @@
+import Foundation
+import ManagedModel
+import Mapping
+
+/// A destination object that a lookup finds for a source object. It has no values here.
+final class FoundObject: NSObject {
+    let mapping: PlannedMapping
+    let source: EvaluatedSource
+    /// `Entity/p<key>`, or words if only a full pass tells the key.
+    let name: String
+
+    init(_ mapping: PlannedMapping, of source: EvaluatedSource, in plan: ExplainedPlan) {
+        self.mapping = mapping
+        self.source = source
+        let entity = mapping.destination?.definition.name ?? "?"
+        name = plan.keepsKeys(mapping) ? "\(entity)/p\(source.key)" : "the \(entity) of \(source.objectName)"
+    }
+
+    override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? FoundObject else { return false }
+        return other.mapping === mapping && other.source == source
+    }
+    override var hash: Int { source.hash ^ mapping.index }
+}
+
+/// The `$manager` of explained expressions. It answers lookups for the objects that are asked for, without association tables,
+/// and notes each answer.
+final class ExplainedLookups: NSObject, ExpressionFunctions {
+    /// The greatest number of source objects for which one lookup is answered.
+    static let most = 1000
+
+    let plan: ExplainedPlan
+    /// The entity mapping whose expressions are evaluated.
+    private let current: PlannedMapping
+    /// The first answers since the last ``begin()``, and the number of all.
+    private(set) var noted: [ObjectExplanation.Lookup] = []
+    private(set) var count = 0
+    /// True if a lookup had more source objects than are answered.
+    private(set) var isCut = false
+
+    init(_ plan: ExplainedPlan, _ mapping: PlannedMapping) {
+        self.plan = plan
+        current = mapping
+    }
+
+    /// Forgets the answers.
+    func begin() { (noted, count, isCut) = ([], 0, false) }
+
+    /// The variables of a mapping's expressions. Those that only a run has are missing.
+    func variables(_ object: EvaluatedSource, _ property: PropertyMapping? = nil) -> [String: Any?] {
+        ["source": object, "manager": self, "entityMapping": current.mapping, "propertyMapping": property]
+    }
+
+    // All selectors are known: the answer to others is the reason why there is none.
+    func knows(selector: String) -> Bool { true }
+
+    func call(selector: String, arguments: [Any?]) throws -> Any? {
+        let byName = [LookupSelector.byEntityMapping, LookupSelector.byEntityMappingName].contains(selector)
+        guard byName || selector == LookupSelector.bySourceRelationship, arguments.count == 2,
+            let name = arguments[0] as? String
+        else { throw VerificationObstacle("it calls \(selector), which only a run answers") }
+        let candidates = byName ? plan.named(name, beside: current) : plan.answering(beside: current)
+        var sources = ValueBridge.items(of: arguments[1]).compactMap { $0 as? EvaluatedSource }
+        if arguments[1] is NSSet { sources.sort { $0.key < $1.key } }
+        if sources.count > Self.most { isCut = true }
+        let found = NSMutableOrderedSet()
+        for object in sources.prefix(Self.most) {
+            let reading = candidates.filter { $0.reads(object.entity) }
+            if reading.isEmpty { note(object, nil, nil, "no entity mapping that is asked reads \(object.entity)") }
+            for candidate in reading {
+                if let problem = try problem(of: candidate, object) {
+                    note(object, candidate, nil, problem)
+                } else {
+                    let result = FoundObject(candidate, of: object, in: plan)
+                    note(object, candidate, result.name, nil)
+                    found.add(result)
+                }
+            }
+        }
+        return found.array
+    }
+
+    /// Returns the reason why a mapping makes no destination object of a source object; nil if it makes one.
+    private func problem(of mapping: PlannedMapping, _ object: EvaluatedSource) throws -> String? {
+        if mapping.mayBeAssociatedByHand { return "code of its policy decides" }
+        guard mapping.destination != nil else { return "it removes its source objects" }
+        guard try mapping.filter?.filterTruth(of: object, variables: variables(object)) ?? true else {
+            return "its source filter leaves the object out"
+        }
+        return nil
+    }
+
+    private func note(
+        _ object: EvaluatedSource, _ mapping: PlannedMapping?, _ destination: String?, _ problem: String?
+    ) {
+        count += 1
+        guard noted.count < ObjectReader.members else { return }
+        noted.append(
+            .init(
+                source: object.objectName, mapping: mapping?.name, destination: destination, problem: problem))
+    }
+}

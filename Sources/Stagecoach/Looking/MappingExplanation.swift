@@ -1,0 +1,283 @@
+import CoreDataStore
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import Rows
+
+/// The explanation of one object by one entity mapping: filter, properties, rules, destination object.
+final class MappingExplanation {
+    private let mapping: PlannedMapping
+    private let object: EvaluatedSource
+    private let plan: ExplainedPlan
+    private let reader: ObjectReader
+    private let policies: PolicyRegistry
+    private let lookups: ExplainedLookups
+    private var result: ObjectExplanation.Mapping
+    /// The destination row as far as it is known; its slots are the columns of the table.
+    private var row: RowBatch
+    /// The attributes that are copied unchanged, by destination column. Their broken rules may be excused.
+    private var copied: [Int: AttributeDescription] = [:]
+
+    /// True if rules that the source model has too give only warnings.
+    private var excuses: Bool { mapping.followsSource && !plan.options.strictValidation }
+
+    init(
+        _ mapping: PlannedMapping, of object: EvaluatedSource, in plan: ExplainedPlan, _ reader: ObjectReader,
+        policies: PolicyRegistry
+    ) {
+        self.mapping = mapping
+        self.object = object
+        self.plan = plan
+        self.reader = reader
+        self.policies = policies
+        lookups = ExplainedLookups(plan, mapping)
+        result = .init(
+            name: mapping.name, destinationEntity: mapping.destination?.definition.name, outcome: .migrated)
+        let columns = mapping.destinationTable.map { plan.destination.tables[$0].columns.count } ?? 0
+        row = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096)
+        row.appendRow(key: object.key)
+        for column in 0..<columns { row[0, column] = .null }
+    }
+
+    func work() throws -> ObjectExplanation.Mapping {
+        if mapping.hasPolicy { notePolicy() }
+        if let filter = mapping.filter {
+            let answer = self.answer(of: filter)
+            result.filter = answer
+            if answer.problem == nil, answer.answer != true {
+                result.outcome = .filtered
+                return result
+            }
+            if answer.problem != nil { result.outcome = .undecided }
+        }
+        guard let entity = mapping.destination else {
+            if !mapping.hasPolicy { result.outcome = .removed }
+            return result
+        }
+        row[0, EntityTable.entityColumn] = .integer(Int64(plan.destination.number(of: entity)))
+        row[0, EntityTable.lockColumn] = .integer(1)
+        result.attributes = try mapping.attributes.map(explain)
+        result.relationships = try mapping.relationships.map(explain)
+        try checkRules(entity)
+        noteKey(entity)
+        return result
+    }
+
+    private func answer(of filter: SourcePredicate) -> ObjectExplanation.Filter {
+        let variables = lookups.variables(object)
+        let parts = ExpressionTrace(object, variables: variables, isFilter: true).parts(of: filter.syntax)
+        var (answer, problem): (Bool?, String?)
+        do { answer = try filter.filterTruth(of: object, variables: variables) } catch {
+            problem = VerificationObstacle.reason(of: error)
+        }
+        return .init(predicate: filter.format, answer: answer, parts: parts, problem: problem)
+    }
+
+    private func notePolicy() {
+        result.outcome = .undecided
+        guard mapping.mapping.hasPolicy else {
+            result.stages.append(
+                "A source expression gives the source objects: whether this is one of them, only a run tells")
+            return
+        }
+        let name = mapping.mapping.entityMigrationPolicyClassName ?? ""
+        let policy = policies.makePolicy(named: name)
+        result.policy = .init(name: name, methods: policy.map { OverriddenMethods.names(of: type(of: $0)) })
+    }
+
+    // MARK: - Attributes
+
+    private func explain(_ planned: PlannedAttribute) throws -> ObjectExplanation.Property {
+        let attribute = planned.attribute
+        var property = ObjectExplanation.Property(name: attribute.name, expression: planned.expression?.format)
+        if let entity = mapping.destination, plan.isDerived(attribute, of: entity) {
+            let derivation = attribute.definition.derivationExpression ?? ""
+            property.notes.append("Derived when the table is complete: \(derivation)")
+            return property
+        }
+        guard let expression = planned.expression else {
+            planned.defaultValue?.store(in: &row, row: 0, slot: planned.column)
+            property.value = try value(planned)
+            property.notes.append(
+                planned.defaultValue == nil ? "There is no expression" : "There is no expression: the model's default")
+            return property
+        }
+        if let source = try copy(planned, expression) {
+            property.value = source
+        } else {
+            let own = mapping.mapping.attributeMapping(named: attribute.name)
+            let variables = lookups.variables(object, own)
+            property.parts = ExpressionTrace(object, variables: variables).parts(of: expression.syntax)
+            do {
+                if let refusal = planned.refusal { throw refusal }
+                try store(expression.evaluate(with: object, variables: variables, asStored: true), planned)
+                property.value = try value(planned)
+            } catch {
+                property.problem = VerificationObstacle.reason(of: error)
+                noteFailure(error, of: attribute)
+            }
+        }
+        if property.problem == nil, planned.replacesNil, row[0, planned.column].isNull,
+            let initial = planned.defaultValue
+        {
+            initial.store(in: &row, row: 0, slot: planned.column)
+            property.value = try value(planned)
+            property.notes.append("nil, and so the model's default")
+        }
+        return property
+    }
+
+    /// Copies the cell of a source attribute that the destination stores alike, and returns its value; nil for any other
+    /// expression. A large value is not read for it.
+    private func copy(_ planned: PlannedAttribute, _ expression: ValueExpression) throws -> ShownValue? {
+        guard planned.refusal == nil, let path = expression.node.withoutBytesCast.sourceKeyPath,
+            let entity = mapping.source, let name = entity.joiningElements(in: path).first,
+            entity.joiningElements(in: path).count == 1, let old = entity.attribute(named: name),
+            let from = plan.source.schema.column(of: old)
+        else { return nil }
+        let new = planned.attribute
+        let isSame = old.attributeType == new.attributeType && expression.node.withoutBytesCast == expression.node
+        guard isSame || old.attributeType.isBytes && new.attributeType.isBytes,
+            old.definition.allowsExternalBinaryDataStorage == new.definition.allowsExternalBinaryDataStorage
+        else { return nil }
+        let stored = try reader.row(object.entity, object.key)
+        row.copy(stored.row.batch[0, from], from: stored.row.batch, row: 0, slot: planned.column)
+        copied[planned.column] = old
+        return try stored.value(of: new, column: from)
+    }
+
+    private func store(_ value: Any?, _ planned: PlannedAttribute) throws(MigrationError) {
+        try ValueBridge.store(
+            try TransformableBridge.columnValue(value, planned.attribute, transforms: plan.options.transformsValues),
+            type: planned.attribute.attributeType,
+            isExternal: planned.attribute.definition.allowsExternalBinaryDataStorage, in: &row, row: 0,
+            slot: planned.column)
+    }
+
+    /// The value of an attribute in the destination row.
+    private func value(_ planned: PlannedAttribute) throws(MigrationError) -> ShownValue {
+        let attribute = planned.attribute
+        let value = try ValueBridge.object(
+            row[0, planned.column], in: row, type: attribute.attributeType,
+            isExternal: attribute.definition.allowsExternalBinaryDataStorage)
+        guard plan.options.transformsValues, attribute.attributeType == .transformable, let bytes = value as? Data
+        else { return ShownValue(value) }
+        return ShownValue(TransformableBridge.value(bytes, attribute))
+    }
+
+    /// Notes that a value cannot be computed. An error of the value itself rejects the object, as in a run; what else keeps the
+    /// explanation from computing it leaves the outcome open.
+    private func noteFailure(_ error: any Error, of attribute: AttributeDescription) {
+        guard let error = error as? MigrationError, error.category == .data, error.code.rawValue.hasPrefix("value."),
+            !mapping.hasPolicy
+        else {
+            if result.outcome == .migrated { result.outcome = .undecided }
+            return
+        }
+        result.broken.append(
+            .init(property: attribute.name, rule: .value, message: error.message, isWarning: false))
+    }
+
+    // MARK: - Relationships
+
+    private func explain(_ planned: PlannedRelationship) throws -> ObjectExplanation.Property {
+        let relationship = planned.relationship
+        let own = mapping.mapping.relationshipMapping(named: planned.name)
+        var property = ObjectExplanation.Property(name: planned.name, expression: own?.valueExpression?.format)
+        if let stage = plan.stage(of: planned, in: mapping) { property.notes.append(stage) }
+        guard let expression = own?.valueExpression else {
+            property.notes.append("There is no expression")
+            noteMissing(planned, isKnown: property.notes.count == 1)
+            return property
+        }
+        let variables = lookups.variables(object, own)
+        property.parts = ExpressionTrace(object, variables: variables).parts(of: expression.syntax)
+        lookups.begin()
+        do {
+            if let refusal = planned.refusal { throw refusal }
+            let items = ValueBridge.items(of: try expression.evaluate(with: object, variables: variables))
+            let found = items.compactMap { $0 as? FoundObject }.filter {
+                $0.mapping.destination?.isKindOf(entity: relationship.destination) ?? false
+            }
+            property.value =
+                relationship.isToMany
+                ? .objects(found.prefix(ObjectReader.members).map(\.name), count: found.count)
+                : found.first.map { .object($0.name) } ?? .null
+            if !relationship.isToMany, found.count > 1 {
+                property.notes.append("The first of \(found.count) objects is taken")
+            }
+            noteMissing(planned, found.count, isKnown: property.notes.isEmpty && !lookups.isCut)
+        } catch {
+            property.problem = VerificationObstacle.reason(of: error)
+            if result.outcome == .migrated { result.outcome = .undecided }
+        }
+        (property.lookups, property.lookupCount) = (lookups.noted, lookups.count)
+        if lookups.isCut {
+            property.notes.append("Only the first \(ExplainedLookups.most) objects of a lookup were looked up")
+        }
+        return property
+    }
+
+    /// Checks the rules for the number of objects.
+    ///
+    /// - Parameter isKnown: true if no other object takes part in the decision.
+    private func noteMissing(_ planned: PlannedRelationship, _ count: Int = 0, isKnown: Bool) {
+        let relationship = planned.relationship
+        if case .toOne(_, let column, _, _) = planned.storage {
+            // The rules see a value or none. Where another side decides, this one cannot be told to break the rule.
+            if count > 0 || !isKnown { row[0, column] = .integer(0) }
+            return
+        }
+        let bounds = CountBounds(relationship)
+        guard !bounds.isEmpty else { return }
+        let rule: ValidationRule = count == 0 ? .required : count > bounds.most ? .maximumCount : .minimumCount
+        guard isKnown, !plan.hasPolicies(beside: mapping) else {
+            result.stages.append("\(relationship.name) takes \(bounds.text) objects: counted when its links are known")
+            return
+        }
+        guard count < bounds.least || count > bounds.most || count > 0 && count < bounds.leastWhenAny else { return }
+        var origin: RelationshipDescription?
+        if planned.keepsMembers, case .lookup(let argument, _)? = planned.value { origin = argument.singleRelationship }
+        result.broken.append(
+            .init(
+                property: relationship.name, rule: rule,
+                message: "The relationship has \(count) objects, and the model allows \(bounds.text)",
+                isWarning: excuses && CountRules.isOfSource(count, bounds, relationship, origin)))
+    }
+
+    // MARK: - Rules and key
+
+    private func checkRules(_ entity: EntityDescription) throws {
+        let rules = try RowRules(
+            entity: entity, schema: plan.destination, mapping: mapping, copied: copied, excuses: excuses)
+        let failed = Set(result.attributes.filter { $0.value == nil }.map(\.name))
+        try rules.check(row, row: 0) { broken, isWarning in
+            guard !failed.contains(broken.property) else { return }
+            result.broken.append(
+                .init(
+                    property: broken.property, rule: broken.rule, message: broken.error(nil).message,
+                    isWarning: isWarning))
+        }
+        for constraint in entity.allUniquenessConstraints {
+            result.stages.append(
+                "\(constraint.attributes.joined(separator: ", ")) must be unique: compared with all objects of \(constraint.entity)"
+            )
+        }
+        guard result.outcome == .migrated, result.broken.contains(where: { !$0.isWarning }) else { return }
+        result.outcome = plan.options.onInvalid == .reject ? .rejected : .invalid
+    }
+
+    private func noteKey(_ entity: EntityDescription) {
+        if plan.keepsKeys(mapping) {
+            result.destination = "\(entity)/p\(object.key)"
+        } else {
+            result.stages.append(
+                "The key is a number in order, given in a pass over all source objects"
+                    + (plan.keysReason(mapping).map { ": \($0)" } ?? ""))
+        }
+        if plan.hasPolicies(beside: mapping), !mapping.hasPolicy {
+            result.stages.append("The mapping model has policies, which may change the object after it is made")
+        }
+    }
+}

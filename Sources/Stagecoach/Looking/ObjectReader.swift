@@ -1,0 +1,234 @@
+import CoreDataStore
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import SpillStorage
+
+/// Reads single objects of a store, by key and by predicate. The store is not changed, and nothing is put beside it.
+///
+/// Memory: a page cache and a row of each table that is read, within the memory limit, whatever the size of the store.
+public final class ObjectReader {
+    /// The number of objects of a collection that are named unless more are asked for.
+    public static let members = 10
+
+    /// The greatest number of objects that are named for each to-many relationship.
+    public var mostMembers = ObjectReader.members
+
+    let store: SourceStore
+    let layout: StoreLayout
+    let objects: VerifiedObjects
+    private let rows: PointRows
+    private let external: ExternalFolder
+    private let transforms: Bool
+    private var schema: StoreSchema { layout.schema }
+
+    /// Opens a store.
+    ///
+    /// - Parameters:
+    ///   - path: the store.
+    ///   - model: the model version that wrote it.
+    ///   - isKnownByTables: true if only tables and columns tell that the model wrote the store. If false, its version
+    ///     hashes must be the model's.
+    ///   - repairs: true to read missing tables and columns of a damaged store as empty and nil.
+    ///   - memoryLimit: the peak resident memory in bytes; nil: the standard one.
+    /// - Throws: `store.otherModel` (78), `store.schemaMismatch`, `store.incomplete` (65) if the model does not fit; the
+    ///   errors of opening a store (65, 66, 75, 77).
+    /// - Complexity: O(model).
+    public convenience init(
+        path: String, model: ManagedObjectModel, isKnownByTables: Bool = false, repairs: Bool = false,
+        memoryLimit: Int? = nil
+    ) throws(MigrationError) {
+        var options = MigrationOptions()
+        options.sourceIsKnownByTables = isKnownByTables
+        options.repairs = repairs
+        options.memoryLimit = memoryLimit
+        try self.init(path: path, model: model, options: options)
+    }
+
+    /// Opens a store as a migration with some options reads it.
+    init(path: String, model: ManagedObjectModel, options: MigrationOptions) throws(MigrationError) {
+        let resident = ProcessMemory.currentResident() ?? 0
+        let room = max(0, (options.memoryLimit ?? MemoryLimit.standard(resident: resident)) - resident)
+        store = try SourceStore(
+            path: path, cacheBytes: min(1 << 20, room / 16), valueLimit: min(32 << 20, max(1 << 20, room / 8)),
+            temporaryDirectory: FileManager.default.temporaryDirectory.path)
+        store.readsPages = true
+        store.limitNeeded = { (resident + 8 * $0) >> 20 + 1 }
+        if !options.sourceIsKnownByTables { try StoreMatch.check(store.metadata, against: model, path: path) }
+        layout = try store.layout(for: model, damage: options.damage)
+        transforms = options.transformsValues
+        rows = PointRows(source: store, layout: layout, streams: true)
+        let given = ExternalFolder(store: path)
+        external = try given.exists() ? given : ExternalFolder(store: store.path)
+        objects = VerifiedObjects(source: store, layout: layout, external: external, transforms: transforms)
+    }
+
+    /// The names of the store's entities.
+    public var entityNames: [String] { schema.model.entities.map(\.definition.name) }
+
+    /// Ends the reading.
+    ///
+    /// - Throws: `store.moved` (75) if another process wrote to the store meanwhile.
+    public func close() throws(MigrationError) {
+        objects.release()
+        rows.removeAll()
+        try store.checkUnchanged()
+        try store.close()
+    }
+
+    // MARK: - One object
+
+    /// Reads an object.
+    ///
+    /// - Parameter id: `Entity/p<key>`, by the object's own entity or one that it inherits from, or the URI of its object
+    ///   id.
+    /// - Throws: `object.unknown`, `object.unknownEntity`, `object.otherStore` (66); the errors of reading.
+    /// - Complexity: O(log rows), and O(members) of its to-many relationships.
+    public func object(_ id: String) throws -> StoredObject {
+        let (entity, key) = try place(of: id)
+        return try object(entity, key)
+    }
+
+    /// Finds the own entity of an object.
+    func place(of id: String) throws(MigrationError) -> (EntityDescription, Int64) {
+        let name = ObjectName(id)
+        let asked = try entity(named: name.entity)
+        guard let key = name.key else {
+            throw MigrationError(
+                "object.unknown", .noInput, "'\(id)' names no object", remedy: "Give \(asked)/p and the object's key")
+        }
+        if let uuid = name.storeUUID, uuid.uppercased() != store.metadata.uuid.uppercased() {
+            throw MigrationError(
+                "object.otherStore", .noInput, "\(id) is an object of another store",
+                remedy: "The UUID of this one is \(store.metadata.uuid)", context: .init(path: store.path))
+        }
+        let found = try store.entity(ofKey: key, table: schema.tableIndex(of: asked), in: layout)
+            .map(schema.model.entity(at:))
+        guard let found, found.isKindOf(entity: asked) else {
+            throw MigrationError(
+                "object.unknown", .noInput, "The store has no object \(asked)/p\(key)",
+                remedy: found.map { "The object with this key is \($0)/p\(key)" }, context: .init(path: store.path))
+        }
+        return (found, key)
+    }
+
+    private func entity(named name: String) throws(MigrationError) -> EntityDescription {
+        guard let entity = schema.model.entity(named: name) else {
+            throw MigrationError(
+                "object.unknownEntity", .noInput, "The store has no entity \(name)",
+                remedy: "Run inspect to see its entities", context: .init(path: store.path, entity: name))
+        }
+        return entity
+    }
+
+    /// Returns the row of an object, valid until another row of its table is read.
+    func row(_ entity: EntityDescription, _ key: Int64) throws(MigrationError) -> ShownRow {
+        guard let row = try rows.row(key, table: schema.tableIndex(of: entity)) else { throw gone(entity, key) }
+        return ShownRow(row: row, schema: schema, external: external, transforms: transforms)
+    }
+
+    func object(_ entity: EntityDescription, _ key: Int64) throws -> StoredObject {
+        let values = try row(entity, key)
+        let relationships = try entity.relationships.filter { !$0.isTransient }.map {
+            try relationship($0, of: key, values.row)
+        }
+        return StoredObject(
+            entity: entity.definition.name, key: key, attributes: try values.attributes(of: entity),
+            relationships: relationships)
+    }
+
+    private func gone(_ entity: EntityDescription, _ key: Int64) -> MigrationError {
+        MigrationError(
+            "object.unknown", .noInput, "The store has no object \(entity)/p\(key)", context: .init(path: store.path))
+    }
+
+    private func relationship(
+        _ relationship: RelationshipDescription, of key: Int64, _ row: PointRows.Row
+    ) throws(MigrationError) -> StoredObject.Relationship {
+        let target = schema.tableIndex(of: relationship.destination)
+        var members: [(key: Int64, entity: Int?)] = []
+        var count = 0
+        if case .toOne(_, let column, _, _) = schema.storage(of: relationship) {
+            let cell = row.batch[0, column]
+            if cell.kind == .integer {
+                count = 1
+                members = [(cell.integerValue, try store.entity(ofKey: cell.integerValue, table: target, in: layout))]
+            }
+        } else {
+            let cursor = try store.members(of: relationship, owners: key...key, limit: mostMembers, in: layout)
+            while let member = try cursor?.next() {
+                // A join table may name a member of which there is no row.
+                let isThere = member.fileNumber != 0
+                let entity = isThere ? layout.entity(inTable: target, forFileNumber: member.fileNumber) : nil
+                members.append((member.key, entity))
+            }
+            count =
+                members.count < mostMembers
+                ? members.count : try store.memberCount(of: relationship, owner: key, in: layout) ?? 0
+        }
+        func id(_ member: (key: Int64, entity: Int?)) -> String {
+            "\(member.entity.map(schema.model.entity(at:)) ?? relationship.destination)/p\(member.key)"
+        }
+        return StoredObject.Relationship(
+            name: relationship.name, isToMany: relationship.isToMany, isOrdered: relationship.isOrdered, count: count,
+            members: members.map(id), missing: members.filter { $0.entity == nil }.map(id))
+    }
+
+    // MARK: - Many objects
+
+    /// Reads objects of an entity and its subentities, ascending by key, until the closure returns false.
+    ///
+    /// - Parameters:
+    ///   - entity: the entity's name.
+    ///   - predicate: an NSPredicate format string that the objects satisfy, as in a source filter; nil: all.
+    /// - Throws: `object.unknownEntity` (66); `expression.syntax`, `mapping.unknownKeyPath` (78); the errors of evaluating
+    ///   the predicate and of reading.
+    /// - Complexity: O(rows) of the table until the closure returns false.
+    public func forEach(
+        of entity: String, where predicate: String? = nil, _ body: (StoredObject) throws -> Bool
+    ) throws {
+        let root = try self.entity(named: entity)
+        let table = schema.tableIndex(of: root)
+        let filter = try predicate.map { text throws(MigrationError) in try SourcePredicate(format: text) }
+        try filter?.checkSourcePaths(from: root)
+        let scan = try SequentialRows(
+            store, layout, table: table, entities: root.withDescendants.map(\.index),
+            unread: unreadColumns(ofTable: table, by: filter), noteRead: { _ in })
+        objects.pass = (table, scan)
+        defer { objects.pass = nil }
+        while try scan.advance() {
+            let number = Int(scan.integer(EntityTable.entityColumn) ?? 0)
+            guard let index = layout.entity(inTable: table, forFileNumber: number) else { continue }
+            let entity = schema.model.entity(at: index)
+            if let filter {
+                let object = EvaluatedSource(entity: entity, table: table, key: scan.key, objects: objects)
+                guard try holds(filter, for: object) else { continue }
+            }
+            guard try body(try self.object(entity, scan.key)) else { return }
+        }
+    }
+
+    /// Returns the columns that a predicate does not read. Large values that nobody asks for then cost nothing.
+    private func unreadColumns(ofTable table: Int, by filter: SourcePredicate?) -> Set<Int> {
+        guard let names = filter == nil ? [] : filter?.namesRead else { return [] }
+        let columns = schema.tables[table].columns
+        return Set(
+            columns.indices.filter { column in
+                guard case .attribute(let reference) = columns[column].role else { return false }
+                return !reference.name.split(separator: ".").contains { names.contains(String($0)) }
+            })
+    }
+
+    private func holds(_ filter: SourcePredicate, for object: EvaluatedSource) throws -> Bool {
+        do {
+            return try filter.filterTruth(of: object, variables: [:]) == true
+        } catch let error as MigrationError {
+            throw error.inside(.init(path: store.path, objectID: object.objectName))
+        } catch let obstacle as VerificationObstacle {
+            throw MigrationError(
+                "value.unreadable", .data, "The predicate cannot be evaluated: \(obstacle.reason)",
+                context: .init(path: store.path, objectID: object.objectName, expression: filter.format))
+        }
+    }
+}

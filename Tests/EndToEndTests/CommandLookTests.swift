@@ -1,0 +1,126 @@
+import CoreDataStore
+import Foundation
+import TestSupport
+import Testing
+
+/// `show` and `explain`, by the command.
+@Suite("Objects shown and explained by the built command")
+struct CommandLookTests {
+    private static let mapping = SharedStores.repository.appendingPathComponent("Fixtures/Mappings/library.json").path
+
+    private static func run(_ arguments: String...) throws -> CommandBinary.Outcome {
+        try CommandBinary.run(arguments)
+    }
+
+    private static func explain(_ object: String, _ more: String...) throws -> CommandBinary.Outcome {
+        try CommandBinary.run(
+            ["explain", try CommandBinary.librarySource(), object, "--to", CommandBinary.models] + more)
+    }
+
+    @Test("show prints an object by its key, in words and as JSON")
+    func show() throws {
+        let source = try CommandBinary.librarySource()
+        let text = try Self.run("show", source, "Book/p1", "Author/p1")
+        #expect(text.code == 0 && text.messages.isEmpty, "\(text.messages)")
+        let lines = text.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        #expect(lines.first == "Book/p1")
+        #expect(lines.contains { $0.hasPrefix("  title ") && $0.hasSuffix("\"On Comets, vol. 1\"") }, "\(text.output)")
+        #expect(lines.contains { $0.hasPrefix("  author ") && $0.contains("Author/p") })
+        #expect(lines.contains { $0.hasPrefix("  chapters ") && $0.hasSuffix("in this order") })
+        #expect(lines.contains("Author/p1"))
+        let json = try Self.run("show", source, "Item/p1", "--json")
+        #expect(json.output.split(separator: "\n").count == 1)
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
+        #expect(object["id"] as? String == "Book/p1")
+        #expect((object["attributes"] as? [String: Any])?["title"] as? String == "On Comets, vol. 1")
+    }
+
+    @Test("show lists the first objects of an entity, and those that satisfy a predicate")
+    func list() throws {
+        let source = try CommandBinary.librarySource()
+        let first = try Self.run("show", source, "Tag", "--limit", "2", "--json")
+        #expect(first.code == 0 && first.output.split(separator: "\n").count == 2)
+        #expect(first.messages.contains("There are more"))
+        let chosen = try Self.run(
+            "show", source, "Book", "--where", "author.name BEGINSWITH 'Clara' AND chapters.@count > 0", "--members",
+            "1")
+        #expect(chosen.code == 0, "\(chosen.messages)")
+        #expect(chosen.output.split(separator: "\n").count { $0.hasPrefix("Book/p") } == 10)
+        #expect(chosen.output.contains(", …"))
+        let none = try Self.run("show", source, "Book", "--where", "title == 'none'")
+        #expect(none.code == 0 && none.output.isEmpty && none.messages.contains("no object of Book that satisfies"))
+    }
+
+    @Test("Wrong names end in a sentence and the documented code")
+    func wrong() throws {
+        let source = try CommandBinary.librarySource()
+        let entity = try Self.run("show", source, "Bok/p1")
+        #expect(entity.code == 66 && entity.messages.contains("Did you mean 'Book'?"), "\(entity.messages)")
+        let key = try Self.run("show", source, "Book/p99999999")
+        #expect(key.code == 66 && key.messages.contains("no object Book/p99999999"), "\(key.messages)")
+        #expect(try Self.run("show", source, "Book/p1", "--where", "title == ''").code == 64)
+        #expect(try Self.run("show", source).code == 64)
+        #expect(try Self.run("show", source + "x", "Book/p1").code == 66)
+        let explained = try Self.explain("Boook/p1")
+        #expect(explained.code == 66 && explained.messages.contains("Did you mean 'Book'?"), "\(explained.messages)")
+    }
+
+    @Test("explain prints filter, values, lookups and outcome, in words and as JSON")
+    func explain() throws {
+        let text = try Self.explain("Book/p1", "--mapping", Self.mapping)
+        #expect(text.code == 0 && text.messages.isEmpty, "\(text.messages)")
+        for part in [
+            "Book/p1, 1 → Library 2", "BookToBook → Book", "citation = \"Clara Keller 32, On Comets, vol. 1\"",
+            "$source.author.name is \"Clara Keller 32\"", "Author/p32 by AuthorToPublisher: Publisher/p32",
+            "depends on other objects: isbn must be unique", "It becomes Book/p1.",
+        ] {
+            #expect(text.output.contains(part), "\(part) in\n\(text.output)")
+        }
+        let json = try Self.explain("Book/p1", "--json")
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
+        #expect(object["outcome"] as? String == "migrated")
+        #expect((object["mappings"] as? [Any])?.count == 1)
+    }
+
+    @Test("A read-only folder is enough, rows in the -wal are seen, and nothing is put beside the store")
+    func untouched() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("store.sqlite")
+        try FileManager.default.copyItem(atPath: try CommandBinary.librarySource(), toPath: path)
+        let writer = try Connection(path: path, flags: 2)
+        try writer.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
+        try writer.execute("UPDATE ZITEM SET ZTITLE = 'from the wal' WHERE Z_PK = 1")
+        let before = try CommandBinary.contents(of: folder.path)
+        #expect(before.keys.contains("store.sqlite-wal"))
+        try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: folder.path)
+        defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path) }
+        let shown = try Self.run("show", path, "Book/p1", "--memory-limit", Instrumentation.limit("32M"))
+        #expect(shown.code == 0 && shown.output.contains("\"from the wal\""), "\(shown.messages)")
+        let explained = try Self.run("explain", path, "Book/p1", "--to", CommandBinary.models)
+        #expect(explained.code == 0 && explained.output.contains("\"from the wal\""), "\(explained.messages)")
+        let after = try CommandBinary.contents(of: folder.path)
+        #expect(Set(after.keys) == Set(before.keys))
+        #expect(
+            after["store.sqlite"] == before["store.sqlite"] && after["store.sqlite-wal"] == before["store.sqlite-wal"])
+        try writer.close()
+    }
+
+    @Test("The model is the cached one, a named version, or the version of a bundle that wrote the store")
+    func models() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("store.sqlite")
+        try FileManager.default.copyItem(atPath: try CommandBinary.librarySource(), toPath: path)
+        let connection = try Connection(path: path, flags: 2)
+        try connection.execute("DROP TABLE Z_MODELCACHE")
+        try connection.close()
+        let without = try Self.run("show", path, "Book/p1")
+        #expect(without.code == 78 && without.messages.contains("--model"), "\(without.messages)")
+        #expect(!without.messages.contains("--from"))
+        #expect(try Self.run("show", path, "Book/p1", "--model", CommandBinary.models).code == 0)
+        #expect(try Self.run("show", path, "Book/p1", "--model", CommandBinary.models + ":Library").code == 0)
+        let other = try Self.run("show", path, "Book/p1", "--model", CommandBinary.models + ":Library 2")
+        #expect(other.code == 78 && other.messages.contains("--model"), "\(other.messages)")
+    }
+}
