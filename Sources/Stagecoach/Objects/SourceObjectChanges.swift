@@ -231,13 +231,17 @@ final class SourceObjectChanges {
     private func makeAgain(_ batch: borrowing RowBatch, _ row: Int) throws(MigrationError) {
         func number(_ slot: Int) -> Int64 { batch[row, slot].integerValue }
         func place(_ slot: Int) -> Int64? { batch[row, slot].kind == .integer ? number(slot) : nil }
-        let keys = (number(2), number(3))
+        let (first, keys) = (Int(number(1)), (number(2), number(3)))
+        let (tables, joinTables) = (layout.tables, layout.joinTables)
         switch Kind(rawValue: number(0)) {
-        case .set: try applySet(batch, row)
-        case .delete: try applyDeletion(of: keys.0, layout.schema.model.entity(at: Int(number(1))))
-        case .link: try stored.link(keys, places: (place(4), place(5)), joinTable: Int(number(1)))
-        case .unlink: try stored.unlink(keys, joinTable: Int(number(1)))
-        case nil: throw StateReader.damaged("a change of the source")
+        case .set where tables.indices.contains(first) && tables[first].columns.indices.contains(Int(keys.1)):
+            try applySet(batch, row)
+        case .delete where layout.schema.model.entities.indices.contains(first):
+            try applyDeletion(of: keys.0, layout.schema.model.entity(at: first))
+        case .link where joinTables.indices.contains(first):
+            try stored.link(keys, places: (place(4), place(5)), joinTable: first)
+        case .unlink where joinTables.indices.contains(first): try stored.unlink(keys, joinTable: first)
+        default: throw StateReader.damaged("a change of the source")
         }
     }
 }
