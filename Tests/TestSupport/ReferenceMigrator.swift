@@ -186,12 +186,15 @@ package final class ReferenceMigrator {
             policies.append(policy)
             try hook { try policy.begin(mapping, self) }
             let rows = try rows(for: mapping)
-            if destinationModel.entity(named: name)?.isAbstract == true, !rows.isEmpty, !mapping.hasPolicy {
+            if destinationModel.entity(named: name)?.isAbstract == true, rows.contains(where: { !$0.isDeleted }), !mapping.hasPolicy {
                 throw .abstractDestination(mapping.name)
             }
             for object in rows {
-                // Policies of this mapping may delete it meanwhile.
-                if object.isDeleted { continue }
+                // A policy of this mapping or one before deleted it.
+                if object.isDeleted {
+                    fetched.append((index, object))
+                    continue
+                }
                 guard try passes(object, mapping) else {
                     report.filtered[mapping.name, default: 0] += 1
                     continue
@@ -379,7 +382,7 @@ package final class ReferenceMigrator {
     func rows(for mapping: EntityMapping) throws(ReferenceFailure) -> [ReferenceObject] {
         guard let name = mapping.sourceEntityName else { return [] }
         guard let entity = source.model.entity(named: name) else { throw .unsupported("no source entity \(name)") }
-        return sourceObjects[source.schema.tableIndex(of: entity)].filter { $0.entity == entity && !$0.isDeleted }
+        return sourceObjects[source.schema.tableIndex(of: entity)].filter { $0.entity == entity }
     }
 
     private func makePolicy(_ mapping: EntityMapping) throws(ReferenceFailure) -> any ReferencePolicy {

@@ -2,18 +2,18 @@ import Foundation
 import ManagedModel
 
 extension ManagedObject {
-    /// The destination's context, while the migration runs; nil for a source object.
-    private var openDestination: ManagedObjectContext? { context.flatMap { $0.isOpen && $0.isDestination ? $0 : nil } }
+    /// The object's context while the migration runs.
+    private var openContext: ManagedObjectContext? { context.flatMap { $0.isOpen ? $0 : nil } }
 
     /// True if the object has been deleted in its context.
-    public final var isDeleted: Bool { openDestination.map { !$0.exists(self) } ?? false }
+    public final var isDeleted: Bool { openContext.map { !$0.exists(self) } ?? false }
 
     /// True if the object will be saved as a new one. This holds for every object of the destination that was neither
     /// deleted nor in the store before.
-    public final var isInserted: Bool { openDestination?.isInserted(self) ?? false }
+    public final var isInserted: Bool { openContext?.isInserted(self) ?? false }
 
-    /// True if the object was in the destination's store before and has been changed. Source objects cannot be changed.
-    public final var isUpdated: Bool { openDestination?.isUpdated(self) ?? false }
+    /// True if the object was in its store before and has been changed.
+    public final var isUpdated: Bool { openContext?.isUpdated(self) ?? false }
 
     /// True if the object will be saved.
     public final var hasChanges: Bool { isInserted || isUpdated }

@@ -341,12 +341,12 @@ public final class ManagedObjectContext {
 
     /// Tells whether an object will be saved as a new one.
     func isInserted(_ object: ManagedObject) -> Bool {
-        exists(object) && backing?.isStored(object.place) == false
+        backing?.isStored(object.place) == false && exists(object)
     }
 
     /// Tells whether an object of the store will be saved with changes.
     func isUpdated(_ object: ManagedObject) -> Bool {
-        recording { try exists(object) && $0.isChanged(object.place) } ?? false
+        recording { try $0.isChanged(object.place) && exists(object) } ?? false
     }
 
     // MARK: - Values

@@ -26,6 +26,7 @@ protocol PolicySide {
     func set(_ object: Object, _ relationship: String, to members: [Object]) throws
     func setSource(_ object: Object, _ relationship: String, to members: [Object]) throws
     func deleteSource(_ object: Object) throws
+    func isDeleted(_ object: Object) -> Bool
 }
 
 /// The work of a scripted policy beyond the default methods.
@@ -119,7 +120,7 @@ final class PolicyScript<Side: PolicySide> {
             let victim = key % 8 == 2 ? source : others.first ?? source
             note(side, "delete \(id(side, victim))")
             try side.deleteSource(victim)
-            if victim === source { return }
+            if side.isDeleted(source) { return }
         }
         if actions.contains(.drops), key % 3 == 0 { return }
         if actions.contains(.merges), let known = kept[key % 4] {
@@ -351,6 +352,7 @@ struct EngineSide: PolicySide {
         set(object, relationship, to: members)
     }
     func deleteSource(_ object: ManagedObject) { manager.sourceContext.delete(object) }
+    func isDeleted(_ object: ManagedObject) -> Bool { object.isDeleted }
 }
 
 /// Runs the first stage of a script as a policy of the engine, and leaves the others to the default methods.
@@ -431,6 +433,7 @@ struct ReferenceSide: PolicySide {
         try migrator.setSource(object, relationship, to: members)
     }
     func deleteSource(_ object: ReferenceObject) { migrator.deleteSource(object) }
+    func isDeleted(_ object: ReferenceObject) -> Bool { object.isDeleted }
     func associate(_ source: ReferenceObject, _ object: ReferenceObject) throws {
         try migrator.associate(source, object, mapping)
     }
