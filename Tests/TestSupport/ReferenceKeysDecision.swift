@@ -37,4 +37,21 @@ extension ReferenceMigrator {
             numbering[root.index] = ReferenceNumbering(isKept: isKept, maximum: highest)
         }
     }
+
+    /// Reserves the keys of a mapping without policy: those of the source objects, or the next ones.
+    func reserveKeys(for objects: [ReferenceObject], _ mapping: EntityMapping) {
+        guard let root = mapping.destinationEntityName.flatMap({ destinationModel.entity(named: $0) })?.root.index,
+            var numbers = numbering[root]
+        else { return }
+        var reserved: [ObjectIdentifier: Int64] = [:]
+        for object in objects {
+            if !numbers.isKept { numbers.maximum += 1 }
+            reserved[ObjectIdentifier(object)] = numbers.isKept ? object.key : numbers.maximum
+        }
+        numbering[root] = numbers
+        reservedKeys = reserved
+    }
+
+    /// Tells whether the current mapping reserved a key for a source object.
+    func hasKey(_ object: ReferenceObject) -> Bool { reservedKeys?[ObjectIdentifier(object)] != nil }
 }

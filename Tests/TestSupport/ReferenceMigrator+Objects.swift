@@ -17,9 +17,9 @@ extension ReferenceMigrator {
         var numbers = numbering[root] ?? ReferenceNumbering(isKept: false, maximum: 0)
         var key: Int64
         var lock: Int64 = 1
-        if numbers.isKept, let source {
-            key = source.key
-            lock = source.lock
+        if let source, let reserved = reservedKeys?[ObjectIdentifier(source)] {
+            key = reserved
+            lock = numbers.isKept ? source.lock : 1
         } else {
             key = numbers.maximum + 1
             numbers.maximum = key

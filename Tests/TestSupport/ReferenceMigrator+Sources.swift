@@ -14,9 +14,10 @@ extension ReferenceMigrator {
         set(
             object, description,
             ReferenceClaim(members: members.map { ReferenceMember(object: $0) }, ordering: .list))
+        sortMembers()
     }
 
-    /// Deletes a source object and those that delete rules cascade to. References without an inverse are left, to nothing.
+    /// Deletes a source object and those that delete rules cascade to. All references to them become nil.
     package func deleteSource(_ object: ReferenceObject) {
         noteHiddenOwners()
         var round = [object]
@@ -29,14 +30,22 @@ extension ReferenceMigrator {
                 for relationship in object.entity.relationships { unlinkAll(object, relationship) }
                 for other in sourceObjects.joined() {
                     for relationship in other.entity.relationships where Self.inverse(of: relationship) == nil {
-                        let refers = other.related(relationship.name).contains { $0 === object }
                         unlink(other, relationship, object)
-                        if refers, !relationship.isToMany { other.dangling[relationship.name, default: 0] += 1 }
                     }
                 }
                 object.isDeleted = true
             }
             round = next
+        }
+        sortMembers()
+    }
+
+    /// Sorts the members of relationships without an order by key, as a store gives them.
+    private func sortMembers() {
+        for object in sourceObjects.joined() {
+            for relationship in object.entity.relationships where relationship.isToMany && !relationship.isOrdered {
+                object.toMany[relationship.name]?.sort { $0.object.key < $1.object.key }
+            }
         }
     }
 

@@ -27,6 +27,8 @@ package final class ReferenceMigrator {
     private let filters: [String: (ReferenceObject) -> Bool]
     private var policies: [any ReferencePolicy] = []
 
+    /// The keys of the current mapping's objects by source object, if it has no policy.
+    var reservedKeys: [ObjectIdentifier: Int64]?
     /// Key numbering by destination root entity's index.
     var numbering: [Int: ReferenceNumbering] = [:]
     /// Pairs by entity mapping, in order of association.
@@ -177,6 +179,14 @@ package final class ReferenceMigrator {
     // MARK: The stages
 
     private func create() throws(ReferenceFailure) {
+        // Decision: a mapping without policy has a key for each source object that passes its filter before any policy ran.
+        // Keys of objects that a policy deletes or changes before the mapping's turn stay unused.
+        var passing: [Int: [ReferenceObject]] = [:]
+        for (index, mapping) in mappings.enumerated() where mapping.destinationEntityName != nil && !mapping.hasPolicy {
+            for object in try rows(for: mapping) where try passes(object, mapping) {
+                passing[index, default: []].append(object)
+            }
+        }
         for (index, mapping) in mappings.enumerated() {
             guard let name = mapping.destinationEntityName else {
                 policies.append(ReferenceDefaultPolicy())
@@ -186,13 +196,22 @@ package final class ReferenceMigrator {
             policies.append(policy)
             try hook { try policy.begin(mapping, self) }
             let rows = try rows(for: mapping)
-            if destinationModel.entity(named: name)?.isAbstract == true, rows.contains(where: { !$0.isDeleted }), !mapping.hasPolicy {
+            if destinationModel.entity(named: name)?.isAbstract == true, rows.contains(where: { !$0.isDeleted }),
+                !mapping.hasPolicy
+            {
                 throw .abstractDestination(mapping.name)
             }
-            for object in rows {
+            if !mapping.hasPolicy { reserveKeys(for: passing[index] ?? [], mapping) }
+            defer { reservedKeys = nil }
+            // Objects that pass only because policies changed them come last: their keys were not reserved.
+            for object in rows.filter(hasKey) + rows.filter({ !hasKey($0) }) {
                 // A policy of this mapping or one before deleted it.
                 if object.isDeleted {
-                    fetched.append((index, object))
+                    if mapping.hasPolicy || hasKey(object) {
+                        fetched.append((index, object))
+                    } else {
+                        report.filtered[mapping.name, default: 0] += 1
+                    }
                     continue
                 }
                 guard try passes(object, mapping) else {

@@ -27,6 +27,14 @@ package final class SourceChanges {
 
     private func hasChanged(_ name: String) -> Bool { store.replaced[name.uppercased()] == Self.reason }
 
+    /// Returns the entity that a row has in the file, also if it was deleted since; nil if it has none.
+    package func entityInFile(of key: Int64, table: Int) throws(MigrationError) -> Int? {
+        let source = layout.tables[table]
+        let column = source.columns[EntityTable.entityColumn].quoted
+        let number = try store.integer("SELECT \(column) FROM main.\(source.name.quoted) WHERE Z_PK = \(key)")
+        return number.flatMap { layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: $0)) }
+    }
+
     // MARK: - Rows
 
     /// Sets a cell of a row to a cell of a batch.
@@ -94,10 +102,27 @@ package final class SourceChanges {
         try unlink(keys, joinTable: joinTable)
         let columns = join.sides.map(\.column) + join.sides.compactMap(\.orderColumn)
         var values: [Int64?] = [keys.0, keys.1]
-        for (side, place) in zip(join.sides, [places.0, places.1]) where side.orderColumn != nil { values.append(place) }
+        for (side, place) in zip(join.sides, [places.0, places.1]) where side.orderColumn != nil {
+            values.append(place)
+        }
         let marks = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
         let names = columns.map(\.quoted).joined(separator: ", ")
         try run("INSERT INTO temp.\(join.name.quoted) (\(names)) VALUES (\(marks))", values)
+    }
+
+    /// Changes the places of a link that is there.
+    ///
+    /// - Parameter places: the new places of both sides' objects; nil for one that stays.
+    package func setPlaces(
+        _ keys: (Int64, Int64), _ places: (Int64?, Int64?), joinTable: Int
+    ) throws(MigrationError) {
+        let join = try beginChanges(ofJoin: joinTable)
+        for (side, place) in zip(join.sides, [places.0, places.1]) {
+            guard let place, let order = side.orderColumn else { continue }
+            try run(
+                "UPDATE temp.\(join.name.quoted) SET \(order.quoted) = ?3 WHERE \(join.sides[0].column.quoted) = ?1 "
+                    + "AND \(join.sides[1].column.quoted) = ?2", [keys.0, keys.1, place])
+        }
     }
 
     /// Removes a link, if it is there.

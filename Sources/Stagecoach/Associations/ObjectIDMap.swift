@@ -136,7 +136,10 @@ final class ObjectIDMap {
         let (layout, index) = (run.inputs.layout, Int(object.entity))
         let table = layout.schema.tables[index]
         let isSingle = table.entities.count == 1
-        let found = try isSingle ? nil : run.inputs.source.entity(ofKey: object.key, table: index, in: layout)
+        var found = try isSingle ? nil : run.inputs.source.entity(ofKey: object.key, table: index, in: layout)
+        if found == nil, !isSingle {
+            found = try run.sourceChanges?.entity(ofDeleted: object.key, table: index)?.index
+        }
         return layout.schema.model.entity(at: found ?? table.root).definition.name
     }
 

@@ -21,6 +21,8 @@ final class SourceObjectChanges {
         case link
         /// Join table, both keys.
         case unlink
+        /// Join table, both keys, both places; a place that stays is left out.
+        case place
     }
 
     private static let slots = 6
@@ -37,6 +39,10 @@ final class SourceObjectChanges {
     /// One of their records.
     private let record: UnsafeMutablePointer<UInt64>
     private var filters: [Int: KeyFilter] = [:]
+    /// The references without an inverse, by the index of the entity that they refer to.
+    private var oneWay: [Int: [OneWayReference]] = [:]
+    /// The number of changes made so far.
+    var made: Int { log.appended }
     /// The number of objects that were changed or deleted.
     var count: Int { objects.count }
     /// The number of objects that were deleted.
@@ -85,6 +91,12 @@ final class SourceObjectChanges {
         var isFound = false
         try objects.forEach(prefix: record, words: 2) { _ in isFound = true }
         return isFound
+    }
+
+    /// Returns the entity of a deleted object; nil if the source never had it.
+    func entity(ofDeleted key: Int64, table: Int) throws(MigrationError) -> EntityDescription? {
+        guard try hasChanged(key, table: table) else { return nil }
+        return try stored.entityInFile(of: key, table: table).map { layout.schema.model.entity(at: $0) }
     }
 
     private func note(_ key: Int64, table: Int) throws(MigrationError) {
@@ -145,6 +157,19 @@ final class SourceObjectChanges {
         try stored.unlink(keys, joinTable: joinTable)
     }
 
+    /// Changes the places of two objects in the relationships of a link that is there.
+    ///
+    /// - Parameters:
+    ///   - keys: the keys of both sides' objects.
+    ///   - places: the new places of both sides' objects; nil for one that stays.
+    func setPlaces(_ keys: (Int64, Int64), _ places: (Int64?, Int64?), joinTable: Int) throws(MigrationError) {
+        let row = begin(.place, Int64(joinTable), keys.0, keys.1)
+        entry[row, 4] = places.0.map(Cell.integer) ?? .null
+        entry[row, 5] = places.1.map(Cell.integer) ?? .null
+        try append()
+        try stored.setPlaces(keys, places, joinTable: joinTable)
+    }
+
     /// Returns the place after the last member of an ordered to-many relationship of an object; nil if it has no order.
     func nextPlace(of key: Int64, _ relationship: RelationshipDescription) throws(MigrationError) -> Int64? {
         guard relationship.isOrdered else { return nil }
@@ -199,10 +224,38 @@ final class SourceObjectChanges {
             case .none: break
             }
         }
+        for reference in oneWayReferences(to: entity) {
+            try clear(reference.table, reference.column, reference.others, key)
+        }
         let table = schema.tableIndex(of: entity)
         try stored.delete(key, table: table)
         try note(key, table: table)
         deleted += 1
+    }
+
+    /// The columns of a reference whose relationship has no inverse.
+    private struct OneWayReference {
+        let table: Int
+        let column: Int
+        let others: [Int?]
+    }
+
+    /// Returns the references without an inverse that objects of an entity may be the target of.
+    private func oneWayReferences(to entity: EntityDescription) -> [OneWayReference] {
+        if let known = oneWay[entity.index] { return known }
+        var seen: Set<[Int]> = []
+        var found: [OneWayReference] = []
+        for relationship in layout.schema.model.entities.lazy.flatMap(\.relationships)
+        where entity.isKindOf(entity: relationship.destination) && LinkPlanner.mutualInverse(of: relationship) == nil {
+            guard
+                case .toOne(let table, let column, let entityColumn, let order) = layout.schema.storage(
+                    of: relationship),
+                seen.insert([table, column]).inserted
+            else { continue }
+            found.append(OneWayReference(table: table, column: column, others: [entityColumn, order]))
+        }
+        oneWay[entity.index] = found
+        return found
     }
 
     /// Clears the references of rows to an object.
@@ -241,6 +294,8 @@ final class SourceObjectChanges {
         case .link where joinTables.indices.contains(first):
             try stored.link(keys, places: (place(4), place(5)), joinTable: first)
         case .unlink where joinTables.indices.contains(first): try stored.unlink(keys, joinTable: first)
+        case .place where joinTables.indices.contains(first):
+            try stored.setPlaces(keys, (place(4), place(5)), joinTable: first)
         default: throw StateReader.damaged("a change of the source")
         }
     }

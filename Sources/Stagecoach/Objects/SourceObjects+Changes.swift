@@ -183,7 +183,11 @@ extension SourceObjects {
         }
         for (position, member) in members.enumerated() {
             let order = relationship.isOrdered ? OrderingKey.key(at: Int64(position)) : nil
-            if order != nil || !present.contains(member.key) { try link(place, relationship, member, at: order) }
+            if !present.contains(member.key) {
+                try link(place, relationship, member, at: order)
+            } else if let order {
+                try move(member, to: order, in: relationship, of: place)
+            }
         }
     }
 
@@ -224,6 +228,23 @@ extension SourceObjects {
                 try changes.link(keys, places: places, joinTable: table)
             }
         case .none: break
+        }
+        forget()
+    }
+
+    /// Changes the place of a member of an ordered relationship. The owner's place in the inverse stays.
+    private func move(
+        _ member: ObjectPlace, to order: Int64, in relationship: RelationshipDescription, of owner: ObjectPlace
+    ) throws(MigrationError) {
+        let changes = try begunChanges()
+        switch schema.storage(of: relationship) {
+        case .toManyByInverse(_, _, _, let column?), .toManyHidden(_, _, let column?):
+            try changes.set(member, column: column, to: order)
+        case .join(let table, let side):
+            for (side, keys) in sides(owner, relationship, member, side) {
+                try changes.setPlaces(keys, side == 0 ? (nil, order) : (order, nil), joinTable: table)
+            }
+        default: break
         }
         forget()
     }

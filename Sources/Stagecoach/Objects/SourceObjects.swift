@@ -71,6 +71,12 @@ final class SourceObjects: ManagedObjectContext.Backing {
         return ObjectPlace(entity: schema.model.entity(at: index), key: key, table: table)
     }
 
+    /// Returns the entity of a row, also if a policy deleted it; nil if there never was one, or if it has no entity.
+    func entity(table: Int, key: Int64) throws(MigrationError) -> EntityDescription? {
+        if let place = try place(table: table, key: key) { return place.entity }
+        return try changes?.entity(ofDeleted: key, table: table)
+    }
+
     func object(table: Int, key: Int64) throws(MigrationError) -> ManagedObject? {
         guard let place = try place(table: table, key: key) else { return nil }
         return context?.object(at: place)

@@ -37,7 +37,7 @@ struct PolicyAccount {
                 runtime.objects.place(entity: model.entity(at: Int(reference.entity)), key: reference.key))
         }
         try runtime.associations[mapping.index].forEachSource(inTable: table, whereExists: exists) { key in
-            guard try !isShared || mapping.reads(runtime.sources.place(table: table, key: key)?.entity) else { return }
+            guard try !isShared || mapping.reads(runtime.sources.entity(table: table, key: key)) else { return }
             migrated += 1
         }
         let fetched =

@@ -34,6 +34,8 @@ struct ChangedSourceRows {
         guard let filter, try !holds(filter, batch, row) else { return true }
         runtime.modelRun.tally.counts.mappings[mapping.index].filtered += 1
         runtime.modelRun.tally.counts.mappings[mapping.index].migrated -= 1
+        // The row has a key, but lookups must not find it.
+        runtime.objects.hasDeletions = true
         return false
     }
 

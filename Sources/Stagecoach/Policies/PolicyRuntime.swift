@@ -101,7 +101,7 @@ final class PolicyRuntime {
     /// The origins of objects, for reports of invalid ones.
     var origins: PolicyOrigins {
         PolicyOrigins(
-            associations: associations, sourceEntity: { [sources] in try sources.place(table: $0, key: $1)?.entity },
+            associations: associations, sourceEntity: { [sources] in try sources.entity(table: $0, key: $1) },
             exists: { [objects] reference in
                 guard objects.hasDeletions else { return true }
                 let entity = objects.schema.model.entity(at: Int(reference.entity))

@@ -42,7 +42,8 @@ enum RunNotes {
         }
         notes += (counts.nilReferences ?? []).map(\.sentence) + (counts.furtherObjects ?? []).map(\.sentence)
         notes += (counts.oneSidedLinks ?? []).map(\.sentence)
-        let changes = [(counts.changedSources, "changed"), (counts.deletedSources, "deleted")].compactMap { count, verb in
+        let changes = [(counts.changedSources, "changed"), (counts.deletedSources, "deleted")].compactMap {
+            count, verb in
             count.map { "\(verb) \($0) source object\($0 == 1 ? "" : "s")" }
         }
         if !changes.isEmpty {

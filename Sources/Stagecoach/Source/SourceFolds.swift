@@ -70,6 +70,8 @@ private final class GroupRun {
     private var lastKey: Int64?
     /// The folded values of objects that rows refer to. Many rows refer to the same few objects.
     private var known: [Int64: [Cell]] = [:]
+    /// The number of changes of source objects at which they were known.
+    private var knownChanges = 0
     private static let knownAtMost = 4096
 
     init(run: MigrationRun, group: FoldGroup, isScan: Bool, depth: Int) throws(MigrationError) {
@@ -128,7 +130,9 @@ private final class GroupRun {
     private func findOwners(_ batch: inout RowBatch) {
         owners.removeAll(keepingCapacity: true)
         starts.removeAll(keepingCapacity: true)
-        if known.count > GroupRun.knownAtMost { known = [:] }
+        let changes = run.sourceChanges?.made ?? 0
+        if known.count > GroupRun.knownAtMost || changes != knownChanges { known = [:] }
+        knownChanges = changes
         var isAscending = true
         for row in 0..<batch.count {
             var key = batch.key(row)

@@ -99,7 +99,9 @@ struct SourceChangeTests {
                 func pet(_ number: Int) throws -> ManagedObject { try Self.source(manager, "Pet", "pet \(number)") }
                 let first = try person(1)
                 first.setValue(NSOrderedSet(array: [try pet(6), try pet(2), try pet(3)]), forKey: "pets")
-                #expect(try pet(1).value(forKey: "owner") == nil && pet(2).value(forKey: "owner") as? ManagedObject === first)
+                #expect(
+                    try pet(1).value(forKey: "owner") == nil
+                        && pet(2).value(forKey: "owner") as? ManagedObject === first)
                 #expect((try person(2).value(forKey: "pets") as? NSOrderedSet)?.count == 0)
                 first.mutableSetValue(forKey: "friends").remove(try person(2))
                 first.mutableSetValue(forKey: "friends").add(try person(6))
