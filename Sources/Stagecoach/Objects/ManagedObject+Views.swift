@@ -59,8 +59,8 @@ extension ManagedObject {
     }
 
     /// Returns a fetch request for the objects of ``entity()``.
-    public class func fetchRequest() -> FetchRequest<NSFetchRequestResult> {
-        let request = FetchRequest<NSFetchRequestResult>()
+    public class func fetchRequest() -> FetchRequest<NSObject> {
+        let request = FetchRequest<NSObject>()
         request.entity = entity()
         return request
     }

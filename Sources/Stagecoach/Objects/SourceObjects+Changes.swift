@@ -45,7 +45,7 @@ extension SourceObjects {
                 try round.append(LinkEnd(key: key, entity: UInt32(entity.index)))
             }
         }
-        try changes.delete(place)
+        try changes.delete(place.key, place.entity)
         rowCounts[place.table]?.byEntity[place.entity.index]? -= 1
         hasDeleted?()
         forget()
@@ -101,7 +101,8 @@ extension SourceObjects {
         _ value: Any?, _ property: ObjectProperties.Property, _ column: Int, of place: ObjectPlace
     ) throws(MigrationError) {
         guard try self.place(table: place.table, key: place.key) != nil else { return }
-        try begunChanges().set(place, column: column) { batch, row, slot throws(MigrationError) in
+        try begunChanges().set(place.key, table: place.table, column: column) {
+            batch, row, slot throws(MigrationError) in
             try ValueBridge.store(
                 value, type: property.type, isExternal: property.isExternal, in: &batch, row: row, slot: slot)
         } then: { batch, cell throws(MigrationError) in
@@ -239,7 +240,7 @@ extension SourceObjects {
         let changes = try begunChanges()
         switch schema.storage(of: relationship) {
         case .toManyByInverse(_, _, _, let column?), .toManyHidden(_, _, let column?):
-            try changes.set(member, column: column, to: order)
+            try changes.set(member.key, table: member.table, column: column, to: order)
         case .join(let table, let side):
             for (side, keys) in sides(owner, relationship, member, side) {
                 try changes.setPlaces(keys, side == 0 ? (nil, order) : (order, nil), joinTable: table)
@@ -278,16 +279,16 @@ extension SourceObjects {
         _ order: (column: Int, place: Int64?)?
     ) throws(MigrationError) {
         let changes = try begunChanges()
-        try changes.set(place, column: column) { batch, row, slot in
+        try changes.set(place.key, table: place.table, column: column) { batch, row, slot in
             batch[row, slot] = target.map { Cell.integer($0.key) } ?? .null
         } then: { batch, cell throws(MigrationError) in
             try noteIndexed(cell, of: batch, place, column)
         }
         if let entityColumn {
             let number = target.map { Int64(modelRun.inputs.layout.fileNumber(ofEntity: $0.entity.index)) }
-            try changes.set(place, column: entityColumn, to: number)
+            try changes.set(place.key, table: place.table, column: entityColumn, to: number)
         }
-        if let order { try changes.set(place, column: order.column, to: order.place) }
+        if let order { try changes.set(place.key, table: place.table, column: order.column, to: order.place) }
     }
 
     /// Adds a value that a column of an object got to the column's indexes.

@@ -113,10 +113,10 @@ final class SourceObjectChanges {
     /// - Parameter fill: sets the cell in the batch, at the row and the slot that it receives.
     /// - Returns: what the body makes of the new cell.
     func set<Value>(
-        _ place: ObjectPlace, column: Int, _ fill: (inout RowBatch, Int, Int) throws(MigrationError) -> Void,
+        _ key: Int64, table: Int, column: Int, _ fill: (inout RowBatch, Int, Int) throws(MigrationError) -> Void,
         then body: (borrowing RowBatch, Cell) throws(MigrationError) -> Value
     ) throws(MigrationError) -> Value {
-        let row = begin(.set, Int64(place.table), place.key, Int64(column))
+        let row = begin(.set, Int64(table), key, Int64(column))
         try fill(&entry, row, 4)
         try append()
         try applySet(entry, row)
@@ -124,18 +124,18 @@ final class SourceObjectChanges {
     }
 
     /// Sets a column of an object's row to an integer or NULL.
-    func set(_ place: ObjectPlace, column: Int, to value: Int64?) throws(MigrationError) {
-        try set(place, column: column) { batch, row, slot in
+    func set(_ key: Int64, table: Int, column: Int, to value: Int64?) throws(MigrationError) {
+        try set(key, table: table, column: column) { batch, row, slot in
             batch[row, slot] = value.map(Cell.integer) ?? .null
         } then: { _, _ in
         }
     }
 
     /// Deletes an object, and removes it from the relationships that refer to it.
-    func delete(_ place: ObjectPlace) throws(MigrationError) {
-        _ = begin(.delete, Int64(place.entity.index), place.key)
+    func delete(_ key: Int64, _ entity: EntityDescription) throws(MigrationError) {
+        _ = begin(.delete, Int64(entity.index), key)
         try append()
-        try applyDeletion(of: place.key, place.entity)
+        try applyDeletion(of: key, entity)
     }
 
     /// Links two objects in a join table.

@@ -2,18 +2,18 @@
 ///
 /// Dense keys are stored exactly, up to eight keys per byte; above that, several keys share a bit. Memory: grows with the
 /// greatest key up to the given size.
-struct KeyFilter {
-    private var words: [UInt64] = []
-    private let mask: UInt64
+package struct KeyFilter {
+    @usableFromInline var words: [UInt64] = []
+    @usableFromInline let mask: UInt64
 
     /// - Parameter bytes: the maximum size, rounded down to a power of two.
-    init(bytes: Int) {
+    package init(bytes: Int) {
         var size = 1024
         while size * 2 <= bytes { size *= 2 }
         mask = UInt64(size) * 8 - 1
     }
 
-    mutating func insert(_ key: Int64) {
+    @inlinable package mutating func insert(_ key: Int64) {
         let bit = UInt64(bitPattern: key) & mask
         let word = Int(bit >> 6)
         if word >= words.count {
@@ -23,11 +23,11 @@ struct KeyFilter {
         words[word] |= 1 << (bit & 63)
     }
 
-    func mayContain(_ key: Int64) -> Bool {
+    @inlinable package func mayContain(_ key: Int64) -> Bool {
         let bit = UInt64(bitPattern: key) & mask
         let word = Int(bit >> 6)
         return word < words.count && words[word] & 1 << (bit & 63) != 0
     }
 
-    mutating func removeAll() { words = [] }
+    package mutating func removeAll() { words = [] }
 }
