@@ -194,13 +194,16 @@ struct AppendTests {
         let standing = try Data(contentsOf: URL(fileURLWithPath: fixture.destinationPath))
         var options = Self.options(isStaged: isStaged)
         options.batchSize = 1
-        for rows in [0, 1, 3000, 6000, 8000] {
+        for tenths in [0, 1, 3, 6, 8] {
             let isMet = try untilMet {
                 let progress = ProgressCounter()
                 let cancellation = CancellationFlag()
                 let watcher = Watcher {
-                    guard progress.snapshot.rows >= rows, progress.snapshot.totalRows > 0 else { return false }
-                    cancellation.cancel(Stop(number: rows))
+                    let snapshot = progress.snapshot
+                    guard snapshot.totalRows > 0, snapshot.rows >= snapshot.totalRows * tenths / 10 else {
+                        return false
+                    }
+                    cancellation.cancel(Stop(number: tenths))
                     return true
                 }
                 defer { watcher.finish() }
@@ -208,9 +211,9 @@ struct AppendTests {
                     try fixture.migration(options, progress: progress, cancellation: cancellation).run()
                     try standing.write(to: URL(fileURLWithPath: fixture.destinationPath))
                     return false
-                } catch let error as Stop { return error.number == rows }
+                } catch let error as Stop { return error.number == tenths }
             }
-            #expect(isMet, "\(rows) rows")
+            #expect(isMet, "\(tenths) tenths of the rows")
             #expect(try fixture.snapshot() == before)
         }
     }

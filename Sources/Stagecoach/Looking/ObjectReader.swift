@@ -182,6 +182,7 @@ public final class ObjectReader {
     /// - Parameters:
     ///   - entity: the entity's name.
     ///   - predicate: an NSPredicate format string that the objects satisfy, as in a source filter; nil: all.
+    ///   - body: called with each object; returns false to end.
     /// - Throws: `object.unknownEntity` (66); `expression.syntax`, `mapping.unknownKeyPath` (78); the errors of evaluating
     ///   the predicate and of reading.
     /// - Complexity: O(rows) of the table until the closure returns false.
