@@ -117,8 +117,8 @@ open class ManagedObject: NSObject {
     // MARK: - Values
 
     /// Returns the value of an attribute or relationship: NSNumber, NSDecimalNumber, String, Date, Data, UUID, URL, an
-    /// object, an NSSet or an NSOrderedSet; for a transformable attribute what its ``ValueTransformer`` gives. The keys `objectID`, `entity`, `self`, `managedObjectContext` and those of
-    /// the object's states work too. An unknown key is recorded and ends the run when the policy's method returns.
+    /// object, an NSSet or an NSOrderedSet; for a transformable attribute what its ``ValueTransformer`` gives. The keys
+    /// `objectID`, `entity`, `self`, `managedObjectContext` and those of the object's states work too. An unknown key is recorded and ends the run when the policy's method returns.
     open func value(forKey key: String) -> Any? {
         guard let context else { return detachedValue(key) }
         return context.value(of: self, key: key)

@@ -4,7 +4,8 @@ import Foundation
 import ManagedModel
 import Rows
 
-/// The source's objects: faults over the current batch, or over single rows fetched by key. Their changes are kept beside the source: ``SourceObjectChanges``.
+/// The source's objects: faults over the current batch, or over single rows fetched by key. Their changes are kept beside the
+/// source: ``SourceObjectChanges``.
 final class SourceObjects: ManagedObjectContext.Backing {
     let modelRun: ModelRun
     let schema: StoreSchema

@@ -42,13 +42,7 @@ enum RunNotes {
         }
         notes += (counts.nilReferences ?? []).map(\.sentence) + (counts.furtherObjects ?? []).map(\.sentence)
         notes += (counts.oneSidedLinks ?? []).map(\.sentence)
-        let changes = [(counts.changedSources, "changed"), (counts.deletedSources, "deleted")].compactMap {
-            count, verb in
-            count.map { "\(verb) \($0) source object\($0 == 1 ? "" : "s")" }
-        }
-        if !changes.isEmpty {
-            notes.append("Policies \(changes.joined(separator: " and ")), beside the source, which was not written")
-        }
+        if let changes = changedSources(counts) { notes.append(changes) }
         if counts.missingExternalFiles > 0 {
             let named = missing.map { "\($0.entity)/p\($0.key).\($0.attribute): \($0.file)" }
             notes.append(
@@ -75,6 +69,15 @@ enum RunNotes {
                     + " broke in the source already: \(rule)")
         }
         return notes
+    }
+
+    /// The note on source objects that policies changed or deleted; nil if there are none.
+    private static func changedSources(_ counts: MigrationCounts) -> String? {
+        let changes = [(counts.changedSources, "changed"), (counts.deletedSources, "deleted")].compactMap {
+            count, verb in count.map { "\(verb) \($0.counted("source object"))" }
+        }
+        guard !changes.isEmpty else { return nil }
+        return "Policies \(changes.joined(separator: " and ")), beside the source, which was not written"
     }
 
     /// The note on objects that get keys of their own.

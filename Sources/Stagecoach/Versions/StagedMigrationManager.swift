@@ -13,8 +13,8 @@ import Mapping
 ///
 /// In a handler, ``storeURL`` is the private store of the version ``model``. It has no journal beside it, and no other process
 /// uses it. It may be read and changed through SQLite, through ``transformStore(with:)``, whose policies have objects and
-/// contexts, or through the contexts of the ``container``. Before the destination is published, the store is written anew and the model's rules are checked, so changes by
-/// handlers are covered.
+/// contexts, or through the contexts of the ``container``. Before the destination is published, the store is written anew and
+/// the model's rules are checked, so changes by handlers are covered.
 ///
 /// A store that was made for one configuration of its model is migrated to that configuration of every version, in lightweight
 /// and custom stages. Stages list whole versions, and ``model`` is the configuration's part of a version. The mapping model of

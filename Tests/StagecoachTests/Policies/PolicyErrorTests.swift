@@ -165,12 +165,6 @@ struct PolicyErrorTests {
         Misuse(description: "texts in a to-many", code: "value.type") { _, object, _ in
             object.setValue(["somebody"], forKey: "friends")
         },
-        Misuse(description: "a source object is changed", code: "object.readOnly") { source, _, _ in
-            source.setValue("x", forKey: "name")
-        },
-        Misuse(description: "a source object is deleted", code: "object.readOnly") { source, _, manager in
-            manager.sourceContext.delete(source)
-        },
         Misuse(description: "a source object is deleted in the destination", code: "value.type") { source, _, manager in
             manager.destinationContext.delete(source)
         },
