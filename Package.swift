@@ -4,9 +4,9 @@ import PackageDescription
 // Every target is built in Swift 6 mode with warnings as errors.
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
-// Most tests are compiled without optimisation even in a release build: what they test is optimised, and their own code would take
-// half of the build. Three targets whose tests compute much themselves are not among them.
-let tests = strict + [.unsafeFlags(["-Xfrontend", "-Onone"])]
+// Most tests are compiled without optimisation even where `-Xswiftc -O` asks for it: what they test is optimised, and their own
+// code would take half of the build. Three targets whose tests compute much themselves are not among them.
+let tests = strict + [.unsafeFlags(["-Xfrontend", "-Onone"], .when(configuration: .debug))]
 
 // The commit that --version names, for those who build a release: Fixtures/release/build.
 let commit = (Context.environment["STAGECOACH_COMMIT"] ?? "").filter {

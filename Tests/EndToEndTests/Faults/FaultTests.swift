@@ -6,9 +6,10 @@ import Testing
 /// the destination is the old one or the whole new one, the source is untouched, the error is named, nothing is left but
 /// the work directory, and the same command then succeeds.
 ///
-/// A usual run tries a few of everything. The long one:
+/// A usual run tries a few of everything. The long one, with the command built for release:
 ///
-///     STAGECOACH_FAULTS=1000 swift test -c release --disable-xctest --filter FaultTests
+///     swift build -c release --product stagecoach
+///     STAGECOACH_COMMAND=.build/release/stagecoach STAGECOACH_FAULTS=1000 swift test --disable-xctest -Xswiftc -O --filter FaultTests
 ///
 /// makes 1,000 kills, 500 power failures and 1,000 failed calls. `STAGECOACH_SEED` tries others,
 /// `STAGECOACH_FAULT_SCENES=append,chain` those migrations only, `STAGECOACH_FAULT_ROWS=5000` with larger stores (60),
