@@ -280,7 +280,7 @@ struct ReadingRowsTests {
         let name = try #require(try error("ZNAME", after: 5))
         #expect(name.context.objectID == "Person/p9")
         #expect(name.context.property == "name")
-        #expect(name.message.contains("200000"))
+        #expect(name.message.contains("200,000"))
         // Columns beside the large value can be read.
         #expect(try error("ZAGE") == nil)
         var batch = RowBatch(slots: 1, rowCapacity: 2, byteTarget: 1000)

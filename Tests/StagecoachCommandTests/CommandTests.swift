@@ -86,7 +86,7 @@ struct CommandTests {
             ["migrate"] + arguments
                 + ["--plan", folder.file("p.json"), "--id-map", folder.file("ids.csv"), "--progress", "none"])
         #expect(migrated.code == 0, "\(migrated.messages)")
-        #expect(migrated.output.contains("passes       3, row path"))
+        #expect(migrated.output.contains("passes            3, row path"))
         #expect(try names(in: folder) == ["ids.csv", "new.sqlite", "p.json"])
         let ids = try String(contentsOfFile: folder.file("ids.csv"), encoding: .utf8)
         #expect(ids.split(separator: "\n").count == DemoStore.objects + 5001)

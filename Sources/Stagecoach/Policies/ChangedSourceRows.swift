@@ -45,7 +45,7 @@ struct ChangedSourceRows {
         return try filter.passes(batch, row, object: { runtime.sourceContext.object(at: place) }, variables: [:])
     }
 
-    /// Makes objects of the changed rows that did not pass the filter before, and counts deleted source objects as dropped.
+    /// Makes objects of the rows that did not pass the filter before, and counts deleted source objects as dropped.
     /// Called once the mapping has made its rows.
     func finish() throws {
         let tally = runtime.modelRun.tally
@@ -53,19 +53,38 @@ struct ChangedSourceRows {
         let gone = line.sourceObjects - line.filtered - line.created
         tally.counts.mappings[mapping.index].droppedByPolicy += gone
         tally.counts.mappings[mapping.index].migrated -= gone
-        guard let filter, let table = mapping.sourceTable else { return }
-        let reader = try SourceRowReader(run: runtime.modelRun.run, slots: slots, table: table)
-        var batch = RowBatch(slots: slots.columns.count, rowCapacity: 1, byteTarget: 4096)
+        guard let filter else { return }
         runtime.objects.creating = mapping.index
         defer { runtime.objects.creating = nil }
-        try changes.forEachChanged(table: table) { key in
-            guard try keys.destinationKey(of: key) == nil,
-                let place = try runtime.sources.place(table: table, key: key), place.entity == mapping.source,
-                try reader.fetch(key, into: &batch), try holds(filter, batch, 0)
+        try forEachCandidate(filter) { batch, row in
+            guard let table = mapping.sourceTable, try keys.destinationKey(of: batch.key(row)) == nil,
+                let place = try runtime.sources.place(table: table, key: batch.key(row)),
+                place.entity == mapping.source, try holds(filter, batch, row)
             else { return }
             try runtime.createDefault(for: runtime.sourceContext.object(at: place), in: mapping.mapping)
             tally.counts.mappings[mapping.index].filtered -= 1
             tally.counts.mappings[mapping.index].migrated += 1
+        }
+    }
+
+    /// Shows the rows that may pass the filter only now: the changed ones, or all if the filter reads other rows too.
+    private func forEachCandidate(
+        _ filter: SourceFilter, _ body: (borrowing RowBatch, Int) throws -> Void
+    ) throws {
+        guard let table = mapping.sourceTable, let entity = mapping.source else { return }
+        let run = runtime.modelRun.run
+        if slots.areOwn, !filter.needsObjects {
+            let reader = try SourceRowReader(run: run, slots: slots, table: table)
+            var batch = RowBatch(slots: slots.columns.count, rowCapacity: 1, byteTarget: 4096)
+            return try changes.forEachChanged(table: table) { key in
+                if try reader.fetch(key, into: &batch) { try body(batch, 0) }
+            }
+        }
+        let reader = try SourceReader(run: run, slots: slots, table: table, entities: [entity.index])
+        var batch = runtime.modelRun.inputs.sourceBatch(slots: slots.columns.count)
+        while try reader.next(into: &batch) {
+            try runtime.modelRun.services.checkCancelled()
+            for row in 0..<batch.count { try body(batch, row) }
         }
     }
 }

@@ -131,7 +131,7 @@ import Testing
         fixture.mapping.entityMappings[0].sourceExpression = try ValueExpression(
             parsing: "\(Self.fetch("TRUEPREDICATE"))[LAST]")
         let error = try #require(throws: MigrationError.self) { try fixture.run() }
-        #expect(error.code == "mapping.sourceExpression" && error.description.contains("12000"), "\(error)")
+        #expect(error.code == "mapping.sourceExpression" && error.description.contains("12,000"), "\(error)")
         fixture.mapping.entityMappings[0].sourceExpression = try ValueExpression(
             parsing: "(\(Self.fetch("TRUEPREDICATE"))) MINUS (\(Self.fetch("age == 10")))")
         #expect(try fixture.run().keys("Person").count == 11_999)
