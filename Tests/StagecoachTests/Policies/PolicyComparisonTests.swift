@@ -20,12 +20,14 @@ struct PolicyComparisonTests {
 
     @Test("A policy that does one thing", arguments: seeds)
     func single(seed: UInt64) throws {
-        #expect(try differences(seed, Self.one) == [])
+        let found = try differences(seed, Self.one)
+        #expect(found == [], "\(found.joined(separator: "\n"))")
     }
 
     @Test("Policies that do many things", arguments: seeds)
     func mixed(seed: UInt64) throws {
-        #expect(try differences(seed, Self.many) == [])
+        let found = try differences(seed, Self.many)
+        #expect(found == [], "\(found.joined(separator: "\n"))")
     }
 
     /// Their links are found by keys where nobody can tell, and object by object elsewhere: both ways have to be taken.
@@ -52,7 +54,7 @@ struct PolicyComparisonTests {
         return all[generator.below(all.count)]
     }
 
-    @Test("Seeds that failed once", arguments: [54472, 596_165_730] as [UInt64])
+    @Test("Seeds that failed once", arguments: [54472, 100_080, 596_165_730] as [UInt64])
     func known(seed: UInt64) throws {
         #expect(try differences(seed, Self.one) == [])
         #expect(try differences(seed, Self.many) == [])

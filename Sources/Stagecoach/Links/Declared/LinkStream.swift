@@ -40,7 +40,8 @@ struct Link {
 
         /// The rank of an object that a lookup found: by the mapping that made it, then by the argument's order.
         ///
-        /// - Parameter number: the number of the object among those that the mapping has for one source object.
+        /// - Parameter number: the number of the object among those that the mapping has for one source object, without deleted
+        ///   ones.
         init(_ mapping: Int, number: Int, source: Int64, order: MemberOrder) {
             self.mapping = 1 << 63 | UInt64(mapping) << 32 | UInt64(UInt32(clamping: number))
             place = order.rank(orKey: source)
@@ -134,31 +135,38 @@ struct LinkStream {
             let owner = LinkEnd(key: key, entity: number)
             if hasDeletions, try further?.exists(owner) == false { return }
             var found = false
-            func show(_ member: LinkEnd, _ maker: Int, number: Int) throws {
-                if hasDeletions, try further?.exists(member) == false { return }
+            /// Returns false if the member was deleted.
+            func show(_ member: LinkEnd, _ maker: Int, number: Int) throws -> Bool {
+                if hasDeletions, try further?.exists(member) == false { return false }
                 found = true
                 try body(
                     Link(
                         owner: owner, member: member, memberMapping: maker,
                         creation: .init(mapping.index, source: ownerSource),
                         preference: .init(maker, number: number, source: memberSource, order: order), order: order))
+                return true
             }
             if let only {
                 if let member = try only.destinationKey(of: memberSource) {
-                    try show(LinkEnd(key: member, entity: onlyEntity), onlyMapping, number: 0)
+                    _ = try show(LinkEnd(key: member, entity: onlyEntity), onlyMapping, number: 0)
                 }
             } else {
                 for candidate in candidates {
                     guard let member = try candidate.keys.destinationKey(of: memberSource) else { continue }
                     let entity = UInt32(clamping: candidate.entityNumber)
-                    try show(LinkEnd(key: member, entity: entity), candidate.keys.mapping.index, number: 0)
+                    _ = try show(LinkEnd(key: member, entity: entity), candidate.keys.mapping.index, number: 0)
                 }
             }
             for maker in makers {
-                var number = 0
+                let own = try candidates.first { $0.keys.mapping.index == maker }.flatMap { candidate in
+                    try candidate.keys.destinationKey(of: memberSource).map {
+                        LinkEnd(key: $0, entity: UInt32(clamping: candidate.entityNumber))
+                    }
+                }
+                // Of several source objects the first that has an object left counts, whoever made it.
+                var number = try own.map { try !hasDeletions || further?.exists($0) != false } == true ? 1 : 0
                 try further?.forEachObject(of: memberSource, table: argument.table, maker, for: planned) {
-                    number += 1
-                    try show($0, maker, number: number)
+                    if try show($0, maker, number: number) { number += 1 }
                 }
             }
             guard !found, countsMissing else { return }
