@@ -73,7 +73,7 @@ struct CommandLookTests {
         for part in [
             "Book/p1, Library → Library 2", "BookToBook → Book", "citation = \"Clara Keller 32, On Comets, vol. 1\"",
             "$source.author.name is \"Clara Keller 32\"", "Author/p32 by AuthorToPublisher: Publisher/p32",
-            "depends on other objects: isbn must be unique", "It becomes Book/p1.",
+            "depends on other objects: isbn must be unique", "By itself it becomes Book/p1.",
         ] {
             #expect(text.output.contains(part), "\(part) in\n\(text.output)")
         }

@@ -188,6 +188,7 @@ final class MappingExplanation {
         if let stage = plan.stage(of: planned, in: mapping) { property.notes.append(stage) }
         guard let expression = own?.valueExpression else {
             property.notes.append("There is no expression")
+            if property.notes.count == 1 { property.value = relationship.isToMany ? .objects([], count: 0) : .null }
             noteMissing(planned, isKnown: property.notes.count == 1)
             return property
         }
@@ -205,18 +206,28 @@ final class MappingExplanation {
                 ? .objects(found.prefix(ObjectReader.members).map(\.name), count: found.count)
                 : found.first.map { .object($0.name) } ?? .null
             if !relationship.isToMany, found.count > 1 {
-                property.notes.append("The first of \(found.count) objects is taken")
+                property.notes.append("The first of \(found.count.counted("object")) is taken")
             }
             noteMissing(planned, found.count, isKnown: property.notes.isEmpty && !lookups.isCut)
+            noteRejects(relationship, found.map(\.name))
         } catch {
             property.problem = VerificationObstacle.reason(of: error)
             if result.outcome == .migrated { result.outcome = .undecided }
         }
         (property.lookups, property.lookupCount) = (lookups.noted, lookups.count)
         if lookups.isCut {
-            property.notes.append("Only the first \(ExplainedLookups.most) objects of a lookup were looked up")
+            property.notes.append("Only the first \(ExplainedLookups.most.grouped) objects of a lookup were looked up")
         }
         return property
+    }
+
+    /// Notes that the object is rejected too if objects that a relationship must have are.
+    private func noteRejects(_ relationship: RelationshipDescription, _ found: [String]) {
+        guard plan.options.onInvalid == .reject, !relationship.isOptional, let first = found.first else { return }
+        result.stages.append(
+            relationship.isToMany
+                ? "\(relationship.name) must have objects: rejected ones do not count"
+                : "\(relationship.name) must have an object: if \(first) is rejected, so is this one")
     }
 
     /// Checks the rules for the number of objects.
@@ -242,7 +253,7 @@ final class MappingExplanation {
         result.broken.append(
             .init(
                 property: relationship.name, rule: rule,
-                message: "The relationship has \(count) objects, and the model allows \(bounds.text)",
+                message: "The relationship has \(count.counted("object")), and the model allows \(bounds.text)",
                 isWarning: excuses && CountRules.isOfSource(count, bounds, relationship, origin)))
     }
 

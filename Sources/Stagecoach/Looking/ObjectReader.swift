@@ -93,10 +93,13 @@ public final class ObjectReader {
     /// Finds the own entity of an object.
     func place(of id: String) throws(MigrationError) -> (EntityDescription, Int64) {
         let name = ObjectName(id)
-        let asked = try entity(named: name.entity)
+        // 'Book/777' is an entity's name and no key.
+        let first = String(id.prefix { $0 != "/" })
+        let asked = try entity(named: schema.model.entity(named: first) == nil ? name.entity : first)
         guard let key = name.key else {
             throw MigrationError(
-                "object.unknown", .noInput, "'\(id)' names no object", remedy: "Give \(asked)/p and the object's key")
+                "object.unknown", .noInput, "'\(id)' names no object",
+                remedy: "Write \(asked)/p and the object's key: \(asked)/p1")
         }
         if let uuid = name.storeUUID, uuid.uppercased() != store.metadata.uuid.uppercased() {
             throw MigrationError(
@@ -117,7 +120,8 @@ public final class ObjectReader {
         guard let entity = schema.model.entity(named: name) else {
             throw MigrationError(
                 "object.unknownEntity", .noInput, "The store has no entity \(name)",
-                remedy: "Run inspect to see its entities", context: .init(path: store.path, entity: name))
+                remedy: EditDistance.question(name, among: schema.model.entities.map(\.definition.name))
+                    ?? "Run inspect to see its entities", context: .init(path: store.path))
         }
         return entity
     }

@@ -61,7 +61,8 @@ enum ExplainWording {
     private static func verdict(_ mapping: ObjectExplanation.Mapping) -> String {
         switch mapping.outcome {
         case .migrated:
-            "It becomes " + (mapping.destination ?? "an object of \(mapping.destinationEntity ?? "")") + "."
+            (mapping.stages.isEmpty ? "It becomes " : "By itself it becomes ")
+                + (mapping.destination ?? "an object of \(mapping.destinationEntity ?? "")") + "."
         case .invalid: "The broken rule ends the migration; --on-invalid reject would leave the object out."
         case .rejected: "It is rejected: the broken rule leaves it out."
         case .undecided: "What becomes of it, only a run tells."
