@@ -77,6 +77,10 @@ struct CommandLookTests {
         ] {
             #expect(text.output.contains(part), "\(part) in\n\(text.output)")
         }
+        let chapter = try Self.explain("Chapter/p449", "--mapping", Self.mapping, "--on-invalid", "reject")
+        #expect(
+            chapter.output.contains("book must have an object: if Book/p136 is rejected, so is this one"),
+            "\(chapter.output)")
         let json = try Self.explain("Book/p1", "--json")
         let object = try #require(
             try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
