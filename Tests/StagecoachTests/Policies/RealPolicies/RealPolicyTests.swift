@@ -64,7 +64,9 @@ struct RealPolicyTests {
             fixture.mapping = try #require(NSMappingModel(contentsOf: url))
             let persons = fixture.mapping.entityMappings.first { $0.destinationEntityName == "Person" }
             let property = persons?.attributeMappings?.first { $0.name == "firstName" }
-            try #require(property).valueExpression = NSExpression(forConstantValue: "Ada")
+            // First and last names are unique together, so the names stay apart.
+            try #require(property).valueExpression = try ValueExpression(
+                parsing: "FUNCTION('Ada ', 'stringByAppendingString:', $source.firstName)")
         }
         #expect(changed != expected && changed.contains { $0.contains("|Ada") })
     }
