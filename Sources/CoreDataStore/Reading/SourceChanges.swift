@@ -29,10 +29,7 @@ package final class SourceChanges {
 
     /// Returns the entity that a row has in the file, also if it was deleted since; nil if it has none.
     package func entityInFile(of key: Int64, table: Int) throws(MigrationError) -> Int? {
-        let source = layout.tables[table]
-        let column = source.columns[EntityTable.entityColumn].quoted
-        let number = try store.integer("SELECT \(column) FROM main.\(source.name.quoted) WHERE Z_PK = \(key)")
-        return number.flatMap { layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: $0)) }
+        try store.entity(ofKey: key, table: table, in: layout, inFile: true)
     }
 
     // MARK: - Rows

@@ -69,11 +69,15 @@ extension SourceStore {
 
     /// Returns the entity of a row; nil if the row does not exist or has no entity of the table.
     ///
+    /// - Parameter inFile: true to read the file's row, also if ``SourceChanges`` deleted it since.
     /// - Complexity: O(log rows).
-    package func entity(ofKey key: Int64, table: Int, in layout: StoreLayout) throws(MigrationError) -> Int? {
+    package func entity(
+        ofKey key: Int64, table: Int, in layout: StoreLayout, inFile: Bool = false
+    ) throws(MigrationError) -> Int? {
         let source = layout.tables[table]
         let column = source.columns[EntityTable.entityColumn].quoted
-        let number = try integer("SELECT \(column) FROM \(source.name.quoted) WHERE \"Z_PK\" = \(key)")
+        let name = (inFile ? "main." : "") + source.name.quoted
+        let number = try integer("SELECT \(column) FROM \(name) WHERE \"Z_PK\" = \(key)")
         return number.flatMap { layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: $0)) }
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What a save does in Core Data if the store has changed in the meantime. A migration's only save merges nothing: the
-/// policies are here so that code that sets them compiles.
+/// A merge policy: it says what a save does in Core Data if the store has changed in the meantime. A migration's only save
+/// merges nothing: the policies are here so that code that sets them compiles.
 public class MergePolicy: NSObject, @unchecked Sendable {
     /// The kinds of merge policies, with Core Data's codes.
     public enum MergeType: UInt, Sendable {

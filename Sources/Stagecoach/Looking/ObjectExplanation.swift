@@ -1,6 +1,6 @@
-/// What a migration makes of one source object, entity mapping by entity mapping.
+/// The explanation of what a migration makes of one source object, entity mapping by entity mapping.
 public struct ObjectExplanation: Sendable, Encodable {
-    /// What becomes of the object.
+    /// The ways in which a migration ends for an object.
     public enum Outcome: String, Sendable, Encodable {
         /// A rule of the destination is broken, which ends the migration.
         case invalid
@@ -88,7 +88,7 @@ public struct ObjectExplanation: Sendable, Encodable {
         public let property: String
         /// The rule.
         public let rule: ValidationRule
-        /// What is wrong, a sentence without a full stop.
+        /// The fault, a sentence without a full stop.
         public let message: String
         /// True if it only gives a warning, since the source model has the rule too.
         public let isWarning: Bool
@@ -100,7 +100,7 @@ public struct ObjectExplanation: Sendable, Encodable {
         public let name: String
         /// The destination entity; nil if there is none.
         public let destinationEntity: String?
-        /// What becomes of the object by this mapping.
+        /// The outcome for the object by this mapping.
         public internal(set) var outcome: Outcome
         /// The source filter; nil if there is none.
         public internal(set) var filter: Filter?
@@ -114,7 +114,7 @@ public struct ObjectExplanation: Sendable, Encodable {
         public internal(set) var relationships: [Property] = []
         /// The rules that it breaks, as far as they look at this object alone.
         public internal(set) var broken: [BrokenRule] = []
-        /// What only a pass over whole tables tells, a sentence each without a full stop.
+        /// The decisions that only a pass over whole tables makes, a sentence each without a full stop.
         public internal(set) var stages: [String] = []
     }
 
@@ -124,7 +124,7 @@ public struct ObjectExplanation: Sendable, Encodable {
     public let from: String
     /// The version that it leads to.
     public let to: String
-    /// What becomes of the object: the first in the order of ``Outcome`` that a mapping gives.
+    /// The outcome for the object: the first in the order of ``Outcome`` that a mapping gives.
     public let outcome: Outcome
     /// The entity mappings that read the object's entity, in their order.
     public let mappings: [Mapping]

@@ -15,7 +15,7 @@ public struct StoredObject: Sendable, Equatable {
         public let count: Int
         /// The first objects, each `Entity/p<key>` by its own entity.
         public let members: [String]
-        /// Those of ``members`` of which the store has no row.
+        /// The members among ``members`` of which the store has no row.
         public let missing: [String]
     }
 

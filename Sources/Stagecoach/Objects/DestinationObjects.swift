@@ -280,35 +280,16 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             return members
         }
         if let one = value as? ManagedObject { return try member(one, of: property).map { [$0] } ?? [] }
-        guard let value = ValueBridge.unwrapped(value) else { return [] }
-        let items: [Any]
-        switch value {
-        case let one as ManagedObject: return try member(one, of: property).map { [$0] } ?? []
-        case let ordered as NSOrderedSet: items = ordered.array
-        case let set as Set<ManagedObject>: items = Array(set)
-        case let array as [Any]: items = array
-        case let set as NSSet: items = set.allObjects
-        case let array as NSArray: items = Array(array)
-        default:
-            throw MigrationError(
-                "value.type", .data, "A value of type \(type(of: value)) is no object or collection of objects")
-        }
+        let given = try GivenObjects(value)
         var members: [LinkMember] = []
-        members.reserveCapacity(items.count)
-        for item in items {
-            guard let object = item as? ManagedObject else {
-                throw MigrationError("value.type", .data, "A value of type \(type(of: item)) is no object")
-            }
-            if let member = try member(object, of: property) { members.append(member) }
-        }
+        members.reserveCapacity(given.objects.count)
+        for object in given.objects { if let member = try member(object, of: property) { members.append(member) } }
         if members.count > 1 {
             var seen: Set<Int64> = []
             members.removeAll { !seen.insert($0.end.key).inserted }
         }
         // A set has no order of its own; sorting by key gives one that is the same in every run.
-        if !(value is NSOrderedSet), !(value is [Any]), !(value is NSArray) {
-            members.sort { $0.end.key < $1.end.key }
-        }
+        if !given.isOrdered { members.sort { $0.end.key < $1.end.key } }
         return members
     }
 

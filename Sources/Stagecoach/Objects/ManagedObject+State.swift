@@ -73,7 +73,7 @@ extension ManagedObject {
     /// Performs the same checks as ``validateForInsert()``.
     public func validateForUpdate() throws { try ObjectValidation(object: self).run() }
 
-    /// Does nothing: delete rules do not apply in a migration, so every deletion is allowed.
+    /// Does nothing: rules that deny a deletion are checked at the end of a run, on the links as they are then.
     public func validateForDelete() throws {}
 }
 

@@ -329,7 +329,7 @@ public final class ManagedObjectContext {
     /// Records the failure of a call that cannot throw.
     func record(_ error: any Error) { failures.record(error) }
 
-    /// Deletes an object: it gets no row, and references to it become nil.
+    /// Deletes an object, and those that its delete rules cascade to: they get no row, and references to them become nil.
     public func delete(_ object: ManagedObject) {
         if target !== self { return target.delete(object) }
         guard object.context === self else { return failures.record(ObjectFailure.foreign(object)) }

@@ -84,7 +84,7 @@ extension SourceObjects {
                 let members = try members(value, of: relationship)
                 guard relationship.isToMany || members.count <= 1 else {
                     throw MigrationError(
-                        "value.type", .data, "A to-one relationship was given \(members.count) objects")
+                        "value.type", .data, "A to-one relationship was given \(members.count.counted("object"))")
                 }
                 try set(place, relationship, to: members)
             } else if let column = property.column {
@@ -132,24 +132,10 @@ extension SourceObjects {
 
     /// Returns the objects in a policy's value: an object, a set, an ordered set or an array, without deleted ones, each once.
     private func members(_ value: Any?, of relationship: RelationshipDescription) throws -> [ObjectPlace] {
-        let items: [Any]
-        switch ValueBridge.unwrapped(value) {
-        case nil: items = []
-        case let one as ManagedObject: items = [one]
-        case let ordered as NSOrderedSet: items = ordered.array
-        case let set as Set<ManagedObject>: items = Array(set)
-        case let set as NSSet: items = set.allObjects
-        case let array as [Any]: items = array
-        case let other?:
-            throw MigrationError(
-                "value.type", .data, "A value of type \(type(of: other)) is no object or collection of objects")
-        }
+        let given = try GivenObjects(value)
         var seen: Set<Int64> = []
         var found: [ObjectPlace] = []
-        for item in items {
-            guard let object = item as? ManagedObject else {
-                throw MigrationError("value.type", .data, "A value of type \(type(of: item)) is no object")
-            }
+        for object in given.objects {
             guard object.context === context else { throw ObjectFailure.foreign(object) }
             guard object.entity.isKindOf(entity: relationship.destination) else {
                 throw MigrationError(
@@ -159,7 +145,7 @@ extension SourceObjects {
             if seen.insert(object.key).inserted, try exists(object.place) { found.append(object.place) }
         }
         // A set has no order of its own; ascending keys are the same in every run.
-        if !(value is NSOrderedSet), !(value is [Any]) { found.sort { $0.key < $1.key } }
+        if !given.isOrdered { found.sort { $0.key < $1.key } }
         return found
     }
 

@@ -170,7 +170,7 @@ open class MigrationManager: NSObject {
         return Float((taken.withLock { $0?.progress } ?? progress).snapshot.fraction)
     }
 
-    /// The context of the source's objects, read-only; if idle, a context without a store.
+    /// The context of the source's objects. Changes and deletions are kept beside the source; if idle, a context without a store.
     open var sourceContext: ManagedObjectContext { running?.sourceContext ?? idleSource }
     /// The context of the destination's objects; if idle, a context without a store.
     open var destinationContext: ManagedObjectContext { running?.destinationContext ?? idleDestination }

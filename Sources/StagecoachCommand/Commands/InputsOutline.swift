@@ -8,7 +8,7 @@ struct InputsOutline: Encodable {
         let path: String
         /// The name of the model version that wrote it; nil if the version has no name.
         let version: String?
-        /// How the version is known.
+        /// The source of the knowledge of the version.
         let knownBy: KnownBy
     }
 

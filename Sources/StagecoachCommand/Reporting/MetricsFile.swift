@@ -55,7 +55,7 @@ enum MetricsFile {
 
 /// The metrics of one run of `migrate`, `check` or `verify`.
 final class RunMetrics: Sendable {
-    /// What became of the data.
+    /// The figures of what became of the data.
     struct Outcome {
         var objects: Int?
         var rejected: Int?

@@ -102,7 +102,7 @@ struct ReportPage {
         }
     }
 
-    /// What became of the data, which comes first, and what it took.
+    /// Writes the figures: what became of the data, which comes first, and what it took.
     private func figures(_ body: inout Markup) {
         if let report = account.report {
             let made = SummaryWording.total(report.counts)

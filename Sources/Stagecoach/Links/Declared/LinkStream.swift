@@ -126,7 +126,10 @@ struct LinkStream {
         var counts = ReferenceCounts()
         let missing = missing
         let further = further
-        let makers = further.map { further in indices.filter(further.hasObjects) } ?? []
+        // The mappings with which policies associated objects, each with the candidate of its own rows.
+        let makers = (further.map { further in indices.filter(further.hasObjects) } ?? []).map { maker in
+            (index: maker, own: candidates.first { $0.keys.mapping.index == maker })
+        }
         let hasDeletions = further?.hasDeletions ?? false
         let lookup = missing.unmigrated?.number(of: planned.relationship, sourceTable: argument.table)
         let counted = CountedRelationship(planned.relationship)
@@ -158,15 +161,14 @@ struct LinkStream {
                 }
             }
             for maker in makers {
-                let own = try candidates.first { $0.keys.mapping.index == maker }.flatMap { candidate in
-                    try candidate.keys.destinationKey(of: memberSource).map {
-                        LinkEnd(key: $0, entity: UInt32(clamping: candidate.entityNumber))
-                    }
-                }
                 // Of several source objects the first that has an object left counts, whoever made it.
-                var number = try own.map { try !hasDeletions || further?.exists($0) != false } == true ? 1 : 0
-                try further?.forEachObject(of: memberSource, table: argument.table, maker, for: planned) {
-                    if try show($0, maker, number: number) { number += 1 }
+                var number = 0
+                if let own = maker.own, let key = try own.keys.destinationKey(of: memberSource) {
+                    let end = LinkEnd(key: key, entity: UInt32(clamping: own.entityNumber))
+                    if try !hasDeletions || further?.exists(end) != false { number = 1 }
+                }
+                try further?.forEachObject(of: memberSource, table: argument.table, maker.index, for: planned) {
+                    if try show($0, maker.index, number: number) { number += 1 }
                 }
             }
             guard !found, countsMissing else { return }
