@@ -46,6 +46,7 @@ package enum BinaryPropertyList {
         _ value: PropertyListValue, limits: Limits = Limits()
     ) throws(MigrationError) -> [UInt8] {
         var writer = BinaryPropertyListWriter(limits: limits)
-        return try writer.encode(value)
+        _ = writer.number(of: value, depth: 1)
+        return try writer.encoded()
     }
 }

@@ -63,6 +63,7 @@ struct BinaryPropertyListReader {
         topObject = Int(top)
         tableStart = Int(table)
         slots = Array(repeating: Slot.untouched, count: Int(count))
+        decodedObjects.reserveCapacity(min(Int(count), 64))
         remainingContent = bytes.count
         remainingMembers = limits.expandedValues
     }

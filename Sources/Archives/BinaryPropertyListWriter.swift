@@ -1,41 +1,127 @@
 import Diagnostics
 
-/// The encoder behind ``BinaryPropertyList/encode(_:limits:)``. It holds the flattened value and the output.
+/// The encoder of a binary property list, object by object. Each object has a number, and the first one is the top.
+///
+/// A leaf is written when it is numbered, and equal leaves are one object. Collections are written at the end, because the
+/// number of all objects decides the width of their references.
+///
+/// Memory: the list's bytes, 40 bytes for each leaf, and 8 for each member of a collection.
 struct BinaryPropertyListWriter {
-    private enum Object {
-        case leaf(PropertyListValue)
-        case members([Int], isSet: Bool)
-        case entries(keys: [Int], values: [Int])
+    enum CollectionKind: UInt8 {
+        case array = 0xA
+        case set = 0xC
+        case dictionary = 0xD
+    }
+
+    private struct Collection {
+        let number: Int
+        let kind: CollectionKind
+        /// Where its references are: those of a dictionary's keys first, then those of its values.
+        let references: Range<Int>
     }
 
     private let limits: BinaryPropertyList.Limits
-    private var objects: [Object] = []
+    private var output = Array("bplist00".utf8)
+    private var offsets: [Int] = []
     private var leaves: [PropertyListLeaf: Int] = [:]
-    private var output: [UInt8] = []
+    private var collections: [Collection] = []
+    private var references: [Int] = []
+    /// What makes the list impossible. It is thrown at the end.
+    private var problem: MigrationError?
 
-    init(limits: BinaryPropertyList.Limits) { self.limits = limits }
-
-    mutating func encode(_ value: PropertyListValue) throws(MigrationError) -> [UInt8] {
-        leaves.reserveCapacity(40)
-        objects.reserveCapacity(40)
-        _ = try flatten(value, depth: 1)
-        let referenceSize = Self.width(UInt64(objects.count - 1))
+    init(limits: BinaryPropertyList.Limits) {
+        self.limits = limits
         output.reserveCapacity(512)
-        output += "bplist00".utf8
-        var offsets: [Int] = []
-        offsets.reserveCapacity(objects.count)
-        for object in objects {
-            offsets.append(output.count)
-            append(object, referenceSize: referenceSize)
+        offsets.reserveCapacity(32)
+        leaves.reserveCapacity(32)
+        references.reserveCapacity(32)
+    }
+
+    // MARK: Objects
+
+    /// Returns the number of a collection that is filled later.
+    mutating func reserve() -> Int {
+        guard offsets.count < limits.expandedValues else {
+            problem = .archive("archive.limit", "The property list has more than \(limits.expandedValues) objects")
+            return 0
         }
+        offsets.append(0)
+        return offsets.count - 1
+    }
+
+    /// Returns the number of a value, which is added with all its members if it is new.
+    ///
+    /// - Parameter depth: the level of the value; 1 for the top.
+    mutating func number(of value: PropertyListValue, depth: Int) -> Int {
+        guard depth <= limits.depth else {
+            problem = .archive("archive.limit", "The property list is nested too deeply")
+            return 0
+        }
+        if let leaf = PropertyListLeaf(value) { return number(of: leaf) }
+        let number = reserve()
+        switch value {
+        case .array(let members): fill(number, .array, members.map { self.number(of: $0, depth: depth + 1) })
+        case .set(let members): fill(number, .set, members.map { self.number(of: $0, depth: depth + 1) })
+        case .dictionary(let entries): fill(number, Self.sorted(entries), depth: depth)
+        default: preconditionFailure("every other case is a leaf")
+        }
+        return number
+    }
+
+    private mutating func number(of leaf: PropertyListLeaf) -> Int {
+        let number = leaves.place(of: leaf, ifNew: offsets.count)
+        if number == offsets.count, reserve() == number {
+            offsets[number] = output.count
+            append(leaf: leaf.value)
+        }
+        return number
+    }
+
+    /// Gives a reserved collection its members, by their numbers; a dictionary all its keys, and then all its values.
+    mutating func fill(_ number: Int, _ kind: CollectionKind, _ members: [Int]) {
+        let start = references.count
+        references += members
+        collections.append(Collection(number: number, kind: kind, references: start..<references.count))
+    }
+
+    /// Gives a reserved dictionary its entries.
+    mutating func fill(_ number: Int, _ entries: [(key: String, value: PropertyListValue)], depth: Int) {
+        var members: [Int] = []
+        members.reserveCapacity(2 * entries.count)
+        for entry in entries { members.append(self.number(of: .string(entry.key), depth: depth + 1)) }
+        for entry in entries { members.append(self.number(of: entry.value, depth: depth + 1)) }
+        fill(number, .dictionary, members)
+    }
+
+    /// Returns the entries of a dictionary in the order in which they are written, that of the keys' bytes.
+    static func sorted(_ entries: [String: PropertyListValue]) -> [(key: String, value: PropertyListValue)] {
+        entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    }
+
+    // MARK: The list
+
+    /// Returns the whole list; called once. Each reserved collection must have been filled.
+    ///
+    /// - Throws: `archive.limit`.
+    mutating func encoded() throws(MigrationError) -> [UInt8] {
+        if let problem { throw problem }
+        let referenceSize = Self.width(UInt64(offsets.count - 1))
+        for collection in collections { append(collection, referenceSize: referenceSize) }
         let table = output.count
         let offsetSize = Self.width(UInt64(table))
         for offset in offsets { append(UInt64(offset), width: offsetSize) }
         output.append(contentsOf: [0, 0, 0, 0, 0, 0, UInt8(offsetSize), UInt8(referenceSize)])
-        append(UInt64(objects.count), width: 8)
+        append(UInt64(offsets.count), width: 8)
         append(0, width: 8)
         append(UInt64(table), width: 8)
         return output
+    }
+
+    private mutating func append(_ collection: Collection, referenceSize: Int) {
+        offsets[collection.number] = output.count
+        let members = collection.references.count
+        append(marker: collection.kind.rawValue, count: collection.kind == .dictionary ? members / 2 : members)
+        for index in collection.references { append(UInt64(references[index]), width: referenceSize) }
     }
 
     /// The number of bytes that hold a number: 1, 2, 4 or 8.
@@ -46,42 +132,6 @@ struct BinaryPropertyListWriter {
         case 0x1_0000...0xFFFF_FFFF: 4
         default: 8
         }
-    }
-
-    private mutating func flatten(_ value: PropertyListValue, depth: Int) throws(MigrationError) -> Int {
-        guard depth <= limits.depth else { throw .archive("archive.limit", "The property list is nested too deeply") }
-        if let key = PropertyListLeaf(value) {
-            let index = leaves.place(of: key, ifNew: objects.count)
-            if index == objects.count { _ = try add(.leaf(value)) }
-            return index
-        }
-        // The container gets its number before its contents, so that the root is object 0.
-        let index = try add(.members([], isSet: false))
-        switch value {
-        case .array(let members), .set(let members):
-            var indices: [Int] = []
-            indices.reserveCapacity(members.count)
-            for member in members { indices.append(try flatten(member, depth: depth + 1)) }
-            let isSet = if case .set = value { true } else { false }
-            objects[index] = .members(indices, isSet: isSet)
-        case .dictionary(let entries):
-            let sorted = entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-            var keys: [Int] = []
-            var values: [Int] = []
-            for entry in sorted { keys.append(try flatten(.string(entry.key), depth: depth + 1)) }
-            for entry in sorted { values.append(try flatten(entry.value, depth: depth + 1)) }
-            objects[index] = .entries(keys: keys, values: values)
-        default: preconditionFailure("every other case is a leaf")
-        }
-        return index
-    }
-
-    private mutating func add(_ object: Object) throws(MigrationError) -> Int {
-        guard objects.count < limits.expandedValues else {
-            throw .archive("archive.limit", "The property list has more than \(limits.expandedValues) objects")
-        }
-        objects.append(object)
-        return objects.count - 1
     }
 
     private mutating func append(_ number: UInt64, width: Int) {
@@ -104,19 +154,6 @@ struct BinaryPropertyListWriter {
         let width = number < 0 ? 8 : Self.width(UInt64(number))
         output.append(0x10 | UInt8(width.trailingZeroBitCount))
         append(UInt64(bitPattern: number), width: width)
-    }
-
-    private mutating func append(_ object: Object, referenceSize: Int) {
-        switch object {
-        case .members(let indices, let isSet):
-            append(marker: isSet ? 0xC : 0xA, count: indices.count)
-            for index in indices { append(UInt64(index), width: referenceSize) }
-        case .entries(let keys, let values):
-            append(marker: 0xD, count: keys.count)
-            for index in keys { append(UInt64(index), width: referenceSize) }
-            for index in values { append(UInt64(index), width: referenceSize) }
-        case .leaf(let value): append(leaf: value)
-        }
     }
 
     private mutating func append(leaf value: PropertyListValue) {
@@ -152,7 +189,7 @@ struct BinaryPropertyListWriter {
             let width = Self.width(number)
             output.append(0x80 | UInt8(width - 1))
             append(number, width: width)
-        case .array, .set, .dictionary: preconditionFailure("containers are not leaves")
+        case .array, .set, .dictionary: preconditionFailure("collections are not leaves")
         }
     }
 }

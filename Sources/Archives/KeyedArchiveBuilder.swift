@@ -22,6 +22,12 @@ package struct KeyedArchiveBuilder {
     package struct ClassName: Hashable, Sendable {
         package let names: [String]
 
+        static let array = ClassName("NSArray")
+        static let mutableArray = ClassName("NSMutableArray", "NSArray")
+        static let dictionary = ClassName("NSDictionary")
+        static let mutableDictionary = ClassName("NSMutableDictionary", "NSDictionary")
+        static let set = ClassName("NSSet")
+
         /// Makes a class name.
         ///
         /// - Parameter ancestors: nearest first, without NSObject, which is added.
@@ -34,17 +40,32 @@ package struct KeyedArchiveBuilder {
         }
     }
 
-    private var objects: [PropertyListValue?] = [.string("$null")]
-    /// The plain values so far, each stored once.
-    private var plain: [PropertyListLeaf: Int] = [:]
-    private var classes: [ClassName: Reference] = [:]
+    /// The levels above an object: the frame and its list of objects.
+    private static let levelsAbove = 2
 
-    package init() {}
+    private var writer = BinaryPropertyListWriter(limits: .init())
+    /// The number of the frame's list of objects in the property list.
+    private let list: Int
+    /// The number of each of the archive's objects in the property list.
+    private var objects: [Int]
+    /// The places that are not filled yet.
+    private var reserved: Set<Int> = []
+    /// The place of each plain value by its number in the property list, so that each is stored once; 0 for none.
+    private var plain: [Int] = []
+    private var classes: [(name: ClassName, reference: Reference)] = []
+
+    package init() {
+        // The frame is the first object of the property list.
+        _ = writer.reserve()
+        list = writer.reserve()
+        objects = [writer.number(of: .string("$null"), depth: 1 + Self.levelsAbove)]
+    }
 
     /// Reserves a place that is filled later.
     package mutating func reserve() -> Reference {
-        objects.append(nil)
-        return Reference(uid: objects.count - 1)
+        let reference = append(writer.reserve())
+        reserved.insert(reference.uid)
+        return reference
     }
 
     /// Puts an object into a reserved place.
@@ -53,10 +74,10 @@ package struct KeyedArchiveBuilder {
     package mutating func fill(
         _ reference: Reference, _ className: ClassName, _ fields: [String: PropertyListValue]
     ) {
-        precondition(objects[reference.uid] == nil, "a place is filled once")
+        precondition(reserved.remove(reference.uid) != nil, "a place is filled once")
         var fields = fields
         fields["$class"] = classReference(className).field
-        objects[reference.uid] = .dictionary(fields)
+        write(reference, BinaryPropertyListWriter.sorted(fields))
     }
 
     /// Adds an object.
@@ -66,26 +87,44 @@ package struct KeyedArchiveBuilder {
         return reference
     }
 
-    private mutating func classReference(_ className: ClassName) -> Reference {
-        if let reference = classes[className] { return reference }
-        let reference = append(
-            .dictionary([
-                "$classname": .string(className.names[0]), "$classes": .array(className.names.map { .string($0) }),
-            ]))
-        classes[className] = reference
+    /// Adds an object with one field or two, in the order of their names.
+    private mutating func object(
+        _ className: ClassName, _ first: (key: String, value: PropertyListValue),
+        _ second: (key: String, value: PropertyListValue)? = nil
+    ) -> Reference {
+        let reference = append(writer.reserve())
+        let classField = (key: "$class", value: classReference(className).field)
+        write(reference, second.map { [classField, first, $0] } ?? [classField, first])
         return reference
     }
 
-    private mutating func append(_ value: PropertyListValue) -> Reference {
-        objects.append(value)
+    private mutating func write(_ reference: Reference, _ fields: [(key: String, value: PropertyListValue)]) {
+        writer.fill(objects[reference.uid], fields, depth: 1 + Self.levelsAbove)
+    }
+
+    private mutating func classReference(_ className: ClassName) -> Reference {
+        if let known = classes.first(where: { $0.name == className }) { return known.reference }
+        let reference = append(writer.reserve())
+        write(
+            reference,
+            [
+                ("$classes", .array(className.names.map { .string($0) })),
+                ("$classname", .string(className.names[0])),
+            ])
+        classes.append((className, reference))
+        return reference
+    }
+
+    private mutating func append(_ number: Int) -> Reference {
+        objects.append(number)
         return Reference(uid: objects.count - 1)
     }
 
     private mutating func leaf(_ value: PropertyListValue) -> Reference {
-        guard let leaf = PropertyListLeaf(value) else { return append(value) }
-        let place = plain.place(of: leaf, ifNew: objects.count)
-        if place == objects.count { objects.append(value) }
-        return Reference(uid: place)
+        let number = writer.number(of: value, depth: 1 + Self.levelsAbove)
+        while plain.count <= number { plain.append(0) }
+        if plain[number] == 0 { plain[number] = append(number).uid }
+        return Reference(uid: plain[number])
     }
 
     // MARK: Plain values
@@ -117,28 +156,28 @@ package struct KeyedArchiveBuilder {
         case .integer(let number): integer(number)
         case .real(let number): real(number)
         case .string(let text): string(text)
-        default: append(value)
+        default: append(writer.number(of: value, depth: 1 + Self.levelsAbove))
         }
     }
 
     // MARK: Foundation's classes
 
-    package mutating func data(_ bytes: [UInt8]) -> Reference { append(.data(bytes)) }
+    package mutating func data(_ bytes: [UInt8]) -> Reference { plain(.data(bytes)) }
 
     /// Adds a date.
     ///
     /// - Parameter seconds: the seconds since 2001-01-01 00:00:00 UTC.
     package mutating func date(_ seconds: Double) -> Reference {
-        object(ClassName("NSDate"), ["NS.time": .real(seconds)])
+        object(ClassName("NSDate"), ("NS.time", .real(seconds)))
     }
 
     package mutating func uuid(_ uuid: UUID) -> Reference {
-        object(ClassName("NSUUID"), ["NS.uuidbytes": .data(withUnsafeBytes(of: uuid.uuid) { Array($0) })])
+        object(ClassName("NSUUID"), ("NS.uuidbytes", .data(withUnsafeBytes(of: uuid.uuid) { Array($0) })))
     }
 
     package mutating func url(_ absolute: String) -> Reference {
         let relative = string(absolute)
-        return object(ClassName("NSURL"), ["NS.base": Reference.null.field, "NS.relative": relative.field])
+        return object(ClassName("NSURL"), ("NS.base", Reference.null.field), ("NS.relative", relative.field))
     }
 
     /// Adds a decimal number in the form that ``ArchivedValue/decimal()`` reads.
@@ -159,45 +198,42 @@ package struct KeyedArchiveBuilder {
 
     package mutating func array(_ members: [Reference], isMutable: Bool = false) -> Reference {
         object(
-            isMutable ? ClassName("NSMutableArray", "NSArray") : ClassName("NSArray"),
-            ["NS.objects": .array(members.map(\.field))])
+            isMutable ? .mutableArray : .array,
+            ("NS.objects", .array(members.map(\.field))))
     }
 
     package mutating func set(_ members: [Reference]) -> Reference {
-        object(ClassName("NSSet"), ["NS.objects": .array(members.map(\.field))])
+        object(.set, ("NS.objects", .array(members.map(\.field))))
     }
 
     package mutating func dictionary(
         _ entries: [(key: Reference, value: Reference)], isMutable: Bool = false
     ) -> Reference {
         object(
-            isMutable ? ClassName("NSMutableDictionary", "NSDictionary") : ClassName("NSDictionary"),
-            [
-                "NS.keys": .array(entries.map { $0.key.field }),
-                "NS.objects": .array(entries.map { $0.value.field }),
-            ])
+            isMutable ? .mutableDictionary : .dictionary,
+            ("NS.keys", .array(entries.map { $0.key.field })),
+            ("NS.objects", .array(entries.map { $0.value.field })))
     }
 
     // MARK: The archive
 
-    /// Encodes the archive with one root. The method is mutating so that a root which is added in the call's argument is part
-    /// of it.
+    /// Encodes the archive with one root. It is called once, and the builder cannot be used afterwards. The method is mutating
+    /// so that a root which is added in the call's argument is part of the archive.
     ///
     /// - Throws: `archive.unfilled` if a reserved place was never filled, `archive.limit`.
     /// - Complexity: O(objects).
     package mutating func encode(root: Reference) throws(MigrationError) -> [UInt8] {
-        var filled: [PropertyListValue] = []
-        filled.reserveCapacity(objects.count)
-        for (uid, object) in objects.enumerated() {
-            guard let object else {
-                throw MigrationError("archive.unfilled", .internal, "Object \(uid) of the archive was never written")
-            }
-            filled.append(object)
+        if let uid = reserved.min() {
+            throw MigrationError("archive.unfilled", .internal, "Object \(uid) of the archive was never written")
         }
-        return try BinaryPropertyList.encode(
-            .dictionary([
-                "$version": .integer(100_000), "$archiver": .string("NSKeyedArchiver"),
-                "$top": .dictionary(["root": root.field]), "$objects": .array(filled),
-            ]))
+        writer.fill(list, .array, objects)
+        let keys = ["$archiver", "$objects", "$top", "$version"].map { writer.number(of: .string($0), depth: 2) }
+        let values = [
+            writer.number(of: .string("NSKeyedArchiver"), depth: 2), list,
+            writer.number(of: .dictionary(["root": root.field]), depth: 2),
+            writer.number(of: .integer(100_000), depth: 2),
+        ]
+        writer.fill(0, .dictionary, keys + values)
+        return try writer.encoded()
     }
 }

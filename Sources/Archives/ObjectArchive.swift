@@ -14,17 +14,22 @@ package enum ObjectArchive {
     /// The largest number of values in one archive, where a shared value counts at each use.
     static let mostValues = 1 << 20
 
+    /// The most bytes of mutable texts and data and of absolute URLs that are made of an archive. Each may repeat what the
+    /// archive has once.
+    static func copiedBytes(of size: Int) -> Int { 1 << 20 + 16 * size }
+
     /// Reads an archive. Mutable objects stay mutable, and shared ones shared.
     ///
     /// - Returns: the root as Foundation's class, or Swift's String, Date, Data, UUID or URL; nil for an archive of nil.
     /// - Throws: `archive.class` naming the class; `archive.format`, `archive.notKeyed` and the other errors of archives for
     ///   damage.
-    /// - Complexity: O(bytes) memory: a shared object is made once.
+    /// - Complexity: O(bytes) memory: shared objects and data are made once, and all other copies together have at most
+    ///   ``copiedBytes(of:)`` bytes.
     package static func object(from bytes: [UInt8]) throws(MigrationError) -> Any? {
         let archive = try KeyedArchive(decoding: bytes)
         let root = try archive.topValue()
         if case .null = root { return nil }
-        var reader = ObjectReader(count: archive.objectCount)
+        var reader = ObjectReader(count: archive.objectCount, copiedBytes: copiedBytes(of: bytes.count))
         return try reader.object(root, depth: 1).value
     }
 
@@ -64,15 +69,22 @@ private struct ObjectReader {
     }
 
     private var states: [State]
+    /// The data made so far, by the place of their bytes in the decoded archive.
+    private var data: [UnsafePointer<UInt8>: Data] = [:]
+    /// The bytes that copies may still have.
+    private var copiedBytes: Int
     /// One for all: two are equal on Linux, and have different hashes.
     private let null = NSNull()
 
-    init(count: Int) { states = Array(repeating: .untouched, count: count) }
+    init(count: Int, copiedBytes: Int) {
+        states = Array(repeating: .untouched, count: count)
+        self.copiedBytes = copiedBytes
+    }
 
     mutating func object(_ value: ArchivedValue, depth: Int) throws(MigrationError) -> Made {
         switch value {
         case .null: return Made(value: null)
-        case .plain(let plain): return Made(value: try Self.scalar(plain))
+        case .plain(let plain): return Made(value: try scalar(plain))
         case .object(let object):
             switch states[object.uid] {
             case .made(let known): return known
@@ -88,17 +100,32 @@ private struct ObjectReader {
         }
     }
 
-    private static func scalar(_ value: PropertyListValue) throws(MigrationError) -> Any {
+    private mutating func scalar(_ value: PropertyListValue) throws(MigrationError) -> Any {
         switch value {
         case .boolean(let flag): NSNumber(value: flag)
         case .integer(let number): NSNumber(value: number)
         case .largeInteger(0, let low): NSNumber(value: low)
         case .real(let number): NSNumber(value: number)
         case .string(let text): text
-        case .data(let bytes): Data(bytes)
+        case .data(let bytes): data(bytes)
         case .date(let seconds) where !seconds.isNaN: Date(timeIntervalSinceReferenceDate: seconds)
         default: throw .archive("archive.type", "A \(value.kindName) of the archive stands where an object is expected")
         }
+    }
+
+    private mutating func data(_ bytes: [UInt8]) -> Data {
+        bytes.withUnsafeBufferPointer { buffer in
+            guard let place = buffer.baseAddress, !buffer.isEmpty else { return Data() }
+            if let known = data[place] { return known }
+            let made = Data(buffer)
+            data[place] = made
+            return made
+        }
+    }
+
+    private mutating func charge(_ count: Int) throws(MigrationError) {
+        copiedBytes -= count
+        guard copiedBytes >= 0 else { throw ObjectArchive.tooLarge() }
     }
 
     private mutating func make(
@@ -116,25 +143,35 @@ private struct ObjectReader {
             return whole.with(object.isMutable ? NSMutableOrderedSet(array: members) : NSOrderedSet(array: members))
         case "NSDictionary", "NSMutableDictionary": return try dictionary(object, value, depth)
         case "NSNull": return Made(value: null)
-        default: return Made(value: try Self.leaf(object, value))
+        default: return Made(value: try leaf(object, value))
         }
     }
 
-    private static func leaf(_ object: ArchivedObject, _ value: ArchivedValue) throws(MigrationError) -> Any {
-        let found: Any? =
-            switch object.className {
-            case "NSString": try value.string()
-            case "NSMutableString": try value.string().map { NSMutableString(string: $0) }
-            case "NSNumber": try value.number().map { number throws(MigrationError) in try scalar(number) }
-            case "NSDecimalNumber", "NSDecimalNumberPlaceholder":
-                try value.decimal().map { HashableDecimal(decimal: $0) }
-            case "NSDate": try value.date().flatMap { $0.isNaN ? nil : Date(timeIntervalSinceReferenceDate: $0) }
-            case "NSData": try value.data().map { Data($0) }
-            case "NSMutableData": try value.data().map { NSMutableData(data: Data($0)) }
-            case "NSUUID": try value.uuid()
-            case "NSURL": try value.url().flatMap { URL(string: $0) }
-            default: throw ObjectArchive.foreign(object.className)
-            }
+    private mutating func leaf(_ object: ArchivedObject, _ value: ArchivedValue) throws(MigrationError) -> Any {
+        let found: Any?
+        switch object.className {
+        case "NSString": found = try value.string()
+        case "NSMutableString":
+            let text = try value.string()
+            try charge(text?.utf8.count ?? 0)
+            found = text.map { NSMutableString(string: $0) }
+        case "NSNumber": found = try value.number().map { number throws(MigrationError) in try scalar(number) }
+        case "NSDecimalNumber", "NSDecimalNumberPlaceholder":
+            found = try value.decimal().map { HashableDecimal(decimal: $0) }
+        case "NSDate":
+            found = try value.date().flatMap { $0.isNaN ? nil : Date(timeIntervalSinceReferenceDate: $0) }
+        case "NSData": found = try value.data().map { data($0) }
+        case "NSMutableData":
+            let bytes = try value.data()
+            try charge(bytes?.count ?? 0)
+            found = bytes.map { NSMutableData(data: Data($0)) }
+        case "NSUUID": found = try value.uuid()
+        case "NSURL":
+            let text = try value.url()
+            try charge(text?.utf8.count ?? 0)
+            found = text.flatMap { URL(string: $0) }
+        default: throw ObjectArchive.foreign(object.className)
+        }
         guard let found else { throw object.damaged("no such value") }
         return found
     }
@@ -196,25 +233,26 @@ private struct ObjectWriter {
     mutating func add(_ value: Any, depth: Int) throws(MigrationError) -> Reference {
         count += 1
         guard depth <= ObjectArchive.deepest, count <= ObjectArchive.mostValues else { throw ObjectArchive.tooLarge() }
-        if type(of: value) is AnyClass { return try add(object: value as AnyObject, depth) }
+        let kind = type(of: value)
+        if kind == String.self, let text = value as? String { return builder.string(text) }
+        if kind is AnyClass { return try add(object: value as AnyObject, depth) }
         switch value {
-        case let text as String: return builder.string(text)
+        case let members as [Any]: return builder.array(try add(all: members, depth))
         case let flag as Bool: return builder.boolean(flag)
         case let number as Double: return builder.real(number)
         case let number as Float: return builder.real(Double(number))
-        case let number as any BinaryInteger: return try add(integer: number)
         case let number as Decimal: return builder.decimal(number)
         case let date as Date: return builder.date(date.timeIntervalSinceReferenceDate)
         case let data as Data: return builder.data(Array(data))
         case let uuid as UUID: return builder.uuid(uuid)
         case let url as URL: return builder.url(url.absoluteString)
-        case let members as [Any]: return builder.array(try add(all: members, depth))
         case let entries as [AnyHashable: Any]: return try dictionary(entries.map { ($0.base, $1) }, false, depth)
         case let members as Set<AnyHashable>: return try set(members.map(\.base), ClassName("NSSet"), depth)
+        case let number as any BinaryInteger: return try add(integer: number)
         case let optional as any AnyOptional: return try add(optional.anyWrapped ?? NSNull(), depth: depth)
         case let hashable as AnyHashable where !(hashable.base is AnyHashable):
             return try add(hashable.base, depth: depth + 1)
-        default: throw ObjectArchive.foreign("\(type(of: value))")
+        default: throw ObjectArchive.foreign("\(kind)")
         }
     }
 

@@ -154,6 +154,37 @@ struct ObjectArchiveTests {
         }
     }
 
+    @Test("What an archive has once and refers to often is made once, or refused")
+    func copies() throws {
+        let large = [UInt8](repeating: 7, count: 100_000)
+        // Data without a class are shared, and so are those of NSData.
+        var builder = KeyedArchiveBuilder()
+        let plain = builder.data(large)
+        let wrapped = (0..<5000).map { _ in builder.object(.init("NSData"), ["NS.data": plain.field]) }
+        let root = builder.array(Array(repeating: plain, count: 5000) + wrapped)
+        let read = try #require(try ObjectArchive.object(from: try builder.encode(root: root)) as? NSArray)
+        #expect(read.count == 10_000 && read[9999] as? Data == Data(large))
+        // Each mutable object and each URL has bytes of its own.
+        let text = String(repeating: "x", count: 60_000)
+        for kind in ["NSMutableData", "NSMutableString", "NSURL"] {
+            builder = KeyedArchiveBuilder()
+            let (data, string) = (builder.data(large), builder.string(text))
+            let base = builder.url("https://example.org/" + text)
+            let members = (0..<5000).map { number in
+                switch kind {
+                case "NSMutableData": builder.object(.init(kind, "NSData"), ["NS.data": data.field])
+                case "NSMutableString": builder.object(.init(kind, "NSString"), ["NS.string": string.field])
+                default:
+                    builder.object(
+                        .init(kind), ["NS.base": base.field, "NS.relative": builder.string("#\(number)").field])
+                }
+            }
+            let many = try builder.encode(root: builder.array(members))
+            let error = #expect(throws: MigrationError.self) { try ObjectArchive.object(from: many) }
+            #expect(error?.code == "archive.limit", "\(kind)")
+        }
+    }
+
     @Test("Every damaged byte is an error or another value, never a crash")
     func damage() throws {
         let whole = try ObjectArchive.bytes(
