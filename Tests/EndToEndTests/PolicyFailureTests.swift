@@ -50,6 +50,10 @@ struct PolicyFailureTests {
                 forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
             ) throws {
                 try fail("createDestinationInstances", sInstance.value(forKey: "fullName") as? String)
+                if ProcessInfo.processInfo.environment["TALK"] != nil {
+                    print("{ \\"status\\": making")
+                    FileHandle.standardOutput.write(Data("raw words\\n".utf8))
+                }
                 try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
                 manager.destinationInstances(forEntityMappingName: mapping.name, sourceInstances: [sInstance]).first?
                     .setValue(sInstance.value(forKey: "fullName"), forKey: "firstName")
@@ -178,6 +182,23 @@ struct PolicyFailureTests {
             outcome.messages.hasSuffix("): The licence has run out. It was for a year\nAsk for a new one.\n"),
             "\(outcome.messages)")
         #expect(!FileManager.default.fileExists(atPath: folder.file("new.sqlite")))
+    }
+
+    @Test("What a policy prints goes to standard error, beside the results of the command", .timeLimit(.minutes(30)))
+    func prints() throws {
+        let folder = try stores(2, bad: [])
+        let single = try CommandBinary.run(
+            ["migrate", folder.file("1.sqlite"), folder.file("new.sqlite"), "--json"] + options(),
+            environment: ["TALK": "1"])
+        #expect(single.code == 0, "\(single.messages)")
+        #expect(try JSONSerialization.jsonObject(with: Data(single.output.utf8)) is [String: Any])
+        #expect(single.messages.contains("making\n") && single.messages.contains("raw words\n"))
+        let batch = try CommandBinary.run(
+            ["batch", folder.file("1.sqlite"), folder.file("2.sqlite"), "--into", folder.file("out"), "--jobs", "2"]
+                + options(), environment: ["TALK": "1"])
+        #expect(batch.code == 0, "\(batch.output)\(batch.messages)")
+        #expect(batch.output.split(separator: "\n").count { $0.hasPrefix("done ") } == 2, "\(batch.output)")
+        #expect(!batch.output.contains("words") && batch.messages.contains("raw words\n"), "\(batch.output)")
     }
 
     @Test("A batch survives a crash, and tries the store last", .timeLimit(.minutes(30)), arguments: [1, 2])

@@ -11,19 +11,30 @@ package enum CommandProcess {
         signal(SIGPIPE, SIG_IGN)
         var arguments = Array(CommandLine.arguments.dropFirst())
         let workerMemory = BatchWorker.takeMemory(from: &arguments)
-        let output = DescriptorSink(STDOUT_FILENO)
+        let runsPolicies = workerMemory != nil || PolicyProgram.asksForPolicies(arguments[...])
+        let descriptor = runsPolicies ? keepResultsApart() : STDOUT_FILENO
+        let output = DescriptorSink(descriptor)
         let console = Console(
             output: output, error: DescriptorSink(STDERR_FILENO), environment: ProcessInfo.processInfo.environment,
             isTerminal: isatty(STDERR_FILENO) == 1, columns: { Console.columns(of: STDERR_FILENO) },
             workerMemory: workerMemory)
         watchSignals(console)
-        CrashLine.install(command: arguments.first, isWorker: console.workerMemory != nil)
+        CrashLine.install(command: arguments.first, batch: workerMemory == nil ? nil : descriptor)
         let code = Command.run(arguments, console: console)
         // A reader that closes the pipe has seen enough, but on a full disk the result is lost.
         guard code == 0, output.failure != 0, output.failure != EPIPE else { return code }
         console.messages.write(
             "stagecoach: standard output: writing failed: \(String(cString: strerror(output.failure)))\n")
         return MigrationError.Category.io.rawValue
+    }
+
+    /// Directs what user code prints to standard error, so that standard output has the command's results alone. Returns the
+    /// descriptor for them.
+    private static func keepResultsApart() -> Int32 {
+        let results = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+        guard results >= 0 else { return STDOUT_FILENO }
+        dup2(STDERR_FILENO, STDOUT_FILENO)
+        return results
     }
 
     /// Handles SIGINT and SIGTERM in a thread of their own, where any function may be called.

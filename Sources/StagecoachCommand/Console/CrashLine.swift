@@ -11,16 +11,16 @@ enum CrashLine {
     ///
     /// - Parameters:
     ///   - command: the command's name.
-    ///   - isWorker: true in a worker of a batch, which tells its batch by standard output.
-    static func install(command: String?, isWorker: Bool) {
+    ///   - batch: the descriptor by which a worker answers its batch; nil in another process, whose line goes to standard error.
+    static func install(command: String?, batch: Int32?) {
         let advice =
             switch command {
-            case _ where isWorker: ". The same command tries this store last"
+            case _ where batch != nil: ". The same command tries this store last"
             case "migrate": ". The same command goes on from its last checkpoint"
             default: ""
             }
         let outside = " outside policies. SWIFT_BACKTRACE=enable=yes shows where"
         crash_note_install(
-            isWorker ? STDOUT_FILENO : STDERR_FILENO, strdup(advice), strdup(outside), getenv("SWIFT_BACKTRACE") != nil)
+            batch ?? STDERR_FILENO, strdup(advice), strdup(outside), getenv("SWIFT_BACKTRACE") != nil)
     }
 }
